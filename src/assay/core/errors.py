@@ -1,0 +1,185 @@
+"""Errors: what happened, where, and how to fix it, in one line.
+
+Every fault a user can meet is an `AssayError`. The command line prints its one line and leaves with its `exit_code`;
+a traceback appears only with `--debug`. Authors of extensions raise plain Python errors: `blame` adds who and where.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+SHOWN_CHARACTERS = 60
+
+
+def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
+    """`repr` of a value on one line, at most `limit` characters, for use inside a message."""
+    text = repr(value[: limit * 2] if isinstance(value, (str, bytes)) else value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, forgiving case and `-`/`_`; `None` if nothing is close."""
+    folded = {_fold(k): k for k in known}
+    close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=0.6)
+    return folded[close[0]] if close else None
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+class AssayError(Exception):
+    """A fault with its place and its remedy; `str()` is the one line that is shown."""
+
+    exit_code = 1
+
+    def __init__(self, what: str, *, where: str | None = None, fix: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.fix = fix
+
+    def __str__(self) -> str:
+        line = f"{self.where}: {self.what}" if self.where else self.what
+        line = f"{line}; fix: {self.fix}" if self.fix else line
+        return " ".join(line.split())
+
+
+class UsageError(AssayError):
+    """Wrong settings: nothing was started."""
+
+    exit_code = 2
+
+
+class UnknownName(UsageError):
+    """A name that no registry knows, with the nearest one that it does."""
+
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, where: str | None = None, hint: str | None = None
+    ) -> None:
+        names = sorted(known)
+        close = nearest(name, names)
+        listing = hint or f"`assay ls {kind}s` prints all {len(names)}"
+        fix = f"did you mean {close!r}? {listing}" if close else listing
+        super().__init__(f"unknown {kind} {name!r}", where=where, fix=fix)
+        self.kind, self.name, self.nearest = kind, name, close
+
+
+class NameTaken(UsageError):
+    """Two different things were registered under one name."""
+
+
+class MissingExtra(UsageError):
+    """A library that is not part of the base install is needed."""
+
+    def __init__(self, feature: str, pip: str, *, where: str | None = None) -> None:
+        super().__init__(f"{feature} is not installed", where=where, fix=f"pip install {pip}")
+        self.pip = pip
+
+
+class ModalityMismatch(UsageError):
+    """A task sends, or expects, what the model cannot take or make."""
+
+
+class PlanError(UsageError):
+    """All faults found before a model was loaded, one line each."""
+
+    def __init__(self, faults: Sequence[AssayError]) -> None:
+        super().__init__(f"{len(faults)} faults found before the run started")
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        return "\n".join(str(fault) for fault in self.faults)
+
+
+class DataError(AssayError):
+    """A row or a file that cannot be used; the place is `file:row:column`."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: str | None = None,
+        row: int | None = None,
+        column: str | int | None = None,
+        got: object = None,
+        fix: str | None = None,
+    ) -> None:
+        place = ":".join(str(p) for p in (file, row, column) if p is not None)
+        described = what if got is None else f"{what}, got {shorten(got)}"
+        super().__init__(described, where=place or None, fix=fix)
+        self.file, self.row, self.column = file, row, column
+
+
+class ComponentError(AssayError):
+    """A template, model, scorer or summarizer failed; names the component and the sample."""
+
+
+class TemplateError(ComponentError):
+    """A prompt could not be built from a sample."""
+
+
+class ModelError(ComponentError):
+    """A model could not answer: infrastructure, never a wrong answer."""
+
+
+class ScorerError(ComponentError):
+    """A scorer raised instead of returning a score."""
+
+
+class SummarizerError(ComponentError):
+    """A summarizer raised instead of returning numbers."""
+
+
+class ErrorBudgetExceeded(AssayError):
+    """Too many infrastructure errors: the run was stopped, what was answered is kept."""
+
+
+class StoreError(AssayError):
+    """The run folder cannot be read or written."""
+
+
+class FolderInUse(StoreError):
+    """Another process writes to this run folder."""
+
+    exit_code = 75
+
+
+class DiskFull(StoreError):
+    """The disk took less than was written to it; the journal is still whole."""
+
+    exit_code = 74
+
+
+@contextmanager
+def blame(kind: type[ComponentError], component: str, sample: str | None = None) -> Iterator[None]:
+    """Turns any error raised inside into `kind`, naming the component and the sample."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except Exception as error:
+        raise blamed(kind, error, component, sample) from error
+
+
+def blamed(
+    kind: type[ComponentError], error: BaseException, component: str, sample: str | None = None
+) -> ComponentError:
+    """`error` as a `kind` that names the component, the sample and the user's own line."""
+    place = component if sample is None else f"{component}, sample {shorten(sample)}"
+    line = _deepest_line(error)
+    return kind(f"{type(error).__name__}: {error}{line}", where=place)
+
+
+def _deepest_line(error: BaseException) -> str:
+    """` (file.py:12)` of the innermost frame outside assay itself; empty when there is none."""
+    found = ""
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if not str(module).startswith("assay.") and "importlib" not in code.co_filename:
+            name = code.co_filename.rsplit("/", 1)[-1]
+            found = f" ({name}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return found

@@ -1,0 +1,153 @@
+"""Outputs: what a model gave back. Never a bare string inside assay."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .media import Media
+from .message import Json, Part, Reasoning, Text, as_part
+from .sample import EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One generated token with its log-probability and the alternatives that were reported."""
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How probable one continuation is: summed log-probability, and whether greedy decoding would write it."""
+
+    logprob: float
+    greedy: bool = False
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One answer: its parts, and why it ended."""
+
+    parts: tuple[Part, ...]
+    stop_reason: str | None = None
+    """`stop`, `length`, `content_filter`, or what the backend said."""
+    tokens: tuple[Token, ...] = ()
+    token_ids: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The answer without reasoning."""
+        parts = self.parts
+        if len(parts) == 1 and type(parts[0]) is Text:
+            return parts[0].text
+        return "".join(part.text for part in parts if isinstance(part, Text))
+
+    @property
+    def reasoning(self) -> str:
+        """What was thought aloud."""
+        return "".join(part.text for part in self.parts if isinstance(part, Reasoning))
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """Pictures and sounds that were made."""
+        return tuple(part for part in self.parts if isinstance(part, Media))
+
+    @property
+    def json(self) -> Any:
+        """The structured answer of a specialist, or `None`."""
+        return next((part.value for part in self.parts if isinstance(part, Json)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens counted by the backend; `None` where it does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """Why a model gave no answer: infrastructure, kept apart from wrong answers."""
+
+    kind: str
+    """`timeout`, `connection`, `rate_limit`, `http`, `auth`, `oom`, `exception`, …"""
+    message: str
+    retryable: bool = True
+    retry_after: float | None = None
+    """Seconds the server asked to wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a model gave back for one request."""
+
+    candidates: tuple[Candidate, ...] = ()
+    likelihoods: tuple[Likelihood, ...] = ()
+    """One for each continuation that was to be weighed."""
+    usage: Usage | None = None
+    seconds: float | None = None
+    state: Any = None
+    """Opaque turn state, handed back with the next round."""
+    error: ErrorInfo | None = None
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    @classmethod
+    def of(cls, *answers: "str | Part | Media", stop_reason: str | None = None) -> "Output":
+        """An output with one candidate for each answer."""
+        return cls(tuple(Candidate((as_part(answer),), stop_reason) for answer in answers))
+
+    @classmethod
+    def failed(
+        cls, kind: str, message: str, *, retryable: bool = True, retry_after: float | None = None
+    ) -> "Output":
+        """An output that says why there is none."""
+        return cls(error=ErrorInfo(kind, message, retryable, retry_after))
+
+    @property
+    def text(self) -> str:
+        """The text of the first candidate; empty if there is none."""
+        return self.candidates[0].text if self.candidates else ""
+
+    @property
+    def reasoning(self) -> str:
+        """The reasoning of the first candidate."""
+        return self.candidates[0].reasoning if self.candidates else ""
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The media of the first candidate."""
+        return self.candidates[0].media if self.candidates else ()
+
+    @property
+    def json(self) -> Any:
+        """The structured answer of the first candidate."""
+        return self.candidates[0].json if self.candidates else None
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the first candidate ended."""
+        return self.candidates[0].stop_reason if self.candidates else None
+
+    def only(self, index: int) -> "Output":
+        """The same output with one candidate, as a scorer of single answers sees it."""
+        return replace(self, candidates=(self.candidates[index],))
+
+
+def as_output(value: Any) -> Output:
+    """What a user's model returned, as an `Output`: text, a medium, a list of candidates, or an `Output` itself."""
+    if isinstance(value, Output):
+        return value
+    if isinstance(value, str):
+        return Output((Candidate((Text(value),)),))
+    if isinstance(value, Candidate):
+        return Output((value,))
+    if isinstance(value, (list, tuple)):
+        return Output(tuple(v if isinstance(v, Candidate) else Candidate((as_part(v),)) for v in value))
+    return Output((Candidate((as_part(value),)),))

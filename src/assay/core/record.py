@@ -1,0 +1,202 @@
+"""Records: the lines of a run's journal, and the numbers made from them.
+
+Two kinds of lines, joined by task, model, sample id and epoch: what a model answered, and what a scorer said of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .media import MEDIA_KINDS, Media
+from .message import Message, Part, Text, as_message, as_part, part_to_plain, to_plain
+from .output import Candidate, ErrorInfo, Likelihood, Output, Token, Usage
+from .request import Prompt
+from .sample import EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRecord:
+    """What a model answered to one request."""
+
+    task: str
+    model: str
+    id: str
+    key: str
+    epoch: int = 0
+    round: int = 0
+    prompt: Sequence[Mapping[str, Any]] = ()
+    continuations: Sequence[str] | None = None
+    output: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    target: Any = None
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    kind: str = "output"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the model gave no answer, so that the next run asks again."""
+        return "error" in self.output
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """What one scorer said of one sample."""
+
+    task: str
+    model: str
+    id: str
+    scorer: str
+    digest: str
+    """Of the scorer's code and options: a changed scorer makes its old lines stale."""
+    values: Mapping[str, float | None]
+    outcome: str
+    epoch: int = 0
+    answer: str | None = None
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    candidates: Sequence[float | None] = ()
+    tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    group: str | None = None
+    cluster: str | None = None
+    kind: str = "score"
+
+    @property
+    def value(self) -> float | None:
+        """The single value, or the first of several."""
+        return next(iter(self.values.values()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One number of a run, with its interval and its failures counted."""
+
+    task: str
+    model: str
+    metric: str
+    value: float | None
+    n: int
+    """Samples the value is computed over."""
+    n_expected: int | None
+    protocol: str = ""
+    stderr: float | None = None
+    ci: tuple[float, float] | None = None
+    interval: str = ""
+    """How the interval was made, or `none: why`."""
+    outcomes: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    parsed_value: float | None = None
+    """The value over the answers that could be read."""
+    bounds: tuple[float, float] | None = None
+    """Worst and best case if the unresolved samples were all wrong or all right."""
+    flags: tuple[str, ...] = ()
+    higher_is_better: bool = True
+    clusters: int | None = None
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    def to_plain(self) -> dict[str, Any]:
+        """The row of `summary.json` and of `--json`."""
+        plain: dict[str, Any] = {
+            "task": self.task,
+            "protocol": self.protocol,
+            "model": self.model,
+            "metric": self.metric,
+            "value": self.value,
+            "stderr": self.stderr,
+            "ci": list(self.ci) if self.ci else None,
+            "interval": self.interval,
+            "n": self.n,
+            "n_expected": self.n_expected,
+            "outcomes": dict(self.outcomes),
+            "groups": {name: _plain_group(group) for name, group in self.groups.items()},
+            "parsed_value": self.parsed_value,
+            "bounds": list(self.bounds) if self.bounds else None,
+            "flags": list(self.flags),
+            "higher_is_better": self.higher_is_better,
+            "clusters": self.clusters,
+        }
+        if self.details:
+            plain["details"] = dict(self.details)
+        return plain
+
+
+def _plain_group(group: Any) -> Any:
+    return group.to_plain() if isinstance(group, Result) else group
+
+
+def prompt_to_plain(prompt: Prompt) -> list[dict[str, Any]]:
+    """The messages of a prompt as JSON, media by digest."""
+    return [to_plain(message) for message in prompt.messages]
+
+
+def messages_from_plain(plain: Sequence[Mapping[str, Any]], blobs: Mapping[str, Media] = EMPTY) -> tuple[Message, ...]:
+    """The messages of a record; media are looked up by digest."""
+    return tuple(
+        as_message(
+            {**turn, "content": [_part_from_plain(p, blobs) for p in turn["content"]]}
+            if isinstance(turn.get("content"), list)
+            else turn
+        )
+        for turn in plain
+    )
+
+
+def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Part:
+    if plain.get("type") in MEDIA_KINDS and "sha256" in plain:
+        return as_part(blobs[plain["sha256"]])
+    return as_part(plain)
+
+
+def output_to_plain(output: Output) -> dict[str, Any]:
+    """An output as JSON; what is absent is left out."""
+    plain: dict[str, Any] = {"candidates": [_candidate_to_plain(c) for c in output.candidates]}
+    if output.likelihoods:
+        plain["likelihoods"] = [[x.logprob, x.greedy, x.tokens] for x in output.likelihoods]
+    if output.usage is not None:
+        names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
+        plain["usage"] = {n: v for n in names if (v := getattr(output.usage, n)) is not None}
+    if output.seconds is not None:
+        plain["seconds"] = round(output.seconds, 6)
+    if output.error is not None:
+        error = output.error
+        plain["error"] = {"kind": error.kind, "message": error.message, "retryable": error.retryable}
+    if output.details:
+        plain["details"] = dict(output.details)
+    return plain
+
+
+def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
+    parts = candidate.parts
+    plain: dict[str, Any]
+    if len(parts) == 1 and type(parts[0]) is Text:
+        plain = {"text": parts[0].text}
+    else:
+        plain = {"parts": [part_to_plain(part) for part in parts]}
+    if candidate.stop_reason is not None:
+        plain["stop_reason"] = candidate.stop_reason
+    if candidate.tokens:
+        plain["tokens"] = [[t.text, t.logprob, [list(pair) for pair in t.top]] for t in candidate.tokens]
+    if candidate.token_ids:
+        plain["token_ids"] = list(candidate.token_ids)
+    return plain
+
+
+def output_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMPTY) -> Output:
+    """The output a record holds."""
+    error = plain.get("error")
+    usage = plain.get("usage")
+    return Output(
+        candidates=tuple(_candidate_from_plain(c, blobs) for c in plain.get("candidates", ())),
+        likelihoods=tuple(Likelihood(*entry) for entry in plain.get("likelihoods", ())),
+        usage=Usage(**usage) if usage else None,
+        seconds=plain.get("seconds"),
+        error=ErrorInfo(**error) if error else None,
+        details=plain.get("details", EMPTY),
+    )
+
+
+def _candidate_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Candidate:
+    parts: tuple[Part, ...]
+    if "text" in plain:
+        parts = (Text(plain["text"]),)
+    else:
+        parts = tuple(_part_from_plain(part, blobs) for part in plain.get("parts", ()))
+    tokens = tuple(Token(t[0], t[1], tuple((a, b) for a, b in t[2])) for t in plain.get("tokens", ()))
+    return Candidate(parts, plain.get("stop_reason"), tokens, tuple(plain.get("token_ids", ())))

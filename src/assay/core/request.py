@@ -1,0 +1,170 @@
+"""Requests: what a model is asked, exactly; and the key under which the answer is kept.
+
+The key is a hash of model identity, rendered messages (media by digest), options, hints, seed and repeat index. How
+requests are batched or spread is never part of it.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from typing import Any
+
+from .errors import UsageError, nearest
+from .media import Media
+from .message import Message, Text, generation_role, has_free_roles, part_to_plain, render_text
+from .sample import EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """How to sample an answer. `None` leaves the choice to the model."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    n: int = 1
+    """Candidates of one request; repeated requests of one sample are `epochs`."""
+    logprobs: int | None = None
+    """How many alternatives to report for each generated token; 0 reports the chosen one only."""
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    repetition_penalty: float | None = None
+    reasoning_effort: str | None = None
+    response_format: str | None = None
+    """`json` asks for a JSON object where the backend can promise one."""
+
+    def set(self, **changes: Any) -> "GenerateOptions":
+        """A copy with some options changed; an unknown one is an error with the nearest name."""
+        known = OPTION_NAMES
+        for name in changes:
+            if name not in known:
+                close = nearest(name, known)
+                fix = f"did you mean {close!r}?" if close else f"known: {', '.join(sorted(known))}"
+                raise UsageError(f"unknown generation option {name!r}", fix=fix)
+        if isinstance(changes.get("stop"), str):
+            changes["stop"] = (changes["stop"],)
+        elif changes.get("stop") is not None and "stop" in changes:
+            changes["stop"] = tuple(changes["stop"])
+        return replace(self, **changes)
+
+    def given(self) -> dict[str, Any]:
+        """The options that were set, as JSON."""
+        return {k: v for k, v in self._items() if v is not None and v != () and (k, v) != ("n", 1)}
+
+    def _items(self) -> list[tuple[str, Any]]:
+        return [(f.name, getattr(self, f.name)) for f in fields(self)]
+
+
+OPTION_NAMES = tuple(f.name for f in fields(GenerateOptions))
+DEFAULT_OPTIONS = GenerateOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """Messages, and what the answer may be."""
+
+    messages: tuple[Message, ...]
+    produces: tuple[str, ...] = ("text",)
+    """What is asked for: text, image, audio."""
+    continuations: tuple[str, ...] | None = None
+    """Texts to weigh after the messages instead of generating; `None` asks for generation."""
+    rolling: bool = False
+    """Weigh the messages' own text from its first token, as perplexity needs."""
+    options: GenerateOptions | None = None
+    """Overrides of the task's options for this prompt alone."""
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """What the record should say about how the prompt was made: shot ids, who built it, fallbacks."""
+
+    @property
+    def role(self) -> str:
+        """Who is to speak."""
+        return generation_role(self.messages)
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether every role is a chat role, so that a chat template applies."""
+        return not has_free_roles(self.messages)
+
+    @property
+    def text(self) -> str:
+        """The prompt as plain text, as a completion endpoint gets it."""
+        return render_text(self.messages)
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """All media in order."""
+        return tuple(medium for message in self.messages for medium in message.media)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing a model is asked: a prompt with all that may change the answer."""
+
+    prompt: Prompt
+    options: GenerateOptions = DEFAULT_OPTIONS
+    seed: int | None = None
+    repeat: int = 0
+    state: Any = None
+    """Opaque turn state a model returned with the previous round."""
+    hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Empty, except where a guest dialect must pass a benchmark's name."""
+    key: str = ""
+    id: str = ""
+    """Which sample this is, for logs; models must not look at it."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages of the prompt."""
+        return self.prompt.messages
+
+
+class KeyMaker:
+    """Makes request keys for one model with one set of options; the constant part is hashed once."""
+
+    def __init__(self, identity: Mapping[str, Any]) -> None:
+        self._base = hashlib.sha256(canonical(identity))
+
+    def key(self, request: Request, previous: str = "") -> str:
+        """The key of a request; `previous` is the key of the round before it in a dialogue."""
+        prompt = request.prompt
+        digest = self._base.copy()
+        digest.update(_options_bytes(request.options))
+        pieces = [f"\x00{request.seed}\x00{request.repeat}\x00{previous}"]
+        for message in prompt.messages:
+            pieces.append(f"\x01{message.role}")
+            if message.parts is None:
+                pieces.append("\x02")
+                continue
+            for part in message.parts:
+                if type(part) is Text:
+                    pieces.append(f"\x03{len(part.text)}\x00{part.text}")
+                else:
+                    pieces.append("\x04" + json.dumps(part_to_plain(part), sort_keys=True, default=str))
+        if prompt.continuations is not None:
+            pieces.append("\x05" + json.dumps(prompt.continuations))
+        if prompt.rolling or prompt.produces != ("text",) or request.hints:
+            rest = [prompt.rolling, list(prompt.produces), dict(request.hints)]
+            pieces.append("\x06" + json.dumps(rest, sort_keys=True, default=str))
+        digest.update("".join(pieces).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()[:32]
+
+
+@lru_cache(maxsize=1024)
+def _options_bytes(options: GenerateOptions) -> bytes:
+    return canonical(options.given())
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with sorted keys: equal values give equal bytes."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+
+
+def digest_of(value: Any) -> str:
+    """sha256 of the canonical JSON of a value, or of bytes."""
+    return hashlib.sha256(value if isinstance(value, bytes) else canonical(value)).hexdigest()

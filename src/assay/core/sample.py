@@ -1,0 +1,64 @@
+"""Samples: one question put to a model, with what is needed to judge the answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from .errors import DataError
+from .media import Media
+from .message import Message
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """A target each of whose parts must be there; a tuple among the parts means any of them."""
+
+    parts: tuple[str | tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question put to a model, with what is needed to judge the answer."""
+
+    id: str
+    """Stable across runs: the store joins records on it."""
+    input: str | tuple[Message, ...] = ""
+    """The question as text, or as ready-made messages."""
+    target: Any = None
+    """The right answer: text, a tuple (any of them), `AllOf`, or what the scorer understands; `None` if there is none."""
+    choices: tuple[str, ...] = ()
+    fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """The untouched row."""
+    media: tuple[Media, ...] = ()
+    """Pictures, sounds and films of the question, in the order in which they are shown."""
+    tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Breakdowns: `{"subject": "law"}` gives a line for each subject."""
+    group: str | None = None
+    """Samples judged together: rotations of one question, both questions of a picture."""
+    cluster: str | None = None
+    """Samples that are not independent: the unit of the standard error."""
+    turns: tuple[Any, ...] = ()
+    """Later user turns of a scripted dialogue; empty for a single question."""
+
+    @property
+    def targets(self) -> tuple[Any, ...]:
+        """The accepted answers as a tuple, whether one or several were given."""
+        target = self.target
+        if target is None:
+            return ()
+        return target if isinstance(target, tuple) else (target,)
+
+    def __getitem__(self, column: str) -> Any:
+        """A column of the row: `sample["question"]`."""
+        return self.fields[column]
+
+
+@dataclass(frozen=True, slots=True)
+class BadSample:
+    """A row that could not become a sample: listed and counted as `data_error`, never silently dropped."""
+
+    id: str
+    error: DataError

@@ -1,0 +1,142 @@
+"""How a user's function of messages is called: what its parameters ask for, worked out once.
+
+The first parameter says by its annotation or its name what it gets: `request`, `prompt`, `text`, a batch of
+`requests`, or, whatever else it is called, the messages as plain dictionaries. `options` and `seed` are passed to those
+who name them; every other parameter is an option of the model, given on the command line.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import Image, Message, Request, Text, UsageError, nearest
+from ..core.message import Part
+
+PASSED = ("options", "seed")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a function takes."""
+
+    takes: str
+    """`messages`, `dicts`, `text`, `prompt`, `request` or, for a whole batch, `requests`."""
+    passes: tuple[str, ...]
+    """Which of `options` and `seed` it wants beside it."""
+    settings: frozenset[str] | None
+    """Names of its own options; `None` when it takes any."""
+    returns: Any
+    """The annotation of what it gives back."""
+
+    def caller(self, function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[[Request], Any]:
+        """`function` as a function of one request, with its own options bound."""
+        view = VIEWS[self.takes]
+        if not self.passes:
+            if not options:
+                return lambda request: function(view(request))
+            return lambda request: function(view(request), **options)
+        sources = tuple((name, EXTRAS[name]) for name in self.passes)
+
+        def call(request: Request) -> Any:
+            return function(view(request), **{name: source(request) for name, source in sources}, **options)
+
+        return call
+
+
+def inspect_call(function: Callable[..., Any], what: str) -> Call:
+    """How `function` wants to be called; `what` names it in the error when it takes nothing."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if not positional:
+        raise UsageError(f"{what} takes no messages", fix="write it as def generate(messages): …")
+    rest = [p for p in parameters if p is not positional[0]]
+    named = {p.name for p in rest if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    anything = any(p.kind is p.VAR_KEYWORD for p in rest)
+    return Call(
+        takes=_what_it_takes(positional[0]),
+        passes=tuple(name for name in PASSED if name in named),
+        settings=None if anything else frozenset(named - set(PASSED)),
+        returns=signature.return_annotation,
+    )
+
+
+def check_settings(call: Call, options: Mapping[str, Any], what: str) -> None:
+    """Raises for an option that the function does not have."""
+    for name in options:
+        if call.settings is not None and name not in call.settings:
+            close = nearest(name, call.settings)
+            known = ", ".join(sorted(call.settings)) or "none"
+            fix = f"did you mean {close!r}?" if close else f"known options: {known}"
+            raise UsageError(f"{what} has no option {name!r}", fix=fix)
+
+
+def _what_it_takes(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    said = "" if annotation is parameter.empty else getattr(annotation, "__name__", str(annotation))
+    spelled = "" if annotation is parameter.empty else str(annotation)
+    if parameter.name == "requests":
+        return "requests"
+    if said == "Request" or spelled.endswith(".Request") or (parameter.name == "request" and not said):
+        return "request"
+    if said == "Prompt" or spelled.endswith(".Prompt"):
+        return "prompt"
+    if said == "str" or parameter.name in ("text", "prompt"):
+        return "text"
+    return "messages" if "Message" in spelled else "dicts"
+
+
+def as_dicts(request: Request) -> list[dict[str, Any]]:
+    """The messages as `{"role", "content"}`; the place where the model writes is left out."""
+    return [
+        {"role": message.role, "content": _content(message)}
+        for message in request.prompt.messages
+        if message.parts is not None
+    ]
+
+
+def as_text(request: Request) -> str:
+    """The prompt as text: of a single turn its words alone, of several each with its role."""
+    spoken = [message for message in request.prompt.messages if message.parts is not None]
+    return spoken[0].text if len(spoken) == 1 and request.prompt.is_chat else request.prompt.text
+
+
+def _content(message: Message) -> str | list[dict[str, Any]]:
+    parts = message.parts or ()
+    if len(parts) == 1:
+        only = parts[0]
+        return only.text if type(only) is Text else [_part(only)]
+    if all(type(part) is Text for part in parts):
+        return message.text
+    return [_part(part) for part in parts]
+
+
+def _part(part: Part) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    return {"type": part.kind, part.kind: part}
+
+
+def made_kinds(returns: Any) -> frozenset[str]:
+    """What a return annotation promises; all kinds where it says nothing."""
+    said = getattr(returns, "__name__", str(returns)).rpartition(".")[2].lower()
+    if said == "str":
+        return frozenset({"text"})
+    if said in ("image", "audio"):
+        return frozenset({said})
+    return frozenset({"text", Image.kind, "audio"})
+
+
+VIEWS: Mapping[str, Callable[[Request], Any]] = {
+    "dicts": as_dicts,
+    "messages": lambda request: request.prompt.messages,
+    "text": as_text,
+    "prompt": lambda request: request.prompt,
+    "request": lambda request: request,
+    "requests": lambda request: [request],
+}
+EXTRAS: Mapping[str, Callable[[Request], Any]] = {
+    "options": lambda request: request.options,
+    "seed": lambda request: request.seed,
+}

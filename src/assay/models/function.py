@@ -1,0 +1,236 @@
+"""A user's function or class as a model: `file.py:generate`.
+
+A failing sample never hurts its neighbours: what a function raises becomes the failed output of that sample alone, and
+a batch that raises is asked again in halves until the culprit is found.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import (
+    EMPTY,
+    Abilities,
+    AssayError,
+    Candidate,
+    Likelihood,
+    ModelError,
+    Output,
+    Request,
+    Text,
+    UsageError,
+    as_output,
+    blamed,
+    shorten,
+)
+from ..registry import check_options
+from ..userfiles import file_digest, split_reference
+from .calling import Call, check_settings, inspect_call, made_kinds
+
+ALL_KINDS = frozenset({"text", "image", "audio", "video"})
+WANTED = "text, an Image, an Audio, a list of candidates or an Output"
+
+
+class FunctionModel:
+    """Any function of messages, or an object with `generate`, as a model.
+
+    `generate` is `async` when the user's is. Where nothing is declared, a function of text takes text only and any
+    other takes everything; what it makes is read off its return annotation.
+    """
+
+    generate: Callable[[Sequence[Request]], Any]
+    likelihood: Callable[[Sequence[Request]], Any]
+    prompt: Callable[..., Any]
+    batch_size: int | None
+    abilities: Abilities
+    identity: Mapping[str, Any]
+
+    def __init__(self, target: Any, reference: str, args: Mapping[str, Any] = EMPTY) -> None:
+        self.reference = reference
+        what = f"model {reference!r}"
+        if inspect.isclass(target):
+            check_options(target, args, what)
+            target, bound = target(**args), EMPTY
+        else:
+            bound = args
+        self.target = target
+        function = _generator(target, what)
+        call = inspect_call(function, what)
+        if bound:
+            check_settings(call, bound, what)
+        self.batch_size = getattr(target, "batch_size", None)
+        for name in ("concurrency", "close", "prompt"):
+            if hasattr(target, name) and target is not function:
+                setattr(self, name, getattr(target, name))
+        if hasattr(target, "likelihood") and callable(target.likelihood):
+            self.likelihood = _batched(target.likelihood, reference, EMPTY, _as_weighed)
+        self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
+        self.identity = _identity(target, reference, args)
+        if call.takes == "requests":
+            self.generate = _batched(function, reference, bound, _as_answer)
+        else:
+            self.generate = _one_by_one(call.caller(function, bound), function, reference)
+
+    def __repr__(self) -> str:
+        return f"FunctionModel({self.reference!r})"
+
+
+def _generator(target: Any, what: str) -> Callable[..., Any]:
+    function = getattr(target, "generate", target)
+    if not callable(function):
+        raise UsageError(f"{what} is a {type(target).__name__}, not a function or a class with `generate`")
+    return function  # type: ignore[no-any-return]
+
+
+def _abilities(target: Any, call: Call, likelihood: bool) -> Abilities:
+    declared = getattr(target, "abilities", None)
+    if isinstance(declared, Abilities):
+        return declared
+    accepts = _kinds(target, "accepts") or (frozenset({"text"}) if call.takes == "text" else ALL_KINDS)
+    produces = _kinds(target, "produces") or made_kinds(call.returns)
+    return Abilities(accepts=accepts, produces=produces, likelihood=likelihood)
+
+
+def _kinds(target: Any, name: str) -> frozenset[str] | None:
+    declared = getattr(target, name, None)
+    if declared is None:
+        return None
+    kinds = frozenset({declared} if isinstance(declared, str) else declared)
+    if unknown := kinds - ALL_KINDS:
+        raise UsageError(f"`{name}` names {sorted(unknown)[0]!r}", fix=f"known kinds: {', '.join(sorted(ALL_KINDS))}")
+    return kinds
+
+
+def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    declared = getattr(target, "identity", None)
+    if isinstance(declared, Mapping):
+        return declared
+    path, attribute = split_reference(reference)
+    if not path.endswith(".py"):
+        kind = target if inspect.isroutine(target) else type(target)
+        path, attribute = inspect.getsourcefile(kind) or "", kind.__qualname__
+    digest = file_digest(Path(path).expanduser()) if path else ""
+    return {"file": Path(path).name, "attribute": attribute, "sha256": digest, "args": dict(args)}
+
+
+def _one_by_one(
+    call: Callable[[Request], Any], function: Callable[..., Any], reference: str
+) -> Callable[[Sequence[Request]], Any]:
+    def generate(requests: Sequence[Request]) -> list[Output]:
+        outputs = []
+        for request in requests:
+            try:
+                value = call(request)
+                # By far the most common answer; `as_output` would find out more slowly.
+                outputs.append(Output((Candidate((Text(value),)),)) if type(value) is str else _read(value, reference))
+            except UsageError:
+                raise
+            except Exception as error:
+                outputs.append(failure(error, reference))
+        return outputs
+
+    async def generate_async(requests: Sequence[Request]) -> list[Output]:
+        outputs = []
+        for request in requests:
+            try:
+                outputs.append(_read(await call(request), reference))
+            except UsageError:
+                raise
+            except Exception as error:
+                outputs.append(failure(error, reference))
+        return outputs
+
+    return generate_async if _is_async(function) else generate
+
+
+def _batched(
+    function: Callable[..., Any],
+    reference: str,
+    options: Mapping[str, Any],
+    read: Callable[[Any, Request, str], Output],
+) -> Callable[[Sequence[Request]], Any]:
+    def ask(requests: Sequence[Request]) -> list[Output]:
+        try:
+            return _matched(function(requests, **options), requests, reference, read)
+        except UsageError:
+            raise
+        except Exception as error:
+            if len(requests) == 1:
+                return [failure(error, reference)]
+            middle = len(requests) // 2
+            return ask(requests[:middle]) + ask(requests[middle:])
+
+    async def ask_async(requests: Sequence[Request]) -> list[Output]:
+        try:
+            return _matched(await function(requests, **options), requests, reference, read)
+        except UsageError:
+            raise
+        except Exception as error:
+            if len(requests) == 1:
+                return [failure(error, reference)]
+            middle = len(requests) // 2
+            return await ask_async(requests[:middle]) + await ask_async(requests[middle:])
+
+    return ask_async if _is_async(function) else ask
+
+
+def _matched(
+    values: Any, requests: Sequence[Request], reference: str, read: Callable[[Any, Request, str], Output]
+) -> list[Output]:
+    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(requests):
+        got = f"{len(values)} answers" if isinstance(values, (list, tuple)) else shorten(values)
+        raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; it must return one for each")
+    return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
+
+
+def _as_answer(value: Any, request: Request, reference: str) -> Output:
+    try:
+        return _read(value, reference)
+    except TypeError as error:
+        return failure(error, reference)
+
+
+def _as_weighed(value: Any, request: Request, reference: str) -> Output:
+    """Likelihoods from an `Output`, or from a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
+    if not isinstance(value, Output):
+        value = Output(likelihoods=tuple(_likelihood(entry) for entry in value))
+    expected = len(request.prompt.continuations or ("",))
+    if value.error is None and len(value.likelihoods) != expected:
+        message = f"{reference} weighed {len(value.likelihoods)} of {expected} continuations"
+        return Output.failed("exception", message, retryable=False)
+    return value  # type: ignore[no-any-return]
+
+
+def _likelihood(entry: Any) -> Likelihood:
+    if isinstance(entry, Likelihood):
+        return entry
+    if isinstance(entry, (tuple, list)):
+        return Likelihood(float(entry[0]), bool(entry[1]))
+    return Likelihood(float(entry))
+
+
+def _read(value: Any, reference: str) -> Output:
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise TypeError(f"{reference} returned a coroutine; declare it with `async def`")
+    try:
+        return as_output(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{reference} returned {shorten(value)}; it must return {WANTED}") from None
+
+
+def failure(error: Exception, reference: str) -> Output:
+    """What was raised, as the failed output of one sample: `KeyError: 'x' (file.py:12)`."""
+    if isinstance(error, AssayError):
+        return Output.failed("exception", str(error), retryable=False)
+    out_of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+    kind = "oom" if out_of_memory else "exception"
+    return Output.failed(kind, blamed(ModelError, error, reference).what, retryable=False)
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
+    )

@@ -1,0 +1,63 @@
+"""From a name to a model: `smollm2`, `openai/gpt-x`, `weights.gguf`, `file.py:fn`.
+
+Nothing heavy is loaded here: a model loads itself when it is first asked.
+"""
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core import EMPTY, Model, Spec, UnknownName, UsageError
+from ..registry import construct
+from ..registry import models as registry
+from ..userfiles import is_reference, load_attribute, split_reference
+from . import embedded
+from .function import FunctionModel
+
+DEFAULT_MODEL = "smollm2"
+
+
+def build_model(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
+    """The model a name stands for, built from its options; an unknown name or option is an error with the nearest."""
+    if is_reference(name):
+        return _from_file(name, args)
+    if name in embedded.CATALOGUE:
+        return embedded.build(name, args)
+    if name in registry:
+        return _from_registry(name, args)
+    scheme, slash, rest = name.partition("/")
+    if slash and rest and scheme in registry:
+        thing = registry.get(scheme)
+        field = getattr(thing, "reference", None)
+        if isinstance(field, str):
+            return _adapted(thing, scheme, {field: rest, **args})
+        raise UsageError(f"model {scheme!r} takes nothing after the slash, got {rest!r}")
+    if name.endswith(".gguf"):
+        return _from_registry("gguf", {"path": name, **args})
+    hint = "`assay ls models` prints all; a Python file is named as file.py:function, weights as path.gguf"
+    raise UnknownName("model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint)
+
+
+def _from_registry(name: str, args: Mapping[str, Any]) -> Model:
+    return _adapted(registry.get(name), name, args)
+
+
+def _from_file(name: str, args: Mapping[str, Any]) -> Model:
+    path, attribute = split_reference(name)
+    if attribute is None:
+        module = load_attribute(name)
+        if not hasattr(module, "generate"):
+            raise UsageError(f"{Path(path).name} does not say which model", fix=f"write {path}:name")
+        return _adapted(module.generate, f"{path}:generate", args)
+    return _adapted(load_attribute(name), name, args)
+
+
+def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
+    """A class that is a model already is built as it is; everything else is adapted."""
+    if inspect.isclass(thing) and hasattr(thing, "abilities") and hasattr(thing, "identity"):
+        model: Model = construct(thing, Spec(name, args), kind="model")
+        return model
+    if isinstance(thing, Model) and not inspect.isclass(thing) and not args:
+        return thing
+    return FunctionModel(thing, name, args)

@@ -1,0 +1,97 @@
+"""A model that says what it was told to: for tests, and for `assay check`."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import Abilities, Likelihood, Output, Request, UsageError, as_output, digest_of, shorten
+from .calling import as_text
+from .function import failure
+
+
+@dataclass
+class Scripted:
+    """Answers from a script instead of a model.
+
+    Example: `Scripted(["yes", "no"])`, `Scripted({"2+2?": "4"})`, `Scripted(lambda request: request.prompt.text)`
+    """
+
+    answers: Any = "echo"
+    """A list (in turn, then from the start), a mapping from the asked text, a function of the request, `echo`, or one
+    answer for all. An answer that is an exception is raised inside the model, as an accident would be."""
+    accepts: frozenset[str] = frozenset({"text", "image", "audio", "video"})
+    produces: frozenset[str] = frozenset({"text", "image", "audio"})
+    weighs: bool = True
+    """Whether it weighs continuations; the earlier one is then always the more probable."""
+    concurrency: int | None = None
+    calls: list[Request] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Every request it was given, in order."""
+    _turn: Iterator[int] = field(default_factory=itertools.count, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.answers, Sequence) and not self.answers:
+            raise UsageError("a scripted model needs at least one answer", fix="give answers: […]")
+        self._answer = self._choose()
+
+    @property
+    def abilities(self) -> Abilities:
+        """What was declared."""
+        return Abilities(frozenset(self.accepts), frozenset(self.produces), likelihood=self.weighs, logprobs=True)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The script itself."""
+        answers = self.answers
+        named = getattr(answers, "__qualname__", None) if callable(answers) else None
+        return {"scripted": named or digest_of(answers)[:16]}
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """The next answers of the script."""
+        self.calls.extend(requests)
+        return [self._say(request) for request in requests]
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """Log-probability −1 for the first continuation, −2 for the second, and so on."""
+        self.calls.extend(requests)
+        return [
+            Output(likelihoods=tuple(Likelihood(-1.0 - i, i == 0, 1) for i, _ in enumerate(_weighed(request))))
+            for request in requests
+        ]
+
+    def _say(self, request: Request) -> Output:
+        try:
+            answer = self._answer(request)
+            if isinstance(answer, Exception):
+                raise answer
+            return as_output(answer)
+        except Exception as error:
+            return failure(error, "scripted")
+
+    def _choose(self) -> Callable[[Request], Any]:
+        answers = self.answers
+        if callable(answers):
+            return answers  # type: ignore[no-any-return]
+        if isinstance(answers, Mapping):
+            return lambda request: _looked_up(answers, _asked(request))
+        if isinstance(answers, (list, tuple)):
+            return lambda _: answers[next(self._turn) % len(answers)]
+        return _asked if answers == "echo" else lambda _: answers
+
+
+def _asked(request: Request) -> str:
+    """What the last turn said; of a prompt with free roles, the whole text."""
+    if not request.prompt.is_chat:
+        return as_text(request)
+    spoken = [message for message in request.prompt.messages if message.parts is not None]
+    return spoken[-1].text if spoken else ""
+
+
+def _looked_up(answers: Mapping[str, Any], asked: str) -> Any:
+    if asked not in answers:
+        raise KeyError(f"the script has no answer to {shorten(asked)}")
+    return answers[asked]
+
+
+def _weighed(request: Request) -> Sequence[str]:
+    return request.prompt.continuations if request.prompt.continuations is not None else ("",)

@@ -1,0 +1,307 @@
+"""Which option a generated answer takes: a stack of rules, the first that finds an answer decides.
+
+The order follows the evidence: reasoning is removed, then explicit declarations (the last one counts), a lone
+letter, a leading answer, a concluding letter, an option's text, a letter in the last line. No answer is ever
+guessed: a refusal is `refused`, anything else that stays open is `unparsed`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from .choice_claims import Claim, Firmness, denies, find_claims
+from .choice_text import OptionTexts, first_turn, flatten, strip_reasoning
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What was found, and which rule found it."""
+
+    answer: str | None
+    rule: str
+    """The rule that fired; `ambiguous`, `retracted`, `refusal`, `empty` and `none` are those that find no answer."""
+    outcome: Literal["scored", "unparsed", "refused"]
+    evidence: str = ""
+    """The words the rule relied on, shortened."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """An output prepared once for all rules."""
+
+    text: str
+    letters: frozenset[str]
+    texts: OptionTexts
+    claims: list[Claim]
+
+
+_Rule = Callable[[_Reading], Extraction | None]
+
+_SHORT_CHARS = 320
+_LAST_CHARS = 400
+_RETRACTION = re.compile(
+    r"\b(?:wait|hold\s+on|scratch\s+that|correction|on\s+second\s+thou?ghts?|oops|my\s+mistake|sorry|let\s+me\s+(?:re\w+|correct|fix|double)|upon\s+(?:re\w+|reflection)|i\s+made\s+an?\s+(?:mistake|error)|no,)"
+    r"|(?:^|[.!?\n]\s*)(?:hmm+|actually|no)\b|\bactually,|不对|不對|等等|等一下|更正|纠正|重新|修正|说错了|搞错了",
+    re.IGNORECASE,
+)
+_WITHDRAWN = re.compile(
+    r"(?:that|this|it)(?:'s|\s+is|\s+was|\s+can't\s+be|\s+cannot\s+be)\s*(?:not\s+(?:right|correct|quite)|wrong|incorrect|right)|n't\s+(?:right|correct)"
+    r"|scratch\s+that|my\s+mistake|i\s+made\s+an?\s+(?:mistake|error)|不对|不對|错了|有误",
+    re.IGNORECASE,
+)
+_LONE = re.compile(
+    r"(?:[^\w]|\\text|\\boxed|\\\w+)*(?:(?:option|choice|letter|answer|选项|选择|选|答)\W{0,4})?(?P<letter>[A-Za-z])(?:\s?(?:选项|项|吧|啊|呀|呢|哦))?[\W_]*",
+    re.IGNORECASE,
+)
+_LINE_START = re.compile(
+    r"^[ \t>#\-•·\"'(\[【]{0,6}(?:(?:option|choice|选项)[ \t]{0,2})?(?P<letter>[A-Za-z])(?P<mark>[ \t]?[.:)\]】、,\-–—]|[ \t]*$|(?=[ \t]+(?:because|since|as|due)\b)|(?=(?:选项|项)?[,，。因]))",
+    re.MULTILINE,
+)
+_INLINE_START = re.compile(r"(?<![\w.])[(\[]?([A-Z])[.):]\s?(?=\S)")
+_STANDALONE = re.compile(r"(?<![A-Za-z0-9_'\\^/+*=$-])(?<!° )(?P<letter>[A-Z])(?![A-Za-z0-9_'^/+*=$\\{°-]|\s?[=+*<>|^_\\/]|\s?->|\.[A-Za-z]|\(|\s\()")
+_ANSWER_WORD = re.compile(
+    r"(?:^|[:;,(\[\"'.!?。,、】>|→]|\b(?:so|is|be|was|thus|therefore|hence|then|option|choice|answer|letter|with|for|pick|say|guess|choose|select|think|believe"
+    r"|probably|likely|definitely|maybe|perhaps|certainly|to|means|it's|that's|actually|final|yes|okay|ok|just|simply|go|of|statement|only|with)|[^\x00-\x7f])[\s\"'(\[]*$",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\b(?:i|we|one)\s*(?:'m|am|are)?\s*(?:really\s+|truly\s+|simply\s+|currently\s+|also\s+)?(?:cannot|can\s?not|can't|could\s?n't|could\s+not|won't|will\s+not|unable\s+to|not\s+able\s+to|not\s+comfortable|don't|do\s+not|lack|must\s+(?:decline|refuse)|have\s+to\s+(?:decline|refuse)|refuse|decline|would\s+rather\s+not)"
+    r"(?:\s+(?:to|be\s+able\s+to|really|in\s+good\s+conscience|confidently|reliably|accurately|definitively|actually|currently|directly|have|possibly|personally))*"
+    r"\s*(?:answer|assist|help|provide|determine|identify|see|view|tell|say|know|comply|choose|select|pick|fulfil+|respond|discuss|engage|give|process|access|decide|make|offer|solve|complete|do\s+that|enough|the\s+ability|sufficient|support|continue|recommend|judge|recogni[sz]e|analy[sz]e|open|hear|listen|participate|advise|answering|helping|providing)?\b"
+    r"|\b(?:unable|not\s+able)\s+to\s+(?:answer|assist|help|determine|identify|provide|tell|choose|select|see|view|respond|process|comply|give|complete)"
+    r"|\b(?:cannot|can't|can\s+not|could\s+not|couldn't|impossible\s+to)\s+(?:be\s+)?(?:answer|determine|tell|say|know|decide|identif|help|assist|conclude)\w*"
+    r"|\bas\s+an?\s+(?:ai|artificial|(?:large\s+)?language\s+model|assistant|text-based|virtual)\b|\bi'?m\s+(?:just\s+)?an\s+ai\b"
+    r"|\bi(?:'m|\s+am)\s+(?:so\s+|very\s+|truly\s+)?sorry\b|\bmy\s+apologies\b|\bi\s+apologi[sz]e\b|^\s*(?:sorry|unfortunately)\b|\bagainst\s+my\s+(?:guidelines|policy|programming)|\b(?:no|not)\s+(?:enough|sufficient)\s+information|\binsufficient\s+information"
+    r"|(?:无法|不能|没法|無法|没有办法|不便|不宜|难以|拒绝|不予)(?:[^。\n]{0,16})(?:回答|回應|判断|确定|確定|作答|提供|给出|选择|选出|帮助|协助|识别|看到|查看|解答|讨论|得出|回复|分析|看见|辨认|处理|满足)"
+    r"|(?:抱歉|对不起|對不起|很遗憾|不好意思)|作为(?:一个|一名|一款)?(?:人工智能|AI|语言模型|大语言模型|大模型)|(?:我)?不知道|不清楚|信息不足|無可奉告|无可奉告",
+    re.IGNORECASE,
+)
+_OPEN_OPTION = re.compile(r"determin|information|unknown|not sure|uncertain|unclear|insufficient|cannot|can't|无法|不确定|未知|不足|不能|不知道", re.IGNORECASE)
+
+
+def extract_choice(text: str, options: Mapping[str, str]) -> Extraction:
+    """The option a single-choice answer takes, the rule that found it and the outcome.
+
+    `options` maps each letter to its text; a text may be empty when it is not known.
+
+    Example: `extract_choice("A dog is shown, so B.", {"A": "cat", "B": "dog"}).answer == "B"`
+    """
+    said = strip_reasoning(text)
+    letters = frozenset(letter.upper() for letter in options)
+    texts = OptionTexts({letter.upper(): option for letter, option in options.items()})
+    readings = [flatten(first_turn(said))]
+    if len(readings[0]) < len(said.strip()):
+        readings.append(flatten(said))
+    if not readings[-1]:
+        return Extraction(None, "empty", "unparsed")
+    results = [_extract(plain, letters, texts) for plain in readings if plain]
+    return next((result for result in results if result.outcome == "scored"), results[0])
+
+
+def _extract(plain: str, letters: frozenset[str], texts: OptionTexts) -> Extraction:
+    reading = _Reading(plain, letters, texts, find_claims(plain, letters, texts))
+    for rule in RULES:
+        if found := rule(reading):
+            return found
+    return Extraction(None, "none", "unparsed")
+
+
+def _scored(answer: str, rule: str, evidence: str) -> Extraction:
+    return Extraction(answer, rule, "scored", evidence[:160].strip())
+
+
+def declared(reading: _Reading) -> Extraction | None:
+    """The last explicit declaration, unless the output takes it back afterwards."""
+    firm = [claim for claim in reading.claims if claim.firmness is Firmness.DECLARED]
+    if not firm:
+        return None
+    last = firm[-1]
+    # A cue inside another claim ("I choose: the answer is B") ends at the same letter: one claim, not two.
+    rest = reading.text[last.end :]
+    if retraction := _RETRACTION.search(rest):
+        later = [c for c in reading.claims if c.start >= last.end + retraction.start() and c.firmness is Firmness.CONCLUDED]
+        if later and later[-1].answer:
+            return _scored(later[-1].answer, "corrected", later[-1].evidence)
+        corrected = _unique_letter(rest[retraction.end() :], reading.letters)
+        if corrected:
+            return _scored(corrected, "corrected", rest[retraction.start() :])
+        if _WITHDRAWN.search(rest[retraction.start() : retraction.start() + 80]):
+            return Extraction(None, "retracted", "unparsed", rest[retraction.start() :][:160])
+    if last.answer is None:
+        return Extraction(None, "ambiguous", "unparsed", last.evidence)
+    return _scored(last.answer, last.rule, last.evidence)
+
+
+def lone_letter(reading: _Reading) -> Extraction | None:
+    """The whole output is one letter, whatever its case, punctuation or markup."""
+    if len(reading.text) > 60:
+        return None
+    match = _LONE.fullmatch(reading.text)
+    if match and match["letter"].upper() in reading.letters:
+        return _scored(match["letter"].upper(), "lone-letter", reading.text)
+    return None
+
+
+def leading_answer(reading: _Reading) -> Extraction | None:
+    """The output opens with one option's letter or text and gives reasons after it, listing no other options."""
+    text = reading.text
+    opening = _LINE_START.match(text)
+    if opening and opening["letter"].upper() in reading.letters:
+        letter = opening["letter"].upper()
+        rest = text[opening.end() :]
+        own = reading.texts.at_start(rest[:400])
+        later = [m for m in _LINE_START.finditer(text, opening.end()) if m["letter"].isupper() or m["mark"].strip()]
+        listed = {m["letter"].upper() for m in later}
+        alone = any(not m["mark"].strip() and m["letter"].upper() != letter for m in later)
+        listed |= {m[1] for m in _INLINE_START.finditer(text, opening.end(), opening.end() + 600)}
+        bare = opening["mark"].strip() == "" or not rest.strip() or rest.startswith("\n")
+        listed &= reading.letters - {letter}
+        named = own is not None and own[0] == letter
+        lower_word = opening["letter"].islower() and not (bare or opening["mark"].strip() in tuple(".:)"))
+        if lower_word or (opening["letter"] in "AI" and opening["mark"].strip() in tuple(",-–—") and not named):
+            return None
+        several = _listed_together(text[: opening.end() + 40], reading.letters)
+        if several:
+            return Extraction(None, "ambiguous", "unparsed", text[:80])
+        denied = re.match(r"[\s:,-]*(?:is\s+|are\s+)?(?:not\b|wrong|incorrect|no\b|false|错|不|or\b|and\b)", rest, re.IGNORECASE)
+        # A long text after "A." that is not option A's own may be the first point of an argument cut short.
+        reasons = len(text) <= _SHORT_CHARS and opening["letter"].isupper() or bare or named
+        if reasons and not listed and not denied and not _overruled(reading, letter):
+            return _scored(letter, "leading-letter", text[: opening.end() + 60])
+        if listed and not alone and (bare or named) and not denied and not _overruled(reading, letter) and _blank_line_after(text, opening.end()):
+            return _scored(letter, "leading-letter", text[: opening.end() + 60])
+        return None
+    first = reading.texts.at_start(text[:400])
+    if first and re.match(r"\s*(?:$|[.,:;!\n。，(-])", text[first[1] :]):
+        head = re.split(r"[.\n。!]", text[: first[1] + 80])[0]
+        if {m[0] for m in reading.texts.mentions(head[: first[1] + 1])} <= {first[0]} and not _overruled(reading, first[0]):
+            tail = re.match(r"\s*(?:,|/|\bor\b|\band\b)\s*(?:or\b|and\b)?\s*", text[first[1] :])
+            other = reading.texts.at_start(text[first[1] + tail.end() :][:400]) if tail else None
+            if other is None or other[0] == first[0]:
+                return _scored(first[0], "leading-text", text[: first[1]])
+    return None
+
+
+def concluded(reading: _Reading) -> Extraction | None:
+    """A conclusion without the word answer: "so B", "it must be (C)", "B is correct", "所以是B"."""
+    made = [claim for claim in reading.claims if claim.firmness is Firmness.CONCLUDED]
+    if not made:
+        return None
+    if len({claim.answer for claim in made if claim.rule == "verdict"}) > 1 and made[-1].rule == "verdict":
+        corrected = _RETRACTION.search(reading.text, made[0].end, made[-1].start)
+        return _scored(made[-1].answer, "concluded", made[-1].evidence) if corrected and made[-1].answer else None
+    last = made[-1]
+    near_end = last.end >= len(reading.text) - _LAST_CHARS
+    if last.answer is None:
+        return Extraction(None, "ambiguous", "unparsed", last.evidence) if near_end else None
+    if near_end or {claim.answer for claim in made} == {last.answer}:
+        return _scored(last.answer, last.rule, last.evidence)
+    return None
+
+
+def refusal(reading: _Reading) -> Extraction | None:
+    """The output declines to answer, at its start or in its last sentence."""
+    said = _REFUSAL.search(reading.text[:_SHORT_CHARS]) or _REFUSAL.search(_last_sentence(reading.text))
+    if not said:
+        return None
+    mentioned = {letter for letter, at, _ in reading.texts.mentions(reading.text[:1000]) if not denies(reading.text[:at])}
+    if len(mentioned) == 1:
+        letter = mentioned.copy().pop()
+        if any(_OPEN_OPTION.search(reading.text[at:end]) for _, at, end in reading.texts.mentions(reading.text[:1000])):
+            return _scored(letter, "option-text", said[0])
+    return Extraction(None, "refusal", "refused", said[0].strip()[:160])
+
+
+def tentative(reading: _Reading) -> Extraction | None:
+    """Only hedged claims, and all of them for the same option."""
+    hedged = [claim for claim in reading.claims if claim.firmness is Firmness.TENTATIVE]
+    answers = {claim.answer for claim in hedged}
+    if len(answers) == 1 and (answer := hedged[-1].answer) and hedged[-1].end >= len(reading.text) - _LAST_CHARS:
+        return _scored(answer, "tentative", hedged[-1].evidence)
+    return None
+
+
+def option_text(reading: _Reading) -> Extraction | None:
+    """Exactly one option's text stands, undenied, in a short output or in the conclusion of a long one."""
+    short = len(reading.text) <= _SHORT_CHARS
+    passage = reading.text if short else _last_sentence(reading.text)
+    if not short and (len(passage) > _LAST_CHARS or not _CONCLUDES.search(passage)):
+        return None
+    found = [(letter, at, end) for letter, at, end in reading.texts.mentions(passage) if not denies(passage[:at])]
+    answers = {letter for letter, _, _ in found}
+    if len(answers) == 1 and not (len(passage) > 120 and reading.texts.is_number(found[0][0])):
+        return _scored(found[0][0], "option-text", passage[found[0][1] : found[0][2]])
+    return None
+
+
+def last_line(reading: _Reading) -> Extraction | None:
+    """The only standalone capital of the last line or sentence: not an article, a pronoun, a name or a variable."""
+    starts = [match["letter"] for match in _LINE_START.finditer(reading.text)]
+    if len(set(starts)) > 1 and starts.count(starts[-1]) == 1 and _LINE_START.match(reading.text.rsplit("\n", 1)[-1]):
+        return None  # the last entry of a list of options, not a choice
+    for passage in (reading.text.rsplit("\n", 1)[-1], _last_sentence(reading.text)):
+        if len(passage) <= _LAST_CHARS and (letter := _unique_letter(passage, reading.letters)):
+            return _scored(letter, "last-line", passage)
+    return None
+
+
+RULES: tuple[_Rule, ...] = (declared, lone_letter, leading_answer, concluded, refusal, tentative, option_text, last_line)
+
+_CONCLUDES = re.compile(
+    r"\b(?:so|therefore|thus|hence|conclusion|consequently|overall|finally|in\s+summary|ultimately|must\s+be|it\s+is|this\s+is|answer)\b|所以|因此|综上|故|可见|总之|应该是|就是",
+    re.IGNORECASE,
+)
+
+
+def _last_sentence(text: str) -> str:
+    tail = text[-2 * _LAST_CHARS :].rstrip()
+    pieces = re.split(r"(?<=[.!?])\s+(?=\S{2})|(?<=[。！？])|\n", tail)
+    return next((piece for piece in reversed(pieces) if len(piece.strip()) > 1), tail)
+
+
+def _unique_letter(passage: str, letters: frozenset[str]) -> str | None:
+    """The one letter of the passage in the place of an answer, or `None` when there are none or several."""
+    found: set[str] = set()
+    for match in _STANDALONE.finditer(passage):
+        letter = match["letter"]
+        before, after = passage[: match.start()], passage[match.end() : match.end() + 40]
+        marked = before[-1:] in "([\"'【" and before != ""
+        if letter not in letters or denies(before) or _denied_after(after):
+            continue
+        word_next = re.match(r"\s+[a-z]", after) is not None
+        reasons = re.match(r"\s+(?:because|since|as|due|based|not|rather|instead|for)\b", after)
+        if not marked and ((word_next and not reasons) or (letter == "I" and after.strip(" .!"))):
+            continue
+        if marked or _ANSWER_WORD.search(before[-24:]):
+            found.add(letter)
+    return found.pop() if len(found) == 1 else None
+
+
+def _denied_after(after: str) -> bool:
+    return (
+        re.match(
+            r"[\s\"')\].:-]*(?:[✗✘❌×]|(?:is|are|was|can|does|would)\s*(?:be\s+)?)?(?:n't|not\s+\w+|wrong|incorrect|false|ruled|eliminated|excluded|(?:选项|项)?是?(?:错|不|排除))",
+            after,
+        )
+        is not None
+    )
+
+
+def _overruled(reading: _Reading, letter: str) -> bool:
+    """Whether a later conclusion or correction names another answer than the opening did."""
+    made = [claim for claim in reading.claims if claim.firmness is Firmness.CONCLUDED and claim.start > 1]
+    if made and made[-1].answer not in (None, letter):
+        return True
+    retraction = _RETRACTION.search(reading.text, 2)
+    return retraction is not None and _unique_letter(reading.text[retraction.end() :], reading.letters) not in (None, letter)
+
+
+def _listed_together(opening: str, letters: frozenset[str]) -> bool:
+    match = re.match(r"\W*([A-Z])[)\]\"']?\s*(?:,|/|&|、|\+|\band\b|\bor\b|和|或|及|与)\s*(?:and\b|or\b)?\s*[(\[\"']?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})", opening)
+    return match is not None and match[1] != match[2] and match[2] in letters
+
+
+def _blank_line_after(text: str, end: int) -> bool:
+    line_end = text.find("\n", end)
+    return line_end >= 0 and text[line_end : line_end + 2] == "\n\n"

@@ -1,0 +1,112 @@
+"""Checks on form: lists, highlights, sections, titles, JSON, how a response begins and ends.
+
+The patterns never span an unbounded stretch that is scanned again from the next start, so that a megabyte of
+asterisks or brackets costs one pass.
+"""
+
+import json
+import re
+
+_STAR_BULLET = re.compile(r"^[^\S\n]*\*[^*].*$", re.MULTILINE)
+_DASH_BULLET = re.compile(r"^[^\S\n]*-", re.MULTILINE)
+_HIGHLIGHT = re.compile(r"\*([^\n*]*)\*")
+_DOUBLE_HIGHLIGHT = re.compile(r"\*\*([^\n*]*)\*\*")
+_OPENING_FENCES = ("```json", "```Json", "```JSON", "```")
+_CONSTRAINED_RESPONSES = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
+_POSTSCRIPTS = {"P.S.": r"p\.\s?s\.", "P.P.S": r"p\.\s?p\.\s?s"}
+
+
+def has_placeholders(response: str, *, num_placeholders: int) -> bool:
+    """At least so many `[...]`, each on one line."""
+    return sum(_bracket_pairs(line) for line in response.split("\n")) >= num_placeholders
+
+
+def has_postscript(response: str, *, postscript_marker: str) -> bool:
+    """The marker anywhere, whatever its case; the two usual ones also with a blank after a period."""
+    marker = postscript_marker.strip()
+    pattern = _POSTSCRIPTS.get(marker) or re.escape(marker.lower())
+    return re.search(pattern, response.lower()) is not None
+
+
+def has_bullets(response: str, *, num_bullets: int) -> bool:
+    """Exactly so many lines that begin with one `*` or with `-`; a `---` rule counts, as it does officially."""
+    stars = sum(1 for _ in _STAR_BULLET.finditer(response))
+    dashes = sum(1 for _ in _DASH_BULLET.finditer(response))
+    return stars + dashes == num_bullets
+
+
+def is_constrained_response(response: str) -> bool:
+    """One of the three allowed answers somewhere in the response."""
+    return any(option in response for option in _CONSTRAINED_RESPONSES)
+
+
+def has_highlights(response: str, *, num_highlights: int) -> bool:
+    """At least so many `*highlights*` or `**highlights**` that are not blank, each on one line."""
+    found = sum(
+        1
+        for pattern in (_HIGHLIGHT, _DOUBLE_HIGHLIGHT)
+        for match in pattern.finditer(response)
+        if match.group(1).strip()
+    )
+    return found >= num_highlights
+
+
+def has_sections(response: str, *, section_spliter: str, num_sections: int) -> bool:
+    """At least so many headings such as `SECTION 1`; the argument's spelling is the data's."""
+    heading = re.compile(rf"{re.escape(section_spliter.strip())}\s?\d+")
+    return sum(1 for _ in heading.finditer(response)) >= num_sections
+
+
+def is_json(response: str) -> bool:
+    """The whole response is one JSON value, with or without a Markdown fence around it."""
+    text = response.strip()
+    for fence in _OPENING_FENCES:
+        text = text.removeprefix(fence)
+    try:
+        json.loads(text.removesuffix("```").strip())
+    except (ValueError, RecursionError):  # thousands of open brackets exhaust the parser's stack
+        return False
+    return True
+
+
+def has_title(response: str) -> bool:
+    """A line with `<<something>>`."""
+    return any(_title(line) for line in response.split("\n"))
+
+
+def has_two_responses(response: str) -> bool:
+    """Two different answers parted by `******`, which may also stand before the first and after the last."""
+    parts = [part.strip() for part in response.split("******")]
+    if not all(parts[1:-1]):
+        return False
+    answers = [part for part in parts if part]
+    return len(answers) == 2 and answers[0] != answers[1]
+
+
+def repeats_prompt(response: str, *, prompt_to_repeat: str) -> bool:
+    return response.strip().lower().startswith(prompt_to_repeat.strip().lower())
+
+
+def ends_with(response: str, *, end_phrase: str) -> bool:
+    """The phrase is the last thing said, whatever its case; quotation marks may close after it."""
+    return response.strip().strip('"').lower().endswith(end_phrase.strip().lower())
+
+
+def is_quoted(response: str) -> bool:
+    text = response.strip()
+    return len(text) > 1 and text.startswith('"') and text.endswith('"')
+
+
+def _bracket_pairs(line: str) -> int:
+    pairs, position = 0, 0
+    while (opening := line.find("[", position)) >= 0 and (closing := line.find("]", opening)) >= 0:
+        pairs += 1
+        position = closing + 1
+    return pairs
+
+
+def _title(line: str) -> str:
+    opening, closing = line.find("<<"), line.rfind(">>")
+    if opening < 0 or closing < opening:
+        return ""
+    return line[opening : closing + 2].lstrip("<").rstrip(">").strip()

@@ -1,0 +1,50 @@
+"""Checks on how much was written: words, sentences, paragraphs."""
+
+from .relations import holds
+from .sentences import count_sentences
+from .tokens import count_words
+
+_WORD_ENDS = ".,?!'\""
+
+
+def has_number_of_words(response: str, *, num_words: int, relation: str) -> bool:
+    return holds(count_words(response), relation, num_words)
+
+
+def has_number_of_sentences(response: str, *, num_sentences: int, relation: str) -> bool:
+    return holds(count_sentences(response), relation, num_sentences)
+
+
+def has_number_of_paragraphs(response: str, *, num_paragraphs: int) -> bool:
+    """Exactly so many paragraphs between `***` dividers; an empty one is allowed only at either end."""
+    first, *middle, last = ("", *response.split("***")) if "***" not in response else response.split("***")
+    if not all(paragraph.strip() for paragraph in middle):
+        return False
+    return len(middle) + bool(first.strip()) + bool(last.strip()) == num_paragraphs
+
+
+def nth_paragraph_starts_with(
+    response: str, *, num_paragraphs: int, nth_paragraph: int, first_word: str
+) -> bool:
+    """Exactly so many paragraphs between blank lines, the n-th (from 1) opening with the word.
+
+    As in the official checker the n-th is looked up among all stretches between blank lines, while only
+    those with content are counted.
+    """
+    if nth_paragraph < 1:
+        raise ValueError(f"`nth_paragraph` counts from 1, not {nth_paragraph}")
+    paragraphs = response.split("\n\n")
+    written = sum(1 for paragraph in paragraphs if paragraph.strip())
+    if written != num_paragraphs or nth_paragraph > written:
+        return False
+    return _first_word(paragraphs[nth_paragraph - 1]) == first_word.lower()
+
+
+def _first_word(paragraph: str) -> str | None:
+    """The first word in small letters, without quotes before it and cut at the first mark inside it."""
+    tokens = paragraph.split(maxsplit=1)
+    if not tokens:
+        return None
+    word = tokens[0].lstrip("'").lstrip('"')
+    cut = next((place for place, letter in enumerate(word) if letter in _WORD_ENDS), len(word))
+    return word[:cut].lower()

@@ -1,0 +1,24 @@
+"""Words as IFEval counts them: runs of word characters, and all-capital tokens."""
+
+import re
+
+_WORD = re.compile(r"\w+")
+# Marks that part two tokens. Hyphen, slash, period and asterisk do not: "STATE-OF-THE-ART" and "**NOTE**" are one.
+_PARTING = re.compile(r"[\s;@#$%&?!()\[\]{}<>\"“”‘’«»…`|]+|--+|\.{2,}|[,:](?!\d)")
+_CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|m|d|ll|re|ve)$)|(?<=\w)(?=n't$)", re.IGNORECASE)
+_FUSED = re.compile(r"(?<=^can)(?=not$)|(?<=^gon)(?=na$)|(?<=^wan)(?=na$)|(?<=^got)(?=ta$)", re.IGNORECASE)
+
+
+def count_words(text: str) -> int:
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def count_capital_words(text: str) -> int:
+    """Tokens with a cased letter and no small one. A contraction is two tokens: "DON'T" is DO and N'T."""
+    return sum(part.isupper() for token in _PARTING.split(text) if token for part in _split_contraction(token))
+
+
+def _split_contraction(token: str) -> list[str]:
+    if "'" in token:
+        return _CONTRACTION.split(token)
+    return _FUSED.split(token)

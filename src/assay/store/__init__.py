@@ -1,0 +1,27 @@
+"""The store: what was run, answered and scored, on disk."""
+
+from .blobs import Blobs
+from .index import Answered, CellIndex, Index, Scores
+from .journal import Journal, Repair, open_journal
+from .layout import Layout, safe_name, write_whole
+from .lock import FolderLock
+from .runs import RunReader, RunWriter, read_json, write_json
+
+__all__ = [
+    "Answered",
+    "Blobs",
+    "CellIndex",
+    "FolderLock",
+    "Index",
+    "Journal",
+    "Layout",
+    "Repair",
+    "RunReader",
+    "RunWriter",
+    "Scores",
+    "open_journal",
+    "read_json",
+    "safe_name",
+    "write_json",
+    "write_whole",
+]

@@ -1,0 +1,165 @@
+"""The index: which samples of a run were answered and scored, and where their lines lie in the journal.
+
+Derived from the journal whenever a run folder is opened; a later line for the same thing replaces the earlier one.
+"""
+
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, overload
+
+import msgspec
+
+from ..core import OutputRecord, ScoreRecord
+from .journal import decode_output, decode_score, read_lines
+
+Cell = tuple[str, str]
+"""Task and model: what one number is about."""
+
+
+class _Answer(msgspec.Struct):
+    error: Any = None
+    state: Any = None
+
+
+class _OutputHead(msgspec.Struct):
+    task: str
+    model: str
+    id: str
+    key: str
+    epoch: int = 0
+    round: int = 0
+    output: _Answer = msgspec.field(default_factory=_Answer)
+
+
+class _ScoreHead(msgspec.Struct):
+    task: str
+    model: str
+    id: str
+    scorer: str
+    digest: str
+    epoch: int = 0
+
+
+_output_head = msgspec.json.Decoder(_OutputHead).decode
+_score_head = msgspec.json.Decoder(_ScoreHead).decode
+
+
+@dataclass(slots=True)
+class Answered:
+    """Where the answer of one sample lies."""
+
+    key: str
+    offset: int
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class CellIndex:
+    """What is known of one task and model."""
+
+    answers: dict[tuple[str, int], list[Answered | None]] = field(default_factory=dict)
+    """By sample id and epoch: one entry for each round."""
+    scores: dict[str, dict[tuple[str, int], tuple[int, str]]] = field(default_factory=dict)
+    """By scorer, then sample id and epoch: offset and the scorer's digest."""
+
+    def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
+        """Notes an answer; rounds may come again after a restart."""
+        rounds = self.answers.setdefault((id, epoch), [])
+        while len(rounds) <= round:
+            rounds.append(None)
+        rounds[round] = answer
+
+
+class Index:
+    """All cells of a run, with access to their lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cells: dict[Cell, CellIndex] = {}
+        self.damaged = 0
+        self.size = 0
+        self._map: mmap.mmap | None = None
+        if path.exists():
+            self._scan()
+
+    def cell(self, task: str, model: str) -> CellIndex:
+        """The index of one task and model."""
+        return self.cells.setdefault((task, model), CellIndex())
+
+    def output(self, answer: Answered) -> OutputRecord:
+        """The output record at its place."""
+        return decode_output(self._line(answer.offset))
+
+    def score(self, offset: int) -> ScoreRecord:
+        """The score record at its place."""
+        return decode_score(self._line(offset))
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self._map is not None:
+            self._map.close()
+            self._map = None
+
+    def _scan(self) -> None:
+        for offset, line in read_lines(self.path):
+            if line is None:
+                self.damaged += 1
+            elif line.startswith(b'{"kind":"output"'):
+                self._add_output(offset, line)
+            elif line.startswith(b'{"kind":"score"'):
+                self._add_score(offset, line)
+
+    def _add_output(self, offset: int, line: bytes) -> None:
+        try:
+            head = _output_head(line)
+            failed = head.output.error is not None
+            id, epoch, round, key, task, model = head.id, head.epoch, head.round, head.key, head.task, head.model
+        except msgspec.DecodeError:
+            record = decode_output(line)
+            failed = record.failed
+            id, epoch, round, key = record.id, record.epoch, record.round, record.key
+            task, model = record.task, record.model
+        self.cell(task, model).add_output(id, epoch, round, Answered(key, offset, failed))
+
+    def _add_score(self, offset: int, line: bytes) -> None:
+        head: _ScoreHead | ScoreRecord
+        try:
+            head = _score_head(line)
+        except msgspec.DecodeError:
+            head = decode_score(line)
+        scored = self.cell(head.task, head.model).scores.setdefault(head.scorer, {})
+        scored[head.id, head.epoch] = (offset, head.digest)
+
+    def _line(self, offset: int) -> bytes:
+        if self._map is None or offset >= self.size:
+            self.close()
+            with open(self.path, "rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self.size = len(self._map)
+        end = self._map.find(b"\n", offset)
+        return self._map[offset : end if end >= 0 else self.size]
+
+
+class Scores(Sequence[ScoreRecord]):
+    """The score records of one scorer on one cell, in the order of their ids; read from disk when asked for."""
+
+    def __init__(self, index: Index, offsets: Sequence[int]) -> None:
+        self._index = index
+        self._offsets = offsets
+
+    @overload
+    def __getitem__(self, position: int) -> ScoreRecord: ...
+    @overload
+    def __getitem__(self, position: slice) -> "Scores": ...
+    def __getitem__(self, position: int | slice) -> "ScoreRecord | Scores":
+        if isinstance(position, slice):
+            return Scores(self._index, self._offsets[position])
+        return self._index.score(self._offsets[position])
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[ScoreRecord]:
+        return (self._index.score(offset) for offset in self._offsets)

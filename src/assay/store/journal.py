@@ -1,0 +1,247 @@
+"""The journal: append-only lines of JSON, each with a checksum; the truth of a run.
+
+A line is a JSON object whose last member is `"crc"`: CRC-32 of the object without it. Writing is one checked `write` of
+whole lines; `fdatasync` is grouped in a thread of its own (every 200 ms or 64 lines), so that a killed process loses
+nothing that was written and a power cut at most the last group. A torn tail is cut off when the file is opened.
+"""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+from zlib import crc32
+
+import msgspec
+
+from ..core import DiskFull, OutputRecord, ScoreRecord
+from .layout import disk_error
+
+SYNC_SECONDS = 0.2
+SYNC_LINES = 64
+_TRAILER = 18  # len(',"crc":"01234567"}')
+_encode = msgspec.json.Encoder().encode
+_R = TypeVar("_R")
+
+
+def seal(record: Mapping[str, Any]) -> bytes:
+    """One journal line: the record as JSON with its checksum, newline included."""
+    try:
+        body = _encode(record)
+    except (UnicodeEncodeError, OverflowError, TypeError):
+        # Lone surrogates and huge integers: the slower encoder writes them as plain JSON.
+        body = json.dumps(record, ensure_ascii=True, default=str, separators=(",", ":")).encode("ascii")
+    return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether a line (without newline) is complete and unchanged since it was written."""
+    if len(line) <= _TRAILER or line[-_TRAILER : -_TRAILER + 8] != b',"crc":"' or not line.endswith(b'"}'):
+        return False
+    return b"%08x" % crc32(b"}", crc32(memoryview(line)[:-_TRAILER])) == line[-10:-2]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was wrong with a journal when it was opened."""
+
+    torn_bytes: int = 0
+    damaged_lines: int = 0
+
+    def __str__(self) -> str:
+        parts = []
+        if self.torn_bytes:
+            parts.append(f"a torn last line of {self.torn_bytes} bytes was cut off")
+        if self.damaged_lines:
+            parts.append(f"{self.damaged_lines} damaged lines were passed over and will be asked again")
+        return "; ".join(parts)
+
+
+class Journal:
+    """Appends lines; the only writer of `records.jsonl`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._buffer: list[bytes] = []
+        self._unsynced = 0
+        self._last_sync = time.monotonic()
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise disk_error(error, path) from error
+        self._syncer: threading.Thread | None = None
+        self._sync_error: OSError | None = None
+
+    def append(self, record: Mapping[str, Any]) -> None:
+        """Adds a record to what the next `flush` writes."""
+        self._buffer.append(seal(record))
+
+    def flush(self) -> None:
+        """Writes what was appended; once it returns, a kill of this process loses none of it."""
+        if self._buffer:
+            block = b"".join(self._buffer)
+            lines = len(self._buffer)
+            self._buffer.clear()
+            self._write(block)
+            self._unsynced += lines
+        if self._unsynced and (
+            self._unsynced >= SYNC_LINES or time.monotonic() - self._last_sync >= SYNC_SECONDS
+        ):
+            self._sync_in_background()
+
+    def close(self) -> None:
+        """Writes and syncs everything."""
+        try:
+            self.flush()
+            if self._syncer is not None:
+                self._syncer.join()
+            self._raise_sync_error()
+            os.fdatasync(self._handle)
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+        finally:
+            os.close(self._handle)
+
+    def _write(self, block: bytes) -> None:
+        start = os.fstat(self._handle).st_size
+        try:
+            written = os.write(self._handle, block)
+            if written != len(block):
+                # A full disk may take part of a block without an error: leave no torn line behind.
+                os.ftruncate(self._handle, start + block.rfind(b"\n", 0, written) + 1)
+                raise DiskFull(
+                    "the disk is full",
+                    where=str(self.path),
+                    fix="free some space, then run the same command again",
+                )
+        except OSError as error:
+            raise disk_error(error, self.path) from error
+
+    def _sync_in_background(self) -> None:
+        if self._syncer is not None and self._syncer.is_alive():
+            return
+        self._raise_sync_error()
+        self._unsynced = 0
+        self._last_sync = time.monotonic()
+        self._syncer = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
+        self._syncer.start()
+
+    def _sync(self) -> None:
+        try:
+            os.fdatasync(self._handle)
+        except OSError as error:
+            self._sync_error = error
+
+    def _raise_sync_error(self) -> None:
+        if self._sync_error is not None:
+            raise disk_error(self._sync_error, self.path) from self._sync_error
+
+
+def open_journal(path: Path) -> tuple[Journal, Repair]:
+    """The journal ready for appending, its torn tail cut off; and what had to be repaired."""
+    torn = _cut_torn_tail(path) if path.exists() else 0
+    return Journal(path), Repair(torn_bytes=torn)
+
+
+def _cut_torn_tail(path: Path) -> int:
+    """Removes an incomplete last line; damage further up stays in place and is skipped by readers."""
+    size = path.stat().st_size
+    if size == 0:
+        return 0
+    with open(path, "rb+") as file:
+        end = size
+        window = 1 << 20
+        start = max(0, end - window)
+        file.seek(start)
+        tail = file.read(end - start)
+        while b"\n" not in tail[:-1] and start > 0:
+            start = max(0, start - window)
+            file.seek(start)
+            tail = file.read(end - start)
+        last = tail.rfind(b"\n", 0, len(tail) - 1) + 1
+        line = tail[last:]
+        if line.endswith(b"\n") and is_whole(line[:-1]):
+            return 0
+        keep = start + last
+        file.truncate(keep)
+        os.fsync(file.fileno())
+        return size - keep
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    """Each line with its offset; `None` in place of a damaged one."""
+    with open(path, "rb") as file:
+        offset = 0
+        for line in file:
+            body = line[:-1] if line.endswith(b"\n") else line
+            yield offset, body if is_whole(body) else None
+            offset += len(line)
+
+
+def output_line(record: OutputRecord) -> dict[str, Any]:
+    """An output record as a journal line; what equals its default is left out."""
+    line: dict[str, Any] = {
+        "kind": "output", "task": record.task, "model": record.model, "id": record.id, "key": record.key
+    }  # fmt: skip
+    if record.epoch:
+        line["epoch"] = record.epoch
+    if record.round:
+        line["round"] = record.round
+    line["prompt"] = record.prompt
+    if record.continuations is not None:
+        line["continuations"] = record.continuations
+    line["output"] = record.output
+    if record.target is not None:
+        line["target"] = record.target
+    if record.details:
+        line["details"] = dict(record.details)
+    return line
+
+
+def score_line(record: ScoreRecord) -> dict[str, Any]:
+    """A score record as a journal line; what equals its default is left out."""
+    line: dict[str, Any] = {
+        "kind": "score", "task": record.task, "model": record.model, "id": record.id, "scorer": record.scorer,
+        "digest": record.digest, "values": record.values, "outcome": record.outcome,
+    }  # fmt: skip
+    if record.epoch:
+        line["epoch"] = record.epoch
+    if record.answer is not None:
+        line["answer"] = record.answer
+    if record.details:
+        line["details"] = dict(record.details)
+    if record.candidates:
+        line["candidates"] = record.candidates
+    if record.tags:
+        line["tags"] = dict(record.tags)
+    if record.group is not None:
+        line["group"] = record.group
+    if record.cluster is not None:
+        line["cluster"] = record.cluster
+    return line
+
+
+_decode_output = msgspec.json.Decoder(OutputRecord).decode
+_decode_score = msgspec.json.Decoder(ScoreRecord).decode
+
+
+def decode_output(line: bytes) -> OutputRecord:
+    """The output record of a journal line."""
+    return _decode(line, _decode_output, OutputRecord)
+
+
+def decode_score(line: bytes) -> ScoreRecord:
+    """The score record of a journal line."""
+    return _decode(line, _decode_score, ScoreRecord)
+
+
+def _decode(line: bytes, fast: Any, kind: type[_R]) -> _R:
+    try:
+        return fast(line)  # type: ignore[no-any-return]
+    except msgspec.DecodeError:
+        plain = json.loads(line)
+        plain.pop("crc", None)
+        return kind(**plain)

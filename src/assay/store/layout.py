@@ -1,0 +1,93 @@
+"""The run folder: which file is where, and how derived files are written whole or not at all.
+
+    run.json        what was run: options, versions, digests
+    records.jsonl   the journal: what was answered and scored; the truth
+    summary.json    the numbers, derived from the journal
+    media/          pictures and sounds by content hash
+"""
+
+import errno
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core import DiskFull, StoreError
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The paths of one run folder."""
+
+    folder: Path
+
+    @property
+    def manifest(self) -> Path:
+        """What was run."""
+        return self.folder / "run.json"
+
+    @property
+    def journal(self) -> Path:
+        """What was answered and scored."""
+        return self.folder / "records.jsonl"
+
+    @property
+    def summary(self) -> Path:
+        """The numbers."""
+        return self.folder / "summary.json"
+
+    @property
+    def media(self) -> Path:
+        """Pictures and sounds by content hash."""
+        return self.folder / "media"
+
+    @property
+    def lock(self) -> Path:
+        """Who writes here."""
+        return self.folder / ".lock"
+
+
+def safe_name(name: str, limit: int = 40) -> str:
+    """A name that is safe as part of a file name: letters, digits, `.`, `_`, `-`."""
+    return _UNSAFE.sub("-", name).strip("-.")[:limit] or "run"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a derived file so that a reader sees the old one or the new one, never half of it."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        sync_folder(path.parent)
+    except OSError as error:
+        raise disk_error(error, path) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a rename in `folder` survive a power loss."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def disk_error(error: OSError, path: Path) -> StoreError:
+    """An `OSError` as the error a user can act on."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return DiskFull(
+            f"cannot write: {error.strerror}", where=str(path), fix="free some space, then run the same command again"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StoreError(f"cannot write: {error.strerror}", where=str(path), fix="choose another folder with -o")
+    return StoreError(f"cannot write: {error.strerror or error}", where=str(path))

@@ -1,0 +1,148 @@
+"""A run on disk: opened by one writer, read by anybody."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..core import OutputRecord, Prompt, ScoreRecord, StoreError
+from .blobs import Blobs
+from .index import Answered, CellIndex, Index, Scores
+from .journal import Journal, Repair, open_journal, output_line, score_line
+from .layout import Layout, disk_error, write_whole
+from .lock import FolderLock
+
+
+class RunReader:
+    """A run folder as anybody may read it."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.layout = Layout(Path(folder))
+        if not self.layout.manifest.exists() and not self.layout.journal.exists():
+            raise StoreError("not a run folder: no run.json", where=str(folder), fix="`assay run` makes one")
+        self.index = Index(self.layout.journal)
+        self.blobs = Blobs(self.layout.media)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What was run."""
+        return read_json(self.layout.manifest)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The numbers as they were last computed."""
+        return read_json(self.layout.summary) if self.layout.summary.exists() else {}
+
+    def outputs(self, task: str | None = None, model: str | None = None) -> Iterator[OutputRecord]:
+        """The output records, in the order of their samples' ids, rounds in order."""
+        for (own_task, own_model), cell in self.index.cells.items():
+            if task in (None, own_task) and model in (None, own_model):
+                for place in sorted(cell.answers):
+                    yield from (self.index.output(a) for a in cell.answers[place] if a is not None)
+
+    def scores(self, task: str, model: str, scorer: str) -> Scores:
+        """The score records of one scorer, in the order of the samples' ids."""
+        return _scores(self.index, task, model, scorer)
+
+    def scorers(self, task: str, model: str) -> list[str]:
+        """Which scorers have spoken."""
+        return list(self.index.cell(task, model).scores)
+
+
+class RunWriter:
+    """A run folder open for writing; nobody else may write while it is."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.layout = Layout(Path(folder))
+        try:
+            self.layout.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise disk_error(error, self.layout.folder) from error
+        self._lock = FolderLock(self.layout.lock)
+        self.blobs = Blobs(self.layout.media)
+
+    def __enter__(self) -> "RunWriter":
+        self._lock.__enter__()
+        try:
+            self.journal: Journal
+            self.journal, repair = open_journal(self.layout.journal)
+            self.index = Index(self.layout.journal)
+            self.repair = Repair(repair.torn_bytes, self.index.damaged)
+            self._end = self.layout.journal.stat().st_size
+        except BaseException:
+            self._lock.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.index.close()
+            self.journal.close()
+        finally:
+            self._lock.__exit__(kind, error, trace)
+
+    def write_output(self, record: OutputRecord, prompt: Prompt) -> None:
+        """Adds what a model answered; media of the prompt and the answer go to the blobs."""
+        for medium in prompt.media:
+            self.blobs.put(medium)
+        self.journal.append(output_line(record))
+
+    def write_score(self, record: ScoreRecord) -> None:
+        """Adds what a scorer said."""
+        self.journal.append(score_line(record))
+
+    def refresh(self) -> None:
+        """Reads the journal anew, so that the index knows what was written since it was opened."""
+        self.journal.flush()
+        self.index.close()
+        self.index = Index(self.layout.journal)
+
+    def scores(self, task: str, model: str, scorer: str) -> Scores:
+        """The score records of one scorer, in the order of the samples' ids."""
+        return _scores(self.index, task, model, scorer)
+
+    def cell(self, task: str, model: str) -> CellIndex:
+        """What is known of one task and model."""
+        return self.index.cell(task, model)
+
+    def read_output(self, answer: Answered) -> OutputRecord:
+        """The output record of an answer."""
+        return self.index.output(answer)
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Replaces `run.json`."""
+        write_json(self.layout.manifest, manifest)
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        """Replaces `summary.json`."""
+        write_json(self.layout.summary, summary)
+
+    def read_manifest(self) -> dict[str, Any]:
+        """`run.json` of an earlier run in this folder; empty if there is none."""
+        return read_json(self.layout.manifest) if self.layout.manifest.exists() else {}
+
+
+def _scores(index: Index, task: str, model: str, scorer: str) -> Scores:
+    places = index.cell(task, model).scores.get(scorer, {})
+    return Scores(index, [places[place][0] for place in sorted(places)])
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        value = json.loads(path.read_bytes())
+    except OSError as error:
+        raise StoreError(f"cannot read: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise StoreError(f"not valid JSON: {error}", where=str(path)) from error
+    if not isinstance(value, dict):
+        raise StoreError("expected a JSON object", where=str(path))
+    return value
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """A JSON object to a file, whole or not at all."""
+    write_whole(path, (json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n").encode("utf-8", "replace"))

@@ -1,0 +1,103 @@
+"""The statistics behind every number a summary prints: pure functions, standard library and numpy only."""
+
+from .agreement import PairwiseFold, cohens_kappa, fold_verdicts, krippendorff_nominal
+from .bootstrap import bootstrap, bootstrap_ratio, seed_of
+from .clusters import cluster_codes
+from .compare import Comparison, compare_paired
+from .distributions import beta_quantile, incomplete_beta, normal_quantile, t_cdf, t_quantile
+from .failures import FailureBounds, failure_bounds
+from .groups import estimate_groups, macro, median, micro, pooled_stderr, reduce_groups
+from .intervals import (
+    Estimate,
+    clopper_pearson,
+    clustered_mean,
+    estimate_mean,
+    jeffreys,
+    mean_interval,
+    proportion,
+    wald,
+    wilson,
+)
+from .paired_tests import McNemar, benjamini_hochberg, holm, mcnemar, sign_flip, wilcoxon
+from .passk import pass_at_k, pass_hat_k
+from .power import (
+    minimum_detectable_difference,
+    minimum_detectable_paired_binary,
+    sample_size,
+    sample_size_correlated,
+    sample_size_paired_binary,
+)
+from .ratings import Game, Ratings, bradley_terry, bradley_terry_intervals, elo
+from .repeats import Decomposition, Reduced, decompose, modes, reduce_repeats
+from .sequential import (
+    BettingSequence,
+    StoppingRule,
+    asymptotic_radius,
+    asymptotic_sequence,
+    betting_sequence,
+    tuning,
+)
+
+__all__ = [
+    "BettingSequence",
+    "Comparison",
+    "Decomposition",
+    "Estimate",
+    "FailureBounds",
+    "Game",
+    "McNemar",
+    "PairwiseFold",
+    "Ratings",
+    "Reduced",
+    "StoppingRule",
+    "asymptotic_radius",
+    "asymptotic_sequence",
+    "benjamini_hochberg",
+    "beta_quantile",
+    "betting_sequence",
+    "bootstrap",
+    "bootstrap_ratio",
+    "bradley_terry",
+    "bradley_terry_intervals",
+    "clopper_pearson",
+    "cluster_codes",
+    "clustered_mean",
+    "cohens_kappa",
+    "compare_paired",
+    "decompose",
+    "elo",
+    "estimate_groups",
+    "estimate_mean",
+    "failure_bounds",
+    "fold_verdicts",
+    "holm",
+    "incomplete_beta",
+    "jeffreys",
+    "krippendorff_nominal",
+    "macro",
+    "mcnemar",
+    "mean_interval",
+    "median",
+    "micro",
+    "minimum_detectable_difference",
+    "minimum_detectable_paired_binary",
+    "modes",
+    "normal_quantile",
+    "pass_at_k",
+    "pass_hat_k",
+    "pooled_stderr",
+    "proportion",
+    "reduce_groups",
+    "reduce_repeats",
+    "sample_size",
+    "sample_size_correlated",
+    "sample_size_paired_binary",
+    "seed_of",
+    "sign_flip",
+    "t_cdf",
+    "t_quantile",
+    "tuning",
+    "wald",
+    "wilcoxon",
+    "wilson",
+]

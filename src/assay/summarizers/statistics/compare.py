@@ -1,0 +1,116 @@
+"""Two models on the same samples: the difference, its interval, and how likely it is by chance.
+
+Always paired on sample ids. Where the samples have clusters, the interval and the test are on clusters.
+"""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from .clusters import cluster_codes, cluster_sums
+from .distributions import t_two_sided
+from .intervals import Estimate, clustered_mean, mean_interval
+from .paired_tests import EXACT_SIGN_FLIPS, mcnemar, sign_flip
+
+MINIMUM_OVERLAP_PERCENT = 95
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two models' scores on their common samples say about each other."""
+
+    mean_a: float
+    mean_b: float
+    difference: Estimate
+    """a - b over the common samples, with the paired standard error and t interval."""
+    unpaired_stderr: float | None
+    """What the error would be had the models seen different samples; pairing is worth the gap."""
+    p: float
+    test: str
+    t_p: float | None
+    """The p of the paired t test; too small for few samples that differ, so `p` is the one to report."""
+    wins: int
+    """Samples on which a scored higher."""
+    losses: int
+    n: int
+    only_a: int
+    only_b: int
+
+    @property
+    def overlap(self) -> float:
+        """Common samples among all samples either model has."""
+        return self.n / (self.n + self.only_a + self.only_b)
+
+
+def compare_paired(
+    a: Mapping[str, float],
+    b: Mapping[str, float],
+    clusters: Mapping[str, Hashable] | None = None,
+    force: bool = False,
+    *,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Comparison:
+    """Compare the scores by sample id; refused when the two have less than 95 % of their samples in common.
+
+    The test is McNemar's exact one for right-or-wrong scores and the sign-flip permutation for others. With
+    clusters, whole clusters flip their sign, whatever the scores: samples of one cluster move together.
+    """
+    # Sorted, so that the seeded draws do not depend on the order the records were read in.
+    common = sorted(a.keys() & b.keys())
+    n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
+    if not n:
+        raise ValueError("the two have no sample in common: were they run on the same task?")
+    if n * 100 < (n + only_a + only_b) * MINIMUM_OVERLAP_PERCENT and not force:
+        raise ValueError(
+            f"only {n} of {n + only_a + only_b} samples are in both ({only_a} only in the first, {only_b} only in "
+            f"the second): a paired comparison needs {MINIMUM_OVERLAP_PERCENT} %; force it to use the common ones"
+        )
+    first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
+    differences = [x - y for x, y in zip(first, second, strict=True)]
+    wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+
+    if clusters is not None:
+        missing = [key for key in common if clusters.get(key) is None]
+        if missing:
+            raise ValueError(f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)")
+        keys = [clusters[key] for key in common]
+        difference = clustered_mean(differences, keys, level, binary=False)
+        moves = cluster_sums(differences, cluster_codes(keys, n))
+        p, test = sign_flip(moves, seed=seed), _sign_flip_name(moves) + " on clusters"
+    elif all(score in (0.0, 1.0) for score in (*first, *second)):
+        difference = mean_interval(differences, level)
+        p, test = mcnemar(wins, losses).exact, "McNemar exact"
+    else:
+        difference = mean_interval(differences, level)
+        p, test = sign_flip(differences, seed=seed), _sign_flip_name(differences)
+
+    apart = (mean_interval(first).stderr, mean_interval(second).stderr)
+    return Comparison(
+        mean_a=math.fsum(first) / n,
+        mean_b=math.fsum(second) / n,
+        difference=difference,
+        unpaired_stderr=None if apart[0] is None or apart[1] is None else math.hypot(apart[0], apart[1]),
+        p=p,
+        test=test,
+        t_p=_t_p(difference),
+        wins=wins,
+        losses=losses,
+        n=n,
+        only_a=only_a,
+        only_b=only_b,
+    )
+
+
+def _sign_flip_name(differences: list[float]) -> str:
+    exact = sum(d != 0 for d in differences) <= EXACT_SIGN_FLIPS
+    return "sign-flip exact" if exact else "sign-flip draws"
+
+
+def _t_p(difference: Estimate) -> float | None:
+    if difference.stderr is None:
+        return None
+    if difference.stderr == 0:
+        return 1.0 if difference.value == 0 else 0.0
+    df = (difference.clusters or difference.n) - 1
+    return t_two_sided(difference.value / difference.stderr, df)

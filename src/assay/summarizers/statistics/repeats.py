@@ -1,0 +1,114 @@
+"""Repeated answers to one question: reducing them to one value, and splitting the variance they show.
+
+The standard error is taken over question means. It already contains the noise of sampling each answer;
+counting all n x K answers as independent would make it too small.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .clusters import finite
+from .intervals import Estimate, estimate_mean
+from .passk import pass_at_k, pass_hat_k
+
+Answer = TypeVar("Answer", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposition:
+    """Where the variance of repeated answers comes from. `None` where one answer per question cannot tell."""
+
+    estimate: Estimate
+    within: float | None
+    """Variance between the answers to one question, pooled over questions."""
+    means_variance: float | None
+    """Variance of the question means (ddof = 1)."""
+    between: float | None
+    """Variance between questions with the sampling noise taken out; 0 where the noise explains it all."""
+    stderr_at_infinity: float | None
+    """What the standard error would fall to with endless repeats of the same questions."""
+    icc: float | None
+    """Intra-class correlation: the share of the variance that is due to the questions."""
+
+    @property
+    def advice(self) -> str:
+        """Whether more epochs or more questions would make the number more certain."""
+        now, limit = self.estimate.stderr, self.stderr_at_infinity
+        if now is None:
+            return "one question has no standard error: add questions"
+        if limit is None:
+            return "one answer per question: run at least 2 epochs to see whether epochs or questions are short"
+        if limit >= now:
+            return f"more epochs would not cut SE from {now:.3f}: add questions"
+        advice = f"more epochs would cut SE from {now:.3f} to at most {limit:.3f}"
+        return advice if limit < 0.8 * now else f"{advice}: add questions instead"
+
+
+def decompose(rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None = None) -> Decomposition:
+    """The decomposition of `rows`: for each question, the values of its answers (their number may differ)."""
+    if not rows:
+        raise ValueError("no questions: there is nothing to decompose")
+    answers = [finite(row, "answer") for row in rows]
+    means = [math.fsum(row) / len(row) for row in answers]
+    n = len(means)
+    # Right-or-wrong answers that agree within every question leave means of 0 and 1: a proportion of questions.
+    binary = all(x in (0.0, 1.0) for row in answers for x in row) and all(mean in (0.0, 1.0) for mean in means)
+    estimate = estimate_mean(means, clusters, binary=binary)
+    spare = sum(len(row) - 1 for row in answers)
+    within = None
+    if spare:
+        squares = ((x - mean) ** 2 for row, mean in zip(answers, means, strict=True) for x in row)
+        within = math.fsum(squares) / spare
+    if n < 2:
+        return Decomposition(estimate, within, None, None, None, None)
+    centre = math.fsum(means) / n
+    means_variance = math.fsum((mean - centre) ** 2 for mean in means) / (n - 1)
+    if within is None:
+        return Decomposition(estimate, None, means_variance, None, None, None)
+    noise = within * math.fsum(1 / len(row) for row in answers) / n
+    between = max(0.0, means_variance - noise)
+    total = between + within
+    limit = None if estimate.stderr is None else math.sqrt(max(0.0, estimate.stderr**2 - noise / n))
+    return Decomposition(estimate, within, means_variance, between, limit, between / total if total else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The one value that repeats of a question come down to."""
+
+    value: float
+    tied: bool = False
+    """A majority was asked for and there was none; `value` is then the mean of the values that tied."""
+
+
+def modes(answers: Sequence[Answer]) -> list[Answer]:
+    """The most frequent answers in order of appearance; more than one is a tie the caller must report."""
+    counts = Counter(answers)
+    top = max(counts.values(), default=0)
+    return [answer for answer, count in counts.items() if count == top]
+
+
+def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
+    """The repeats of one question as one value.
+
+    Reducers: `mean`, `majority`, `max`, and for values of 0 and 1 `pass@K` and `pass^K` with a number for K.
+    """
+    numbers = finite(values, "repeat")
+    if reducer == "mean":
+        return Reduced(math.fsum(numbers) / len(numbers))
+    if reducer == "max":
+        return Reduced(max(numbers))
+    if reducer == "majority":
+        top = modes(numbers)
+        return Reduced(math.fsum(top) / len(top), tied=len(top) > 1)
+    match = re.fullmatch(r"pass([@^])(\d+)", reducer)
+    if match is None:
+        raise ValueError(f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K (such as pass@5)")
+    if any(number not in (0.0, 1.0) for number in numbers):
+        raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
+    count = pass_at_k if match[1] == "@" else pass_hat_k
+    return Reduced(count(len(numbers), int(sum(numbers)), int(match[2])))

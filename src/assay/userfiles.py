@@ -1,0 +1,97 @@
+"""Files people bring: `file.py`, or `file.py:name` for one thing in it.
+
+Pointing assay at a file is the consent to run it. Each file is loaded once, under a name of its own, with its folder
+importable, so that it may import its neighbours; nothing is left half-loaded when it fails.
+"""
+
+import hashlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .core.errors import AssayError, UnknownName, UsageError
+
+_loaded: dict[tuple[Path, str], ModuleType] = {}
+
+
+def is_reference(name: str) -> bool:
+    """Whether a name points into a Python file: `file.py` or `file.py:attribute`."""
+    return split_reference(name)[0].endswith(".py")
+
+
+def split_reference(name: str) -> tuple[str, str | None]:
+    """`file.py:fn` as path and attribute; the attribute is `None` for the file as a whole."""
+    path, colon, attribute = name.rpartition(":")
+    if colon and path.endswith(".py"):
+        return path, attribute
+    return name, None
+
+
+def load_file(path: str | Path) -> ModuleType:
+    """The module of a user's file; a file that changed since is loaded again."""
+    file = Path(path).expanduser().resolve()
+    if not file.is_file():
+        raise UsageError("no such file", where=str(path), fix="check the path")
+    source = file.read_bytes()
+    digest = hashlib.sha256(source).hexdigest()[:12]
+    if (file, digest) in _loaded:
+        return _loaded[file, digest]
+    name = f"assay_user_{file.stem.replace('-', '_').replace('.', '_')}_{digest}"
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UsageError("not a Python file", where=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        del sys.modules[name]
+        if isinstance(error, AssayError) or not isinstance(error, Exception):
+            raise
+        raise UsageError(_describe(error), where=f"{path}{_line(error, file)}") from error
+    _loaded[file, digest] = module
+    return module
+
+
+def load_attribute(reference: str) -> Any:
+    """The object `file.py:name` points at."""
+    path, attribute = split_reference(reference)
+    module = load_file(path)
+    if attribute is None:
+        return module
+    if not hasattr(module, attribute):
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise UnknownName("name", attribute, names, where=path, hint=f"{path} defines {', '.join(names) or 'nothing'}")
+    return getattr(module, attribute)
+
+
+def file_digest(path: str | Path) -> str:
+    """sha256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, SyntaxError):
+        return f"not valid Python: {error.msg}"
+    if isinstance(error, ModuleNotFoundError):
+        return f"imports {error.name!r}, which is not installed"
+    return f"{type(error).__name__}: {error}"
+
+
+def _line(error: BaseException, file: Path) -> str:
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f":{error.lineno}"
+    line, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(file):
+            line = f":{trace.tb_lineno}"
+        trace = trace.tb_next
+    return line
