@@ -9,3 +9,6 @@ MODELS: dict[str, tuple[str, str]] = {}
 SCORERS: dict[str, tuple[str, str]] = {}
 SUMMARIZERS: dict[str, tuple[str, str]] = {}
 BENCHMARKS: dict[str, tuple[str, str]] = {}
+
+RECOGNISERS: tuple[str, ...] = ()
+"""`module:function` of rooms further right that may know what a task reference stands for."""

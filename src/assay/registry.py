@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
 
-from .catalogue import BENCHMARKS, DATASETS, MODELS, SCORERS, SUMMARIZERS, TEMPLATES
+from .catalogue import BENCHMARKS, DATASETS, MODELS, RECOGNISERS, SCORERS, SUMMARIZERS, TEMPLATES
 from .core.errors import NameTaken, UnknownName, UsageError, nearest
 from .core.spec import Spec
 
@@ -183,3 +183,10 @@ ALL: dict[str, Registry[Any]] = {
     "templates": templates,
     "summarizers": summarizers,
 }
+
+
+def recognisers() -> Iterator[Callable[[str], Any]]:
+    """Functions that may know what a reference stands for: `(reference) -> tasks or None`; cheapest look first."""
+    for target in RECOGNISERS:
+        module, _, attribute = target.partition(":")
+        yield getattr(importlib.import_module(module), attribute)

@@ -98,8 +98,9 @@ def as_dicts(request: Request) -> list[dict[str, Any]]:
 
 def as_text(request: Request) -> str:
     """The prompt as text: of a single turn its words alone, of several each with its role."""
-    spoken = [message for message in request.prompt.messages if message.parts is not None]
-    return spoken[0].text if len(spoken) == 1 and request.prompt.is_chat else request.prompt.text
+    messages = request.prompt.messages
+    is_single = len(messages) == 1 or (len(messages) == 2 and messages[1].parts is None)
+    return messages[0].text if is_single and request.prompt.is_chat else request.prompt.text
 
 
 def _content(message: Message) -> str | list[dict[str, Any]]:

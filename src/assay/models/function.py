@@ -64,6 +64,8 @@ class FunctionModel:
             if hasattr(target, name) and target is not function:
                 setattr(self, name, getattr(target, name))
         if hasattr(target, "likelihood") and callable(target.likelihood):
+            if _is_async(target.likelihood) != _is_async(function):
+                raise UsageError(f"{what} has only one of `generate` and `likelihood` async", fix="make both alike")
             self.likelihood = _batched(target.likelihood, reference, EMPTY, _as_weighed)
         self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
         self.identity = _identity(target, reference, args)
@@ -124,9 +126,7 @@ def _one_by_one(
                 value = call(request)
                 # By far the most common answer; `as_output` would find out more slowly.
                 outputs.append(Output((Candidate((Text(value),)),)) if type(value) is str else _read(value, reference))
-            except UsageError:
-                raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
                 outputs.append(failure(error, reference))
         return outputs
 
@@ -135,9 +135,7 @@ def _one_by_one(
         for request in requests:
             try:
                 outputs.append(_read(await call(request), reference))
-            except UsageError:
-                raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
                 outputs.append(failure(error, reference))
         return outputs
 
@@ -153,9 +151,7 @@ def _batched(
     def ask(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(function(requests, **options), requests, reference, read)
-        except UsageError:
-            raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             if len(requests) == 1:
                 return [failure(error, reference)]
             middle = len(requests) // 2
@@ -164,9 +160,7 @@ def _batched(
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(await function(requests, **options), requests, reference, read)
-        except UsageError:
-            raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             if len(requests) == 1:
                 return [failure(error, reference)]
             middle = len(requests) // 2
@@ -180,7 +174,7 @@ def _matched(
 ) -> list[Output]:
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(requests):
         got = f"{len(values)} answers" if isinstance(values, (list, tuple)) else shorten(values)
-        raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; it must return one for each")
+        raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; return one for each")
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
 
 

@@ -52,7 +52,7 @@ class Scripted:
         return [self._say(request) for request in requests]
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Log-probability −1 for the first continuation, −2 for the second, and so on."""
+        """Log-probability -1 for the first continuation, -2 for the second, and so on."""
         self.calls.extend(requests)
         return [
             Output(likelihoods=tuple(Likelihood(-1.0 - i, i == 0, 1) for i, _ in enumerate(_weighed(request))))
@@ -65,7 +65,7 @@ class Scripted:
             if isinstance(answer, Exception):
                 raise answer
             return as_output(answer)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a scripted accident is a failed sample
             return failure(error, "scripted")
 
     def _choose(self) -> Callable[[Request], Any]:

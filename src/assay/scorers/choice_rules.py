@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from .choice_claims import Claim, Firmness, denies, find_claims
+from .choice_claims import Claim, denied_after, denies, find_claims
+from .choice_cues import Firmness
 from .choice_text import OptionTexts, first_turn, flatten, strip_reasoning
 
 
@@ -41,43 +42,82 @@ _Rule = Callable[[_Reading], Extraction | None]
 _SHORT_CHARS = 320
 _LAST_CHARS = 400
 _RETRACTION = re.compile(
-    r"\b(?:wait|hold\s+on|scratch\s+that|correction|on\s+second\s+thou?ghts?|oops|my\s+mistake|sorry|let\s+me\s+(?:re\w+|correct|fix|double)|upon\s+(?:re\w+|reflection)|i\s+made\s+an?\s+(?:mistake|error)|no,)"
+    r"\b(?:wait|hold\s+on|scratch\s+that|correction|on\s+second\s+thou?ghts?|oops|my\s+mistake|sorry"
+    r"|let\s+me\s+(?:re\w+|correct|fix|double)|upon\s+(?:re\w+|reflection)|i\s+made\s+an?\s+(?:mistake"
+    r"|error)|no,)"
     r"|(?:^|[.!?\n]\s*)(?:hmm+|actually|no)\b|\bactually,|不对|不對|等等|等一下|更正|纠正|重新|修正|说错了|搞错了",
     re.IGNORECASE,
 )
 _WITHDRAWN = re.compile(
-    r"(?:that|this|it)(?:'s|\s+is|\s+was|\s+can't\s+be|\s+cannot\s+be)\s*(?:not\s+(?:right|correct|quite)|wrong|incorrect|right)|n't\s+(?:right|correct)"
+    r"(?:that|this|it)(?:'s|\s+is|\s+was|\s+can't\s+be|\s+cannot\s+be)\s*(?:not\s+(?:right|correct|quite)"
+    r"|wrong|incorrect|right)|n't\s+(?:right|correct)"
     r"|scratch\s+that|my\s+mistake|i\s+made\s+an?\s+(?:mistake|error)|不对|不對|错了|有误",
     re.IGNORECASE,
 )
 _LONE = re.compile(
-    r"(?:[^\w]|\\text|\\boxed|\\\w+)*(?:(?:option|choice|letter|answer|选项|选择|选|答)\W{0,4})?(?P<letter>[A-Za-z])(?:\s?(?:选项|项|吧|啊|呀|呢|哦))?[\W_]*",
+    r"(?:[^\w]|\\text|\\boxed|\\\w+)*(?:(?:option|choice|letter|answer|选项|选择|选"
+    r"|答)\W{0,4})?(?P<letter>[A-Za-z])(?:\s?(?:选项|项|吧|啊|呀|呢|哦))?[\W_]*",
     re.IGNORECASE,
 )
+_DENIED_REST = re.compile(
+    r"[\s:,-]*(?:is\s+|are\s+)?(?:not\b|wrong|incorrect|no\b|false|错|不|or\b|and\b)", re.IGNORECASE
+)
 _LINE_START = re.compile(
-    r"^[ \t>#\-•·\"'(\[【]{0,6}(?:(?:option|choice|选项)[ \t]{0,2})?(?P<letter>[A-Za-z])(?P<mark>[ \t]?[.:)\]】、,\-–—]|[ \t]*$|(?=[ \t]+(?:because|since|as|due)\b)|(?=(?:选项|项)?[,，。因]))",
+    r"^[ \t>#\-•·\"'(\[【]{0,6}(?:(?:option|choice"
+    r"|选项)[ \t]{0,2})?(?P<letter>[A-Za-z])(?P<mark>[ \t]?[.:)\]】、,\-–—]|[ \t]*$|(?=[ \t]+(?:because|since"
+    r"|as|due)\b)|(?=(?:选项|项)?[,，。因]))",
     re.MULTILINE,
 )
 _INLINE_START = re.compile(r"(?<![\w.])[(\[]?([A-Z])[.):]\s?(?=\S)")
-_STANDALONE = re.compile(r"(?<![A-Za-z0-9_'\\^/+*=$-])(?<!° )(?P<letter>[A-Z])(?![A-Za-z0-9_'^/+*=$\\{°-]|\s?[=+*<>|^_\\/]|\s?->|\.[A-Za-z]|\(|\s\()")
+_STANDALONE = re.compile(
+    r"(?<![A-Za-z0-9_'\\^/+*=$-])(?<!° )(?P<letter>[A-Z])"
+    r"(?![A-Za-z0-9_'^/+*=$\\{°-]|\s?[=+*<>|^_\\/]|\s?->|\.[A-Za-z]|\(|\s\()"
+)
+_LETTER_LIST = re.compile(
+    r"\W*([A-Z])[)\]\"']?\s*(?:,|/|&|、|\+|\band\b|\bor\b|和|或|及|与)\s*(?:and\b"
+    r"|or\b)?\s*[(\[\"']?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})"
+)
+_LISTED_AFTER = re.compile(r"\s+(?:(?:and|or)\s|[A-Z](?![A-Za-z']))")
+_LISTED_BEFORE = re.compile(r"\b[A-Z],?\s(?:(?:and|or)\s)?$")
 _ANSWER_WORD = re.compile(
-    r"(?:^|[:;,(\[\"'.!?。,、】>|→]|\b(?:so|is|be|was|thus|therefore|hence|then|option|choice|answer|letter|with|for|pick|say|guess|choose|select|think|believe"
-    r"|probably|likely|definitely|maybe|perhaps|certainly|to|means|it's|that's|actually|final|yes|okay|ok|just|simply|go|of|statement|only|with)|[^\x00-\x7f])[\s\"'(\[]*$",
+    r"(?:^|[:;,(\[\"'.!?。,、】>|→]|\b(?:so|is|be|was|thus|therefore|hence|then|option|choice|answer|letter"
+    r"|with|for|pick|say|guess|choose|select|think|believe"
+    r"|probably|likely|definitely|maybe|perhaps|certainly|to|means|it's|that's|actually|final|yes|okay|ok"
+    r"|just|simply|go|of|statement|only|and|or|but)|[^\x00-\x7f])[\s\"'(\[]*$",
     re.IGNORECASE,
 )
 _REFUSAL = re.compile(
-    r"\b(?:i|we|one)\s*(?:'m|am|are)?\s*(?:really\s+|truly\s+|simply\s+|currently\s+|also\s+)?(?:cannot|can\s?not|can't|could\s?n't|could\s+not|won't|will\s+not|unable\s+to|not\s+able\s+to|not\s+comfortable|don't|do\s+not|lack|must\s+(?:decline|refuse)|have\s+to\s+(?:decline|refuse)|refuse|decline|would\s+rather\s+not)"
-    r"(?:\s+(?:to|be\s+able\s+to|really|in\s+good\s+conscience|confidently|reliably|accurately|definitively|actually|currently|directly|have|possibly|personally))*"
-    r"\s*(?:answer|assist|help|provide|determine|identify|see|view|tell|say|know|comply|choose|select|pick|fulfil+|respond|discuss|engage|give|process|access|decide|make|offer|solve|complete|do\s+that|enough|the\s+ability|sufficient|support|continue|recommend|judge|recogni[sz]e|analy[sz]e|open|hear|listen|participate|advise|answering|helping|providing)?\b"
-    r"|\b(?:unable|not\s+able)\s+to\s+(?:answer|assist|help|determine|identify|provide|tell|choose|select|see|view|respond|process|comply|give|complete)"
-    r"|\b(?:cannot|can't|can\s+not|could\s+not|couldn't|impossible\s+to)\s+(?:be\s+)?(?:answer|determine|tell|say|know|decide|identif|help|assist|conclude)\w*"
-    r"|\bas\s+an?\s+(?:ai|artificial|(?:large\s+)?language\s+model|assistant|text-based|virtual)\b|\bi'?m\s+(?:just\s+)?an\s+ai\b"
-    r"|\bi(?:'m|\s+am)\s+(?:so\s+|very\s+|truly\s+)?sorry\b|\bmy\s+apologies\b|\bi\s+apologi[sz]e\b|^\s*(?:sorry|unfortunately)\b|\bagainst\s+my\s+(?:guidelines|policy|programming)|\b(?:no|not)\s+(?:enough|sufficient)\s+information|\binsufficient\s+information"
-    r"|(?:无法|不能|没法|無法|没有办法|不便|不宜|难以|拒绝|不予)(?:[^。\n]{0,16})(?:回答|回應|判断|确定|確定|作答|提供|给出|选择|选出|帮助|协助|识别|看到|查看|解答|讨论|得出|回复|分析|看见|辨认|处理|满足)"
+    r"\b(?:i|we|one)\s*(?:'m|am|are)?\s*(?:really\s+|truly\s+|simply\s+|currently\s+|also\s+)?(?:cannot"
+    r"|can\s?not|can't|could\s?n't|could\s+not|won't|will\s+not|unable\s+to|not\s+able\s+to"
+    r"|not\s+comfortable|don't|do\s+not|lack|must\s+(?:decline|refuse)|have\s+to\s+(?:decline|refuse)"
+    r"|refuse|decline|would\s+rather\s+not)"
+    r"(?:\s+(?:to|be\s+able\s+to|really|in\s+good\s+conscience|confidently|reliably|accurately|definitively"
+    r"|actually|currently|directly|have|possibly|personally))*"
+    r"\s*(?:answer|assist|help|provide|determine|identify|see|view|tell|say|know|comply|choose|select|pick"
+    r"|fulfil+|respond|discuss|engage|give|process|access|decide|make|offer|solve|complete|do\s+that|enough"
+    r"|the\s+ability|sufficient|support|continue|recommend|judge|recogni[sz]e|analy[sz]e|open|hear|listen"
+    r"|participate|advise|answering|helping|providing)?\b"
+    r"|\b(?:unable|not\s+able)\s+to\s+(?:answer|assist|help|determine|identify|provide|tell|choose|select"
+    r"|see|view|respond|process|comply|give|complete)"
+    r"|\b(?:cannot|can't|can\s+not|could\s+not|couldn't|impossible\s+to)\s+(?:be\s+)?(?:answer|determine"
+    r"|tell|say|know|decide|identif|help|assist|conclude)\w*"
+    r"|\bas\s+an?\s+(?:ai|artificial|(?:large\s+)?language\s+model|assistant|text-based|virtual)\b"
+    r"|\bi'?m\s+(?:just\s+)?an\s+ai\b"
+    r"|\bi(?:'m|\s+am)\s+(?:so\s+|very\s+|truly\s+)?sorry\b|\bmy\s+apologies\b|\bi\s+apologi[sz]e\b"
+    r"|^\s*(?:sorry|unfortunately)\b|\b(?:inappropriate|not\s+appropriate|unethical"
+    r"|irresponsible)\s+(?:for\s+me\s+)?to\b|\bagainst\s+my\s+(?:guidelines|policy|programming)|\b(?:no"
+    r"|not)\s+(?:enough|sufficient)\s+information|\binsufficient\s+information"
+    r"|\bneed\s+(?:more|additional|further)\s+(?:context|information|details)"
+    r"|(?:无法|不能|没法|無法|没有办法|不便|不宜|难以|拒绝|不予)(?:[^。\n]{0,16})(?:回答|回應|判断|确定|確定|作答|提供|给出|选择|选出|帮助|协助|识别|看到|查看"
+    r"|解答|讨论|得出|回复|分析|看见|辨认|处理|满足)"
     r"|(?:抱歉|对不起|對不起|很遗憾|不好意思)|作为(?:一个|一名|一款)?(?:人工智能|AI|语言模型|大语言模型|大模型)|(?:我)?不知道|不清楚|信息不足|無可奉告|无可奉告",
     re.IGNORECASE,
 )
-_OPEN_OPTION = re.compile(r"determin|information|unknown|not sure|uncertain|unclear|insufficient|cannot|can't|无法|不确定|未知|不足|不能|不知道", re.IGNORECASE)
+_OPEN_OPTION = re.compile(
+    r"determin|information|unknown|not sure|uncertain|unclear|insufficient|cannot|can't"
+    r"|无法|不确定|未知|不足|不能|不知道",
+    re.IGNORECASE,
+)
 
 
 def extract_choice(text: str, options: Mapping[str, str]) -> Extraction:
@@ -120,7 +160,9 @@ def declared(reading: _Reading) -> Extraction | None:
     # A cue inside another claim ("I choose: the answer is B") ends at the same letter: one claim, not two.
     rest = reading.text[last.end :]
     if retraction := _RETRACTION.search(rest):
-        later = [c for c in reading.claims if c.start >= last.end + retraction.start() and c.firmness is Firmness.CONCLUDED]
+        later = [
+            c for c in reading.claims if c.start >= last.end + retraction.start() and c.firmness is Firmness.CONCLUDED
+        ]
         if later and later[-1].answer:
             return _scored(later[-1].answer, "corrected", later[-1].evidence)
         corrected = _unique_letter(rest[retraction.end() :], reading.letters)
@@ -164,18 +206,29 @@ def leading_answer(reading: _Reading) -> Extraction | None:
         several = _listed_together(text[: opening.end() + 40], reading.letters)
         if several:
             return Extraction(None, "ambiguous", "unparsed", text[:80])
-        denied = re.match(r"[\s:,-]*(?:is\s+|are\s+)?(?:not\b|wrong|incorrect|no\b|false|错|不|or\b|and\b)", rest, re.IGNORECASE)
+        denied = _DENIED_REST.match(rest)
         # A long text after "A." that is not option A's own may be the first point of an argument cut short.
-        reasons = len(text) <= _SHORT_CHARS and opening["letter"].isupper() or bare or named
+        reasons = (len(text) <= _SHORT_CHARS and opening["letter"].isupper()) or bare or named
         if reasons and not listed and not denied and not _overruled(reading, letter):
             return _scored(letter, "leading-letter", text[: opening.end() + 60])
-        if listed and not alone and (bare or named) and not denied and not _overruled(reading, letter) and _blank_line_after(text, opening.end()):
+        if (
+            listed
+            and not alone
+            and (bare or named)
+            and not denied
+            and not _overruled(reading, letter)
+            and _blank_line_after(text, opening.end())
+        ):
             return _scored(letter, "leading-letter", text[: opening.end() + 60])
         return None
     first = reading.texts.at_start(text[:400])
-    if first and re.match(r"\s*(?:$|[.,:;!\n。，(-])", text[first[1] :]):
+    # In a long output the opening text counts only as a line of its own: working may begin with any option's words.
+    closing = r"\s*(?:$|[.,:;!\n。，(-])" if len(text) <= _SHORT_CHARS else r"[ \t.!。\"')]*(?:\n|$)"
+    if first and re.match(closing, text[first[1] :]):
         head = re.split(r"[.\n。!]", text[: first[1] + 80])[0]
-        if {m[0] for m in reading.texts.mentions(head[: first[1] + 1])} <= {first[0]} and not _overruled(reading, first[0]):
+        if {m[0] for m in reading.texts.mentions(head[: first[1] + 1])} <= {first[0]} and not _overruled(
+            reading, first[0]
+        ):
             tail = re.match(r"\s*(?:,|/|\bor\b|\band\b)\s*(?:or\b|and\b)?\s*", text[first[1] :])
             other = reading.texts.at_start(text[first[1] + tail.end() :][:400]) if tail else None
             if other is None or other[0] == first[0]:
@@ -205,7 +258,9 @@ def refusal(reading: _Reading) -> Extraction | None:
     said = _REFUSAL.search(reading.text[:_SHORT_CHARS]) or _REFUSAL.search(_last_sentence(reading.text))
     if not said:
         return None
-    mentioned = {letter for letter, at, _ in reading.texts.mentions(reading.text[:1000]) if not denies(reading.text[:at])}
+    mentioned = {
+        letter for letter, at, _ in reading.texts.mentions(reading.text[:1000]) if not denies(reading.text[:at])
+    }
     if len(mentioned) == 1:
         letter = mentioned.copy().pop()
         if any(_OPEN_OPTION.search(reading.text[at:end]) for _, at, end in reading.texts.mentions(reading.text[:1000])):
@@ -228,7 +283,11 @@ def option_text(reading: _Reading) -> Extraction | None:
     passage = reading.text if short else _last_sentence(reading.text)
     if not short and (len(passage) > _LAST_CHARS or not _CONCLUDES.search(passage)):
         return None
-    found = [(letter, at, end) for letter, at, end in reading.texts.mentions(passage) if not denies(passage[:at])]
+    found = [
+        (letter, at, end)
+        for letter, at, end in reading.texts.mentions(passage)
+        if not denies(passage[:at]) and not denied_after(passage, end)
+    ]
     answers = {letter for letter, _, _ in found}
     if len(answers) == 1 and not (len(passage) > 120 and reading.texts.is_number(found[0][0])):
         return _scored(found[0][0], "option-text", passage[found[0][1] : found[0][2]])
@@ -246,10 +305,20 @@ def last_line(reading: _Reading) -> Extraction | None:
     return None
 
 
-RULES: tuple[_Rule, ...] = (declared, lone_letter, leading_answer, concluded, refusal, tentative, option_text, last_line)
+RULES: tuple[_Rule, ...] = (
+    declared,
+    lone_letter,
+    leading_answer,
+    concluded,
+    refusal,
+    tentative,
+    option_text,
+    last_line,
+)
 
 _CONCLUDES = re.compile(
-    r"\b(?:so|therefore|thus|hence|conclusion|consequently|overall|finally|in\s+summary|ultimately|must\s+be|it\s+is|this\s+is|answer)\b|所以|因此|综上|故|可见|总之|应该是|就是",
+    r"\b(?:so|therefore|thus|hence|conclusion|consequently|overall|finally|in\s+summary|ultimately"
+    r"|must\s+be|it\s+is|this\s+is|answer)\b|所以|因此|综上|故|可见|总之|应该是|就是",
     re.IGNORECASE,
 )
 
@@ -267,25 +336,17 @@ def _unique_letter(passage: str, letters: frozenset[str]) -> str | None:
         letter = match["letter"]
         before, after = passage[: match.start()], passage[match.end() : match.end() + 40]
         marked = before[-1:] in "([\"'【" and before != ""
-        if letter not in letters or denies(before) or _denied_after(after):
+        if letter not in letters or denies(before) or denied_after(passage, match.end()):
             continue
         word_next = re.match(r"\s+[a-z]", after) is not None
         reasons = re.match(r"\s+(?:because|since|as|due|based|not|rather|instead|for)\b", after)
+        if _LISTED_AFTER.match(after) or _LISTED_BEFORE.search(before[-12:]):
+            found.add(letter)
         if not marked and ((word_next and not reasons) or (letter == "I" and after.strip(" .!"))):
             continue
         if marked or _ANSWER_WORD.search(before[-24:]):
             found.add(letter)
     return found.pop() if len(found) == 1 else None
-
-
-def _denied_after(after: str) -> bool:
-    return (
-        re.match(
-            r"[\s\"')\].:-]*(?:[✗✘❌×]|(?:is|are|was|can|does|would)\s*(?:be\s+)?)?(?:n't|not\s+\w+|wrong|incorrect|false|ruled|eliminated|excluded|(?:选项|项)?是?(?:错|不|排除))",
-            after,
-        )
-        is not None
-    )
 
 
 def _overruled(reading: _Reading, letter: str) -> bool:
@@ -294,11 +355,14 @@ def _overruled(reading: _Reading, letter: str) -> bool:
     if made and made[-1].answer not in (None, letter):
         return True
     retraction = _RETRACTION.search(reading.text, 2)
-    return retraction is not None and _unique_letter(reading.text[retraction.end() :], reading.letters) not in (None, letter)
+    return retraction is not None and _unique_letter(reading.text[retraction.end() :], reading.letters) not in (
+        None,
+        letter,
+    )
 
 
 def _listed_together(opening: str, letters: frozenset[str]) -> bool:
-    match = re.match(r"\W*([A-Z])[)\]\"']?\s*(?:,|/|&|、|\+|\band\b|\bor\b|和|或|及|与)\s*(?:and\b|or\b)?\s*[(\[\"']?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})", opening)
+    match = _LETTER_LIST.match(opening)
     return match is not None and match[1] != match[2] and match[2] in letters
 
 

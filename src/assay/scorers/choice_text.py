@@ -6,13 +6,15 @@ Pure functions on strings, each linear in the length of its input. They know not
 import re
 import unicodedata
 from collections.abc import Mapping
+from itertools import islice
 
-HEAD_CHARS = 8_000
-TAIL_CHARS = 40_000
+HEAD_CHARS = 4_000
+TAIL_CHARS = 24_000
 """A longer output is read at both ends only: answers stand there, and the rules stay cheap on 1 MB of noise."""
 
 _TAG_NAMES = (
-    r"think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|analysis|inner_monologue|seed:think|rationale|cot"
+    r"think(?:ing)?|thoughts?|reasoning|reflection|scratch_?pad|analysis|inner_monologue|seed:think"
+    r"|rationale|cot"
 )
 _REASONING = re.compile(
     rf"<\s*(?P<close>/)?\s*(?:{_TAG_NAMES})\s*>"
@@ -44,7 +46,8 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(
-    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d])+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
+    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d])+(?:'[a-z]{{1,2}}\b)?"
+    rf"|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
 )
 _NUMBER = re.compile(r"-?[\d.]+")
 _ARTICLES = ("a", "an", "the")
@@ -96,10 +99,10 @@ def flatten(text: str) -> str:
     return plain.strip()
 
 
-def tokens(text: str) -> list[tuple[str, int, int]]:
-    """Lower-case words, numbers, operators and single CJK characters with their places."""
+def tokens(text: str, most: int | None = None) -> list[tuple[str, int, int]]:
+    """The first `most` lower-case words, numbers, operators and single CJK characters with their places."""
     found = []
-    for match in _TOKEN.finditer(text):
+    for match in islice(_TOKEN.finditer(text), most):
         word = match[0].lower()
         if _NUMBER.match(word):
             word = word.replace(",", "")
@@ -126,10 +129,11 @@ class OptionTexts:
                 keys.setdefault(" ".join(words), []).append(letter)
         self._letters = {key: letters[0] for key, letters in keys.items() if len(letters) == 1}
         self._longest_first = sorted(keys, key=len, reverse=True)
+        self._most_words = 2 + max((key.count(" ") + 1 for key in keys), default=0)
 
     def at_start(self, text: str) -> tuple[str, int] | None:
         """The option whose text the given text begins with, and where it ends; an article may lead."""
-        words = tokens(text)
+        words = tokens(text, self._most_words)
         while words and words[0][0] in _ARTICLES:
             words = words[1:]
         joined = " ".join(word for word, _, _ in words) + " "

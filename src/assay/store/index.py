@@ -3,9 +3,9 @@
 Derived from the journal whenever a run folder is opened; a later line for the same thing replaces the earlier one.
 """
 
-import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, overload
 
@@ -79,8 +79,7 @@ class Index:
         self.path = path
         self.cells: dict[Cell, CellIndex] = {}
         self.damaged = 0
-        self.size = 0
-        self._map: mmap.mmap | None = None
+        self._file: BufferedReader | None = None
         if path.exists():
             self._scan()
 
@@ -98,9 +97,9 @@ class Index:
 
     def close(self) -> None:
         """Lets go of the file."""
-        if self._map is not None:
-            self._map.close()
-            self._map = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _scan(self) -> None:
         for offset, line in read_lines(self.path):
@@ -133,13 +132,11 @@ class Index:
         scored[head.id, head.epoch] = (offset, head.digest)
 
     def _line(self, offset: int) -> bytes:
-        if self._map is None or offset >= self.size:
-            self.close()
-            with open(self.path, "rb") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self.size = len(self._map)
-        end = self._map.find(b"\n", offset)
-        return self._map[offset : end if end >= 0 else self.size]
+        # A buffered file rather than a map: pages of a map would count as this process's memory.
+        if self._file is None:
+            self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
+        self._file.seek(offset)
+        return self._file.readline()[:-1]
 
 
 class Scores(Sequence[ScoreRecord]):

@@ -72,12 +72,17 @@ class Journal:
             self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise disk_error(error, path) from error
+        self._end = os.fstat(self._handle).st_size
         self._syncer: threading.Thread | None = None
         self._sync_error: OSError | None = None
 
-    def append(self, record: Mapping[str, Any]) -> None:
-        """Adds a record to what the next `flush` writes."""
-        self._buffer.append(seal(record))
+    def append(self, record: Mapping[str, Any]) -> int:
+        """Adds a record to what the next `flush` writes; returns where its line will lie."""
+        line = seal(record)
+        self._buffer.append(line)
+        offset = self._end
+        self._end += len(line)
+        return offset
 
     def flush(self) -> None:
         """Writes what was appended; once it returns, a kill of this process loses none of it."""

@@ -1,7 +1,7 @@
 """A run on disk: opened by one writer, read by anybody."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -69,7 +69,6 @@ class RunWriter:
             self.journal, repair = open_journal(self.layout.journal)
             self.index = Index(self.layout.journal)
             self.repair = Repair(repair.torn_bytes, self.index.damaged)
-            self._end = self.layout.journal.stat().st_size
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -90,19 +89,20 @@ class RunWriter:
             self.blobs.put(medium)
         self.journal.append(output_line(record))
 
-    def write_score(self, record: ScoreRecord) -> None:
-        """Adds what a scorer said."""
-        self.journal.append(score_line(record))
+    def write_score(self, record: ScoreRecord) -> int:
+        """Adds what a scorer said; returns where its line lies."""
+        return self.journal.append(score_line(record))
 
-    def refresh(self) -> None:
+    def reload(self) -> None:
         """Reads the journal anew, so that the index knows what was written since it was opened."""
         self.journal.flush()
         self.index.close()
         self.index = Index(self.layout.journal)
 
-    def scores(self, task: str, model: str, scorer: str) -> Scores:
-        """The score records of one scorer, in the order of the samples' ids."""
-        return _scores(self.index, task, model, scorer)
+    def scores_at(self, offsets: Sequence[int]) -> Scores:
+        """The score records whose lines lie at `offsets`."""
+        self.journal.flush()
+        return Scores(self.index, offsets)
 
     def cell(self, task: str, model: str) -> CellIndex:
         """What is known of one task and model."""

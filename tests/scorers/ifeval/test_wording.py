@@ -80,7 +80,7 @@ def test_capital_words_are_counted_as_the_official_tokenizer_parts_them(response
 
 
 def test_an_unknown_relation_names_the_two_that_exist():
-    with pytest.raises(ValueError, match="unknown relation 'at most'.*'less than' and 'at least'"):
+    with pytest.raises(ValueError, match=r"unknown relation 'at most'.*'less than' and 'at least'"):
         CHECKS["change_case:capital_word_frequency"]("A", capital_frequency=1, capital_relation="at most")
 
 
@@ -96,7 +96,7 @@ def test_only_the_ascii_comma_is_a_comma(response, expected):
         (ENGLISH.upper(), True, False),
         (ENGLISH.capitalize(), False, False),
         (FRENCH.lower(), False, False),
-        (FRENCH.upper(), False, False),
+        ("ДЕТИ ИГРАЮТ В САДУ", False, False),
         ("1234", False, False),
     ],
 )

@@ -14,7 +14,7 @@ S = [1, 1, 1, 0, 1, 0, 1, 1, 0, 1]
 def test_the_percentile_interval_matches_the_published_vector():
     estimate = bootstrap_ratio(S, [1] * 10, resamples=20_000, seed=1)
 
-    # The exact bootstrap deviation is the ddof = 0 error, 0.144914; the vector says 0.1444 from its own draws.
+    # The exact bootstrap deviation is the ddof = 0 error, 0.144914; the vector has 0.1444 from its draws.
     assert estimate.stderr == pytest.approx(0.1444, abs=0.003)
     assert (estimate.low, estimate.high) == pytest.approx((0.4, 1.0), abs=1e-9)
     assert estimate.method == "bootstrap percentile, 20000 resamples"
@@ -81,7 +81,9 @@ def test_a_macro_mean_over_strata_is_a_function_of_their_own_columns():
     statistics = [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     tasks = ["a", "a", "b", "b", "b", "b"]
 
-    estimate = bootstrap(statistics, lambda s: (s[:, 0] / s[:, 1] + s[:, 2] / s[:, 3]) / 2, None, tasks, seed=1)
+    estimate = bootstrap(
+        statistics, lambda s: (s[:, 0] / s[:, 1] + s[:, 2] / s[:, 3]) / 2, None, tasks, seed=1
+    )
 
     assert estimate.value == pytest.approx((0.5 + 0.75) / 2)
     assert estimate.stderr == pytest.approx(math.sqrt(0.25 / 2 + 0.1875 / 4) / 2, rel=0.05)

@@ -1,7 +1,6 @@
 """Intervals of means and proportions: METRICS §3.1–3.3, and their coverage by simulation (§4)."""
 
 import math
-import random
 
 import pytest
 from hypothesis import given
@@ -47,8 +46,12 @@ def test_proportion_intervals_agree_with_statsmodels():
 
     for k, n in ((3, 17), (1, 400), (399, 400), (5000, 10_000)):
         assert wilson(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="wilson"), abs=1e-9)
-        assert clopper_pearson(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="beta"), abs=1e-9)
-        assert jeffreys(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="jeffreys"), abs=1e-9)
+        assert clopper_pearson(k, n) == pytest.approx(
+            proportions.proportion_confint(k, n, method="beta"), abs=1e-9
+        )
+        assert jeffreys(k, n) == pytest.approx(
+            proportions.proportion_confint(k, n, method="jeffreys"), abs=1e-9
+        )
 
 
 def test_the_plain_mean_has_ddof_1_and_a_t_interval_that_may_leave_the_range():
@@ -93,6 +96,16 @@ def test_the_clustered_standard_error_has_the_small_sample_factor():
     # Without C / (C - 1) it would be the CR0 error of the paper.
     assert ours.stderr * math.sqrt(4 / 5) == pytest.approx(0.193200, abs=1e-6)
     assert (ours.n, ours.clusters, ours.method) == (12, 5, "t on clusters")
+
+
+def test_the_numbers_other_systems_print_follow_from_ours():
+    naive, ours = mean_interval(CLUSTERED).stderr, estimate_mean(CLUSTERED, CLUSTERS).stderr
+
+    # The Bernoulli formula divides by n instead of n - 1.
+    assert mean_interval(S).stderr * math.sqrt(9 / 10) == pytest.approx(0.144914, abs=1e-6)
+    # lmms-eval adds the cross terms of CR0 to a variance with ddof = 1.
+    cross_terms = ours**2 * 4 / 5 - naive**2 * 11 / 12
+    assert math.sqrt(naive**2 + cross_terms) == pytest.approx(0.197908, abs=1e-6)
 
 
 def test_a_clustered_binary_mean_uses_t_with_one_degree_less_than_clusters():
@@ -189,21 +202,16 @@ def test_the_order_of_samples_does_not_matter(values, shuffler):
 @pytest.mark.parametrize("n", [30, 100, 1000])
 @pytest.mark.parametrize("p", [0.02, 0.5, 0.98])
 def test_the_default_binary_interval_covers_the_truth_about_95_percent_of_the_time(n, p):
-    draw = random.Random(f"{n} {p}")
-    hits, runs = 0, 4000
+    numpy = pytest.importorskip("numpy")
+    runs = 4000
+    # One binomial draw stands for n samples: Wilson sees only their sum.
+    successes = numpy.random.default_rng(n).binomial(n, p, size=runs).tolist()
 
-    for _ in range(runs):
-        # One binomial draw stands for n samples: Wilson sees only their sum.
-        low, high = wilson(draw.binomialvariate(n, p) if hasattr(draw, "binomialvariate") else _binomial(draw, n, p), n)
-        hits += low <= p <= high
+    hits = sum(low <= p <= high for low, high in (wilson(k, n) for k in successes))
 
     # Counts are whole, so no interval covers exactly 95 % at every p: at n = 30, p = 0.02 Wilson's true
     # coverage is 97.8 %. The simulation's own error is about 0.35 points.
     assert 0.935 <= hits / runs <= 0.985
-
-
-def _binomial(draw, n, p):
-    return sum(draw.random() < p for _ in range(n))
 
 
 @pytest.mark.parametrize("n", [30, 100, 1000])
@@ -216,7 +224,8 @@ def test_the_t_interval_of_a_continuous_score_covers_the_truth(n):
     assert 0.935 <= hits / 2000 <= 0.965
 
 
-@pytest.mark.parametrize(("n", "p"), [(100, 0.5), (1000, 0.5), (1000, 0.02), (1000, 0.98)])
+@pytest.mark.parametrize("n", [30, 100, 1000])
+@pytest.mark.parametrize("p", [0.02, 0.5, 0.98])
 def test_the_clustered_interval_covers_where_the_naive_one_fails(n, p):
     numpy = pytest.importorskip("numpy")
     rng = numpy.random.default_rng(7)
@@ -232,6 +241,9 @@ def test_the_clustered_interval_covers_where_the_naive_one_fails(n, p):
         hits += ours.low <= p <= ours.high
         naive_hits += naive.low <= p <= naive.high
 
-    # At the ends the few clusters with a success make t err more: about 92 % with 200 clusters.
-    assert 0.90 <= hits / runs <= 0.97
+    # Few clusters with a success make t err more at the ends: 92 % with 200 clusters. With 20 or fewer the
+    # truth is missed almost never, since a run of zeros only gets the wide interval of whole clusters.
+    assert hits / runs >= 0.90
+    if p == 0.5:
+        assert hits / runs <= 0.975
     assert naive_hits < hits

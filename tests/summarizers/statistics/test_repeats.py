@@ -107,7 +107,7 @@ def test_modes_of_answers_keep_all_that_tie():
 
 
 def test_reducers_refuse_what_they_cannot_reduce():
-    with pytest.raises(ValueError, match="unknown reducer 'best'.*pass@5"):
+    with pytest.raises(ValueError, match=r"unknown reducer 'best'.*pass@5"):
         reduce_repeats([1], "best")
     with pytest.raises(ValueError, match="must be 0 or 1"):
         reduce_repeats([0.5, 1], "pass@1")

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def detect_language(text: str) -> str | None:
-    """The ISO 639-1 code `langdetect` gives (`zh-cn`, `zh-tw` for Chinese); `None` where nothing can be told."""
+    """The ISO 639-1 code `langdetect` gives (`zh-cn`, `zh-tw` for Chinese); `None` if nothing can be told."""
     detector = _factory().create()
     detector.append(text)
     try:

@@ -29,7 +29,7 @@ def has_postscript(response: str, *, postscript_marker: str) -> bool:
 
 
 def has_bullets(response: str, *, num_bullets: int) -> bool:
-    """Exactly so many lines that begin with one `*` or with `-`; a `---` rule counts, as it does officially."""
+    """Exactly so many lines that begin with one `*` or with `-`; a `---` rule counts, as officially."""
     stars = sum(1 for _ in _STAR_BULLET.finditer(response))
     dashes = sum(1 for _ in _DASH_BULLET.finditer(response))
     return stars + dashes == num_bullets

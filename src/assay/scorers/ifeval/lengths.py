@@ -17,10 +17,10 @@ def has_number_of_sentences(response: str, *, num_sentences: int, relation: str)
 
 def has_number_of_paragraphs(response: str, *, num_paragraphs: int) -> bool:
     """Exactly so many paragraphs between `***` dividers; an empty one is allowed only at either end."""
-    first, *middle, last = ("", *response.split("***")) if "***" not in response else response.split("***")
-    if not all(paragraph.strip() for paragraph in middle):
+    parts = [part.strip() for part in response.split("***")]
+    if not all(parts[1:-1]):
         return False
-    return len(middle) + bool(first.strip()) + bool(last.strip()) == num_paragraphs
+    return sum(map(bool, parts)) == num_paragraphs
 
 
 def nth_paragraph_starts_with(

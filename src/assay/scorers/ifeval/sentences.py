@@ -1,12 +1,13 @@
 """Sentence counting for English prose, without trained data.
 
 The official checker asks nltk's trained Punkt model, whose tables we do not ship. This splitter follows what
-that model does to text and replaces its learned tables by short lists of our own:
+that model does to text and replaces its learned tables by short lists (common abbreviations
+it knows too, and common opening words):
 
 - a run of `.`, `?` or `!` ends a sentence where white space or a bracket, quote, asterisk or colon follows;
   closing quotes and brackets stay with the sentence they close;
-- line breaks alone end nothing, while the number of a list item ("1.") before a capital and a closing `}` or
-  `**` after the last period each count as a sentence: surprising, but it is the count published scores rest on;
+- line breaks alone end nothing, while the number of a list item ("1.") before a capital, and a closing `}`
+  or `**` after the last period, each count as a sentence: surprising, but published scores rest on it;
 - after an abbreviation, initials or dots of omission, a period ends a sentence only before a word that
   often opens one ("The", "However"). "e.g.", "i.e." and "etc." are not among the abbreviations, as in Punkt.
 
@@ -16,8 +17,9 @@ One pass: each terminator looks at a bounded stretch before it and at one word a
 import re
 from collections.abc import Iterator
 
+# The look behind and the bounds keep a long row of marks from being read again from each of its members.
 _TERMINATOR = re.compile(
-    r"[.?!]+ (?: [\"')\]}”’»]+ [.?!]+ )*+ (?= [\s\"')\]}”’»“‘*:;({\[@] )", re.VERBOSE
+    r"(?<![.?!]) [.?!]++ (?: [\"')\]}”’»]{1,8} [.?!]++ ){0,3}+ (?= [\s\"')\]}”’»“‘*:;({\[@] )", re.VERBOSE
 )
 _CLOSING = re.compile(r"\s*+[\"')\]}”’»]++(?=\s|\Z)")
 _GAP = re.compile(r"[\s\"')\]}”’»“‘]*+")
@@ -29,16 +31,25 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]\Z")
 _POSTSCRIPTS = frozenset({"P.S", "P.P.S"})
 
 _ABBREVIATIONS = frozenset(
-    "mr mrs ms messrs dr prof st jr sr lt gen col maj adm sen rep reps inc ltd co corp cos bros vs ft ave "
-    "a.m p.m ph.d u.s u.k u.n u.s.a d.c jan feb aug sep sept oct nov dec tues wed fri".split()
+    {
+        "a.m", "aug", "ave", "bros", "co", "col", "corp", "d.c", "dec", "dr", "feb", "fri",
+        "ft", "gen", "inc", "jan", "jr", "lt", "ltd", "maj", "mr", "mrs", "ms", "nov", "oct",
+        "p.m", "ph.d", "prof", "rep", "sen", "sep", "sept", "sr", "st", "tues", "u.k", "u.n",
+        "u.s", "u.s.a", "vs", "wed",
+    }
 )
 _OPENERS = frozenset(
-    "a after all also although an and another any are as at because before but by can did do does each even "
-    "every finally first for from given had has have he her here his how however if in instead is it its "
-    "just last let many maybe more most my next no not now on once one only or other our over perhaps "
-    "please she since so some such that the their then there these they this those though through thus to "
-    "under unfortunately until was we were what when where whether which while who why will with would yes "
-    "yet you your i".split()
+    {
+        "a", "after", "all", "also", "although", "an", "and", "another", "any", "are", "as", "at",
+        "because", "before", "but", "by", "can", "did", "do", "does", "each", "even", "every", "finally",
+        "first", "for", "from", "given", "had", "has", "have", "he", "her", "here", "his", "how",
+        "however", "i", "if", "in", "instead", "is", "it", "its", "just", "last", "let", "many", "maybe",
+        "more", "most", "my", "next", "no", "not", "now", "on", "once", "one", "only", "or", "other",
+        "our", "over", "perhaps", "please", "she", "since", "so", "some", "such", "that", "the", "their",
+        "then", "there", "these", "they", "this", "those", "though", "through", "thus", "to", "under",
+        "unfortunately", "until", "was", "we", "were", "what", "when", "where", "whether", "which",
+        "while", "who", "why", "will", "with", "would", "yes", "yet", "you", "your",
+    }
 )
 
 

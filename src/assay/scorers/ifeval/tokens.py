@@ -3,7 +3,7 @@
 import re
 
 _WORD = re.compile(r"\w+")
-# Marks that part two tokens. Hyphen, slash, period and asterisk do not: "STATE-OF-THE-ART" and "**NOTE**" are one.
+# Marks that part two tokens. Hyphen, slash, period, asterisk do not: "UP-TO-DATE" and "**NOTE**" are one.
 _PARTING = re.compile(r"[\s;@#$%&?!()\[\]{}<>\"“”‘’«»…`|]+|--+|\.{2,}|[,:](?!\d)")
 _CONTRACTION = re.compile(r"(?<=\w)(?='(?:s|m|d|ll|re|ve)$)|(?<=\w)(?=n't$)", re.IGNORECASE)
 _FUSED = re.compile(r"(?<=^can)(?=not$)|(?<=^gon)(?=na$)|(?<=^wan)(?=na$)|(?<=^got)(?=ta$)", re.IGNORECASE)
@@ -15,7 +15,8 @@ def count_words(text: str) -> int:
 
 def count_capital_words(text: str) -> int:
     """Tokens with a cased letter and no small one. A contraction is two tokens: "DON'T" is DO and N'T."""
-    return sum(part.isupper() for token in _PARTING.split(text) if token for part in _split_contraction(token))
+    tokens = (token for token in _PARTING.split(text) if token)
+    return sum(part.isupper() for token in tokens for part in _split_contraction(token))
 
 
 def _split_contraction(token: str) -> list[str]:

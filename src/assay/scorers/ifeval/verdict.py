@@ -34,11 +34,11 @@ def follows(
 ) -> Verdict:
     """Judge `response` by each instruction with its arguments; arguments that are `None` count as absent.
 
-    Faults of the data (unknown instruction, missing or foreign argument, unknown relation) raise `ValueError`.
+    Faults of the data (unknown instruction or relation, missing or foreign argument) raise `ValueError`.
     """
     if len(instruction_ids) != len(kwargs_list):
         raise ValueError(
-            f"{len(instruction_ids)} instructions but {len(kwargs_list)} sets of arguments: there must be one each"
+            f"{len(instruction_ids)} instructions but {len(kwargs_list)} sets of arguments: give one each"
         )
     checks = [_bound(name, kwargs) for name, kwargs in zip(instruction_ids, kwargs_list, strict=True)]
     versions = loose_versions(response)

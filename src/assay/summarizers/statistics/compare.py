@@ -63,8 +63,9 @@ def compare_paired(
         raise ValueError("the two have no sample in common: were they run on the same task?")
     if n * 100 < (n + only_a + only_b) * MINIMUM_OVERLAP_PERCENT and not force:
         raise ValueError(
-            f"only {n} of {n + only_a + only_b} samples are in both ({only_a} only in the first, {only_b} only in "
-            f"the second): a paired comparison needs {MINIMUM_OVERLAP_PERCENT} %; force it to use the common ones"
+            f"only {n} of {n + only_a + only_b} samples are in both "
+            f"({only_a} only in the first, {only_b} only in the second): a paired comparison "
+            f"needs {MINIMUM_OVERLAP_PERCENT} %; force it to use the common ones"
         )
     first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
     differences = [x - y for x, y in zip(first, second, strict=True)]
@@ -73,7 +74,9 @@ def compare_paired(
     if clusters is not None:
         missing = [key for key in common if clusters.get(key) is None]
         if missing:
-            raise ValueError(f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)")
+            raise ValueError(
+                f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)"
+            )
         keys = [clusters[key] for key in common]
         difference = clustered_mean(differences, keys, level, binary=False)
         moves = cluster_sums(differences, cluster_codes(keys, n))

@@ -43,9 +43,7 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
 
 
 def _beta_left(x: float, a: float, b: float) -> float:
-    log_front = (
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     return math.exp(log_front) * _beta_fraction(x, a, b) / a
 
 

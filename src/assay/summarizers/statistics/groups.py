@@ -41,7 +41,13 @@ def _weighted(parts: Sequence[Estimate], weights: Sequence[float], method: str) 
         below.append(weight * (part.value - part.low))
         above.append(weight * (part.high - part.value))
     return Estimate(
-        value, math.hypot(*errors), value - math.hypot(*below), value + math.hypot(*above), n, clusters, method
+        value,
+        math.hypot(*errors),
+        value - math.hypot(*below),
+        value + math.hypot(*above),
+        n,
+        clusters,
+        method,
     )
 
 

@@ -41,12 +41,20 @@ def sample_size_paired_binary(
     """Samples needed when both models answer right or wrong, and differ on a share `discordance` of them."""
     _check_discordance(discordance)
     if abs(difference) > discordance:
-        raise ValueError(f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart")
+        raise ValueError(
+            f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart"
+        )
     return sample_size(difference, discordance - difference**2, alpha=alpha, power=power)
 
 
 def sample_size_correlated(
-    difference: float, sd_a: float, sd_b: float, correlation: float, *, alpha: float = 0.05, power: float = 0.8
+    difference: float,
+    sd_a: float,
+    sd_b: float,
+    correlation: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
 ) -> int:
     """Samples needed when the two models' scores have these standard deviations and this correlation."""
     if not -1 <= correlation <= 1:
@@ -55,8 +63,10 @@ def sample_size_correlated(
     return sample_size(difference, variance, alpha=alpha, power=power)
 
 
-def minimum_detectable_difference(n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The smallest true difference that n samples show with this power; `variance` is that of a difference."""
+def minimum_detectable_difference(
+    n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8
+) -> float:
+    """The smallest true difference n samples show with this power; `variance` is that of a difference."""
     if n < 1:
         raise ValueError(f"a detectable difference needs at least one sample, got {n}")
     if variance < 0:
@@ -82,4 +92,6 @@ def _factor(alpha: float, power: float) -> float:
 
 def _check_discordance(discordance: float) -> None:
     if not 0 < discordance <= 1:
-        raise ValueError(f"discordance is the share of samples the models differ on, in (0, 1], got {discordance}")
+        raise ValueError(
+            f"discordance is the share of samples the models differ on, in (0, 1], got {discordance}"
+        )

@@ -72,7 +72,9 @@ def bradley_terry_intervals(
     by_prompt: dict[Hashable, list[Game]] = {}
     for index, game in enumerate(games):
         if game.prompt is None:
-            raise ValueError(f"game {index} ({game.a} against {game.b}) names no prompt: intervals draw prompts")
+            raise ValueError(
+                f"game {index} ({game.a} against {game.b}) names no prompt: intervals draw prompts"
+            )
         by_prompt.setdefault(game.prompt, []).append(game)
     if len(by_prompt) < 2:
         raise ValueError("intervals need games on at least two prompts")
@@ -134,7 +136,9 @@ def _with_pseudo_wins(wins: list[list[float]], met: list[list[float]]) -> list[l
     return [[wins[i][j] + (_PSEUDO_WINS if met[i][j] + met[j][i] else 0.0) for j in size] for i in size]
 
 
-def _reached(start: int, wins: list[list[float]], *, forward: bool = True, backward: bool = False) -> set[int]:
+def _reached(
+    start: int, wins: list[list[float]], *, forward: bool = True, backward: bool = False
+) -> set[int]:
     found, open_ends = {start}, [start]
     while open_ends:
         i = open_ends.pop()
@@ -162,7 +166,7 @@ def _check_connected(wins: list[list[float]], models: Sequence[str]) -> None:
     if len(groups) > 1:
         names = "; ".join(", ".join(models[i] for i in sorted(group)) for group in groups)
         raise ValueError(
-            f"the models fall into {len(groups)} groups that never met: {names}. Rate them apart, or add games"
+            f"the models fall into {len(groups)} groups that never met: {names}. Rate them apart or add games"
         )
 
 

@@ -41,7 +41,7 @@ class Decomposition:
         if now is None:
             return "one question has no standard error: add questions"
         if limit is None:
-            return "one answer per question: run at least 2 epochs to see whether epochs or questions are short"
+            return "one answer per question: run at least 2 epochs to see whether to add epochs or questions"
         if limit >= now:
             return f"more epochs would not cut SE from {now:.3f}: add questions"
         advice = f"more epochs would cut SE from {now:.3f} to at most {limit:.3f}"
@@ -55,8 +55,8 @@ def decompose(rows: Sequence[Sequence[float]], clusters: Sequence[Hashable] | No
     answers = [finite(row, "answer") for row in rows]
     means = [math.fsum(row) / len(row) for row in answers]
     n = len(means)
-    # Right-or-wrong answers that agree within every question leave means of 0 and 1: a proportion of questions.
-    binary = all(x in (0.0, 1.0) for row in answers for x in row) and all(mean in (0.0, 1.0) for mean in means)
+    # Answers that agree within every question leave means of 0 and 1: a proportion of questions.
+    binary = all(x in (0.0, 1.0) for row in [*answers, means] for x in row)
     estimate = estimate_mean(means, clusters, binary=binary)
     spare = sum(len(row) - 1 for row in answers)
     within = None
@@ -107,7 +107,9 @@ def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
         return Reduced(math.fsum(top) / len(top), tied=len(top) > 1)
     match = re.fullmatch(r"pass([@^])(\d+)", reducer)
     if match is None:
-        raise ValueError(f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K (such as pass@5)")
+        raise ValueError(
+            f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K, such as pass@5"
+        )
     if any(number not in (0.0, 1.0) for number in numbers):
         raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
     count = pass_at_k if match[1] == "@" else pass_hat_k

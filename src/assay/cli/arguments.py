@@ -1,0 +1,104 @@
+"""Arguments: parsing that forgives `-`/`_`, and answers a typo with the nearest option."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..core.errors import UsageError, nearest
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse whose faults are `UsageError`s, and whose long options take `-` and `_` alike."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("allow_abbrev", False)
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**settings)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, fix=f"`{self.prog} --help`")
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The options; an unknown one is an error with the nearest."""
+        spaced = [self._canonical(argument) for argument in arguments]
+        known, rest = self.parse_known_intermixed_args(spaced)
+        for argument in rest:
+            if argument.startswith("-"):
+                name = argument.partition("=")[0]
+                close = nearest(name.lstrip("-"), [o.lstrip("-") for o in self._option_string_actions])
+                fix = f"did you mean --{close}?" if close else f"`{self.prog} --help`"
+                raise UsageError(f"unknown option {name}", fix=fix)
+        if rest:
+            raise UsageError(f"unexpected argument {rest[0]!r}", fix=f"`{self.prog} --help`")
+        return known
+
+    def _canonical(self, argument: str) -> str:
+        if not argument.startswith("--") or argument in self._option_string_actions:
+            return argument
+        name, equals, value = argument.partition("=")
+        folded = name.replace("-", "_").replace("__", "--", 1) if name.startswith("--") else name
+        for option in self._option_string_actions:
+            if option.replace("-", "_") == folded.replace("-", "_"):
+                return f"{option}{equals}{value}"
+        return argument
+
+
+def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, Any]:
+    """`k=v,k2=v2`, several of them, or a JSON object; numbers and truth values are read as such."""
+    if not text:
+        return {}
+    pieces = [text] if isinstance(text, str) else list(text)
+    values: dict[str, Any] = {}
+    for piece in pieces:
+        if piece.lstrip().startswith("{"):
+            try:
+                values.update(json.loads(piece))
+            except ValueError as error:
+                raise UsageError(f"{option} is not valid JSON: {error}") from error
+            continue
+        for pair in _split_pairs(piece):
+            name, equals, value = pair.partition("=")
+            if not equals:
+                raise UsageError(f"{option} takes name=value, got {pair!r}", fix=f"{option} {pair}=…")
+            values[name.strip()] = scalar(value)
+    return values
+
+
+def _split_pairs(piece: str) -> list[str]:
+    """Pairs between commas; a comma inside a value stays, since what follows it is no `name=`."""
+    pairs: list[str] = []
+    for part in piece.split(","):
+        if "=" in part or not pairs:
+            pairs.append(part)
+        else:
+            pairs[-1] += f",{part}"
+    return [pair for pair in pairs if pair.strip()]
+
+
+def scalar(text: str) -> Any:
+    """A number, a truth value, `None`, or the text itself."""
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    if lowered in ("none", "null"):
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if text[:1] in "[{":
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+    return text
+
+
+def flatten_list(values: Sequence[str] | None) -> list[str]:
+    """`a,b c` as three names; a comma inside a path that exists stays."""
+    names: list[str] = []
+    for value in values or ():
+        names += [part for part in value.split(",") if part]
+    return names

@@ -1,0 +1,72 @@
+"""The command line: `assay VERB …`. Each verb is a file of its own, imported when it is used."""
+
+import sys
+from importlib import import_module
+
+VERBS = {
+    "run": "run tasks on models (also: eval)",
+    "score": "score a run again without asking the model",
+    "ls": "list tasks, models, scorers, datasets, templates, summarizers",
+    "show": "what a name or a run is: where it is defined, its options, an example",
+    "check": "try a file with three samples and explain the first fault",
+    "new": "write a benchmark, model or scorer to start from",
+    "export": "a run as csv, parquet or lm-eval JSON",
+    "doctor": "versions, extras, disk",
+}
+ALIASES = {"eval": "run", "list": "ls"}
+
+HELP = """\
+usage: assay VERB [options]
+
+One evaluation system for every kind of model: every number with its interval, its failures counted.
+
+{verbs}
+
+Start here:
+  assay run quickstart                     five small sets on the embedded model
+  assay run data.jsonl --model my.py:fn    your rows, your function
+  assay VERB --help                        everything a verb takes
+"""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given or given[0] in ("-h", "--help", "help"):
+        verbs = "\n".join(f"  {verb:<8} {text}" for verb, text in VERBS.items())
+        print(HELP.format(verbs=verbs))
+        return 0
+    if given[0] in ("-V", "--version", "version"):
+        from .. import __version__
+
+        print(f"assay {__version__}")
+        return 0
+    verb = ALIASES.get(given[0], given[0])
+    if verb.startswith("-"):
+        verb, given = "run", ["run", *given]  # bare flags mean a run, as other harnesses have it
+    debug = "--debug" in given
+    from ..core.errors import AssayError, UnknownName
+
+    try:
+        if verb not in VERBS:
+            raise UnknownName("command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them")
+        command = import_module(f".{verb}", __package__).command
+        return int(command([a for a in given[1:] if a != "--debug"]))
+    except AssayError as error:
+        if debug:
+            raise
+        for line in str(error).split("\n"):
+            print(f"assay: {line}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        print("assay: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

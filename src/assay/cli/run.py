@@ -1,0 +1,186 @@
+"""`assay run`: tasks on models, from one command."""
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+from .arguments import Parser, flatten_list, key_values
+
+GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
+    ("temperature", float), ("top_p", float), ("top_k", int), ("min_p", float), ("max_tokens", int), ("n", int),
+    ("logprobs", int), ("frequency_penalty", float), ("presence_penalty", float), ("repetition_penalty", float),
+    ("reasoning_effort", str),
+)  # fmt: skip
+
+
+def parser() -> Parser:
+    """All options of `assay run`."""
+    p = Parser(
+        prog="assay run",
+        description="Run tasks on models. The same command again goes on where it stopped.",
+        epilog="examples:\n"
+        "  assay run quickstart\n"
+        "  assay run data.jsonl --model my_model.py:generate --limit 20\n"
+        "  assay run gsm8k mmlu_pro --model openai/gpt-x --base_url http://localhost:8000/v1 --concurrency 64\n"
+        "  assay run my_benchmark.py --model smollm2 --num_fewshot 4 -o runs/mine",
+    )
+    what = p.add_argument_group("what")
+    what.add_argument("tasks", nargs="*", help="task names, data files, YAML or Python files (space or comma)")
+    what.add_argument("-t", "--tasks", "--datasets", dest="more_tasks", action="append", default=[], help="the same")
+    what.add_argument("-M", "--model", "--models", action="append", default=None, help="scheme/name, file.py:fn, or a name; repeat for several (default smollm2)")  # fmt: skip
+    what.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of the model")
+    what.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
+    what.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL", help="a model for a scorer")
+    what.add_argument("--judge_args", action="append", default=None, metavar="K=V,…")
+    data = p.add_argument_group("data")
+    data.add_argument("--data", default=None, help="a file or folder in place of the task's own data")
+    data.add_argument("--split", default=None)
+    data.add_argument("-L", "--limit", "--max_samples", default=None, help="a number, a fraction, or a range a-b")
+    data.add_argument("--sample_id", "--ids", action="append", default=None, help="only these samples")
+    data.add_argument("--shuffle", action="store_true", help="in an order drawn from --seed")
+    data.add_argument("--shard", default=None, metavar="I/N", help="this part of N, counted from 1")
+    data.add_argument("--columns", action="append", default=None, metavar="PART=COLUMN", help="input=…, target=…, choices=…, id=…")  # fmt: skip
+    data.add_argument("--on_duplicate", choices=("error", "first", "suffix"), default=None)
+    data.add_argument("--on_data_error", choices=("continue", "stop"), default=None, help="stop: refuse before anything is written")  # fmt: skip
+    prompt = p.add_argument_group("prompt")
+    prompt.add_argument("-f", "--num_fewshot", type=int, default=None)
+    prompt.add_argument("--fewshot_data", default=None, help="where shots come from")
+    prompt.add_argument("--template", default=None, help="a name, Jinja text or file, or file.py:fn")
+    prompt.add_argument("--system", "--system_instruction", "--system_message", default=None)
+    prompt.add_argument("--scorer", "--scorers", action="append", default=None, help="in place of the task's own")
+    generation = p.add_argument_group("generation")
+    for name, kind in GENERATION_FLAGS:
+        generation.add_argument(f"--{name}", type=kind, default=None)
+    generation.add_argument("--stop", action="append", default=None)
+    generation.add_argument("--gen_kwargs", "--generation_config", action="append", default=None, metavar="K=V,…")
+    generation.add_argument("--epochs", "--repeats", type=int, default=None, help="ask each sample so often")
+    generation.add_argument("--reducer", default=None, help="mean, majority, max")
+    generation.add_argument("--seed", type=int, default=None)
+    work = p.add_argument_group("work")
+    work.add_argument("-b", "--batch_size", type=int, default=None)
+    work.add_argument("--concurrency", "--max_connections", type=int, default=None)
+    work.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
+    work.add_argument("--cache", nargs="?", const="~/.cache/assay/responses", default=None, help="share answers between runs")  # fmt: skip
+    out = p.add_argument_group("output")
+    out.add_argument("-o", "--output", "--output_path", "--log_dir", "--work_dir", default=None, metavar="DIR")
+    out.add_argument("-C", "--config", default=None, metavar="FILE", help="YAML or JSON, or a run.json to repeat")
+    out.add_argument("--baseline", default=None, metavar="RUN", help="compare with an earlier run, sample by sample")
+    out.add_argument("--dry_run", "--write_out", action="store_true", help="the first prompt, the requests, a forecast")
+    out.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    out.add_argument("--fresh", action="store_true", help="forget what this folder holds")
+    trust = p.add_argument_group("trust")
+    trust.add_argument("--trust_pickle", action="store_true")
+    trust.add_argument("--trust_remote_code", action="store_true")
+    trust.add_argument("--allow_private_urls", action="store_true")
+    p.add_argument("--debug", action="store_true", help="show tracebacks")
+    return p
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs, prints the table or one JSON document, and returns the exit code."""
+    given = parser().parse(arguments)
+    with _stdout_for_people(given.json) as stdout:
+        from ..runner.run import run
+
+        options = options_from(given)
+        if given.dry_run:
+            from .dry_run import show_plan
+
+            return show_plan(options, stdout, given.json)
+        from .display import finish, watcher
+
+        result = run(options=options, watcher=watcher(given.json))
+        comparison = None
+        if given.baseline:
+            from .baseline import compare_with
+
+            comparison = compare_with(given.baseline, result)
+        finish(result, stdout, given.json, comparison)
+        return result.exit_code
+
+
+@contextlib.contextmanager
+def _stdout_for_people(is_json: bool) -> Iterator[Any]:
+    """Under `--json`, what user code prints goes to stderr; the one document goes to the real stdout."""
+    stdout = sys.stdout
+    if not is_json:
+        yield stdout
+        return
+    with contextlib.redirect_stdout(sys.stderr):
+        yield stdout
+
+
+def options_from(given: argparse.Namespace) -> Any:
+    """Run options from a config file and the command line; the command line wins."""
+    from ..runner.options import RunOptions
+
+    base = read_config(given.config) if given.config else RunOptions()
+    changes: dict[str, Any] = {}
+    tasks = flatten_list([*given.tasks, *given.more_tasks])
+    if tasks:
+        changes["tasks"] = tuple(tasks)
+    if given.model:
+        changes["models"] = tuple(given.model)
+    model_args = key_values(given.model_args, option="--model_args")
+    if given.base_url:
+        model_args["base_url"] = given.base_url
+    if model_args:
+        changes["model_args"] = {**base.model_args, **model_args}
+    generation = {name: getattr(given, name) for name, _ in GENERATION_FLAGS if getattr(given, name) is not None}
+    generation = {**key_values(given.gen_kwargs, option="--gen_kwargs"), **generation}
+    if given.stop:
+        generation["stop"] = tuple(s.encode().decode("unicode_escape") if "\\" in s else s for s in given.stop)
+    if generation:
+        changes["generation"] = {**base.generation, **generation}
+    if given.judge:
+        changes["judges"] = dict(_judge(entry) for entry in given.judge)
+    if given.judge_args:
+        changes["judge_args"] = key_values(given.judge_args, option="--judge_args")
+    if given.columns:
+        changes["columns"] = {k: str(v) for k, v in key_values(given.columns, option="--columns").items()}
+    if given.sample_id:
+        changes["ids"] = tuple(given.sample_id)
+    if given.scorer:
+        changes["scorers"] = tuple(given.scorer)
+    for name in ("data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "system", "epochs", "reducer",
+                 "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache"):  # fmt: skip
+        if getattr(given, name) is not None:
+            changes[name] = getattr(given, name)
+    for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls"):
+        if getattr(given, name):
+            changes[name] = True
+    return base.but(**changes)
+
+
+def _judge(entry: str) -> tuple[str, str]:
+    role, equals, model = entry.partition("=")
+    return (role, model) if equals and "/" not in role and "." not in role else ("judge", entry)
+
+
+def read_config(path: str) -> Any:
+    """Options from YAML or JSON; a `run.json` repeats that run, in a folder of its own."""
+    from ..runner.options import RunOptions
+    from ..runner.task_yaml import load_yaml
+
+    file = Path(path).expanduser()
+    if file.is_dir():
+        file = file / "run.json"
+    if not file.is_file():
+        raise UsageError("no such config file", where=path)
+    if file.suffix == ".json":
+        try:
+            plain = json.loads(file.read_bytes())
+        except ValueError as error:
+            raise UsageError(f"not valid JSON: {error}", where=path) from error
+        if isinstance(plain, Mapping) and "config" in plain:
+            return RunOptions.from_plain(plain["config"], where=path).but(output=None, fresh=False)
+    else:
+        plain = load_yaml(file)
+    if not isinstance(plain, Mapping):
+        raise UsageError("a config file holds keys and values", where=path)
+    return RunOptions.from_plain(plain, where=path)

@@ -1,0 +1,35 @@
+"""`assay score`: a run scored again from its journal; the model is not asked."""
+
+from collections.abc import Sequence
+
+from .arguments import Parser, key_values
+from .run import _judge, _stdout_for_people
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Scores, prints the table or one JSON document, and returns the exit code."""
+    p = Parser(prog="assay score", description="Score a run again without asking the model.")
+    p.add_argument("run", help="a run folder")
+    p.add_argument("--scorer", "--scorers", action="append", default=None, help="in place of the task's own")
+    p.add_argument("--data", default=None, help="where the data lies now")
+    p.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL")
+    p.add_argument("--judge_args", action="append", default=None, metavar="K=V,…")
+    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    with _stdout_for_people(given.json) as stdout:
+        from ..runner.run import score
+        from .display import finish, watcher
+
+        settings = {}
+        if given.scorer:
+            settings["scorers"] = tuple(given.scorer)
+        if given.data:
+            settings["data"] = given.data
+        if given.judge:
+            settings["judges"] = dict(_judge(entry) for entry in given.judge)
+        if given.judge_args:
+            settings["judge_args"] = key_values(given.judge_args, option="--judge_args")
+        result = score(given.run, watcher=watcher(given.json), **settings)
+        finish(result, stdout, given.json)
+        return result.exit_code

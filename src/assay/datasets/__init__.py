@@ -1,0 +1,8 @@
+"""Datasets: rows of any file, list or function as samples, streamed."""
+
+from .fetch import fetch
+from .opening import open_dataset
+from .samples import Samples
+from .views import view
+
+__all__ = ["Samples", "fetch", "open_dataset", "view"]

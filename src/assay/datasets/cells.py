@@ -1,0 +1,74 @@
+"""Cells: the value of one column as the part it plays: a question, an answer, an id, a conversation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..core import Message, as_messages
+from .faults import RowFault
+from .json_row import decode_value
+
+
+def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
+    """The question of a row: text, or a list of messages."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple)) and value and all(isinstance(turn, (Mapping, Message)) for turn in value):
+        return _as_messages(value, column)
+    raise RowFault(f"expected text, found {_type_name(value)}", column=column, got=value, fix="write it as text")
+
+
+def as_target(value: Any) -> Any:
+    """The right answer: numbers as text, a list as a tuple of which any will do, the rest as it is."""
+    if isinstance(value, (bool, int, float)):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(as_target(one) for one in value)
+    return value
+
+
+def as_id(value: Any, column: str) -> str:
+    """An id as text, exactly; raises for one that is missing or cannot be a line of a report."""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = str(value)
+    elif value is None:
+        text = ""
+    else:
+        raise RowFault(f"an id must be text, found {_type_name(value)}", column=column, got=value)
+    if not text:
+        raise RowFault("the id is missing", column=column, fix="give every row an id, or none")
+    if not text.isprintable() and any(mark in text for mark in "\0\n\r"):
+        raise RowFault("the id holds a line end or a zero character", column=column, got=text, fix="remove it")
+    return text
+
+
+def dialogue_of(
+    row: Mapping[str, Any], messages: str | None, turns: str | None
+) -> tuple[str | tuple[Message, ...], tuple[Any, ...], str | None]:
+    """First prompt, later user turns, and the reference where the conversation ends with the assistant's words."""
+    column = messages or turns or ""
+    value = row[column]
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        value = decode_value(value, column)
+    if not isinstance(value, (list, tuple)) or not value:
+        raise RowFault("expected a list of turns", column=column, got=value, fix='write [{"role": "user", "content": "…"}]')
+    if messages is None and all(isinstance(turn, str) for turn in value):
+        return value[0], tuple(value[1:]), None
+    made = _as_messages(value, column)
+    last = made[-1]
+    if last.role == "assistant" and last.parts and len(made) > 1:
+        return made[:-1], (), last.text
+    return made, (), None
+
+
+def _as_messages(value: Any, column: str) -> tuple[Message, ...]:
+    try:
+        return as_messages(value)
+    except (TypeError, ValueError, KeyError) as error:
+        raise RowFault(f"not a list of messages: {error}", column=column, got=value) from error
+
+
+def _type_name(value: Any) -> str:
+    names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null", int: "a number", float: "a number"}
+    return names.get(type(value), f"a {type(value).__name__}")

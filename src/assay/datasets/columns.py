@@ -1,0 +1,182 @@
+"""Columns: which column of a row is the question, which the answer, which the options.
+
+Names are matched by convention, or said outright: `columns={"input": "q", "target": "gold", "choices": "A,B,C"}`; an
+empty name says that there is none. The mapping is worked out once for each set of columns and then only applied.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..core import EMPTY, Media, Message, Sample, UsageError, nearest
+from .cells import as_input, as_target, dialogue_of
+from .choices import LETTERS, letter_of, options_from_cells, options_of
+from .faults import RowFault
+from .media import media_columns, media_of
+
+Kind = Literal["choice", "qa", "completion", "dialogue", "unknown"]
+
+CONVENTION: dict[str, tuple[str, ...]] = {
+    "id": ("index", "key", "id", "idx", "question_id", "sample_id", "uid"),
+    "input": ("question", "prompt", "input", "text", "problem", "query", "instruction"),
+    "target": (
+        "answer", "target", "reference", "label", "answers", "targets", "references", "gold", "ground_truth",
+        "completion", "continuation", "answer_index", "answer_idx",
+    ),
+    "choices": ("options", "choices"),
+    "messages": ("messages", "conversation"),
+    "turns": ("turns",),
+    "group": (),
+    "cluster": (),
+}
+INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
+"""Columns in which digits are an option's number, not its text."""
+CONTINUATIONS = frozenset({"completion", "continuation"})
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The parts that rows with one set of columns play; built by `find_columns`."""
+
+    names: tuple[str, ...]
+    id: str | None = None
+    input: str | None = None
+    target: str | None = None
+    choices: str | None = None
+    option_cells: tuple[str, ...] = ()
+    messages: str | None = None
+    turns: str | None = None
+    media: tuple[tuple[str, type[Media]], ...] = ()
+    tags: tuple[str, ...] = ()
+    group: str | None = None
+    cluster: str | None = None
+    index_like: bool = False
+    lacking: tuple[str, ...] = ()
+    """Columns that were asked for and are not there: each row with these columns is faulty."""
+    plain: bool = False
+    """Only text in, text out: rows take the short way."""
+
+    @property
+    def kind(self) -> Kind:
+        """What a task over such rows looks like."""
+        if self.messages or self.turns:
+            return "dialogue"
+        if self.choices or self.option_cells:
+            return "choice"
+        if self.input is None:
+            return "unknown"
+        return "completion" if self.target is None or self.target in CONTINUATIONS else "qa"
+
+    def sample(self, row: Mapping[str, Any], sample_id: str, folder: Path | None = None) -> Sample:
+        """A row as a sample; raises `RowFault`."""
+        if self.plain:
+            text, gold = row[self.input], row[self.target]  # type: ignore[index]
+            if type(text) is str and type(gold) is str:
+                return Sample(sample_id, text, gold, (), row, (), EMPTY)
+        return self._sample(row, sample_id, folder)
+
+    def _sample(self, row: Mapping[str, Any], sample_id: str, folder: Path | None) -> Sample:
+        if self.lacking:
+            raise RowFault(f"column {self.lacking[0]!r} is missing", column=self.lacking[0], got=sorted(row)[:8])
+        target = None if self.target is None else row[self.target]
+        choices: tuple[str, ...] = ()
+        labels: tuple[str, ...] = ()
+        if self.option_cells:
+            choices = options_from_cells(row, self.option_cells)
+        elif self.choices is not None and row[self.choices] is not None:
+            choices, labels = options_of(row[self.choices], self.choices)
+        if choices and target is not None:
+            target = letter_of(target, choices, labels, self.target or "", is_index=self.index_like)
+        else:
+            target = as_target(target)
+        turns: tuple[Any, ...] = ()
+        asked: str | tuple[Message, ...] = ""
+        if self.messages is not None or self.turns is not None:
+            asked, turns, spoken = dialogue_of(row, self.messages, self.turns)
+            target = spoken if target is None else target
+        elif self.input is not None:
+            asked = as_input(row[self.input], self.input)
+        return Sample(
+            sample_id, asked, target, choices, row,
+            media_of(row, self.media, folder) if self.media else (),
+            {name: str(row[name]) for name in self.tags} if self.tags else EMPTY,
+            None if self.group is None else str(row[self.group]),
+            None if self.cluster is None else str(row[self.cluster]),
+            turns,
+        )
+
+
+def find_columns(
+    names: Sequence[str],
+    given: Mapping[str, str],
+    tags: Sequence[str] = (),
+    cluster: str | None = None,
+    needed: "Columns | None" = None,
+) -> Columns:
+    """The parts the columns play. `needed` is the mapping of the first rows: what it has, these must have too."""
+    folded = {name.lower(): name for name in reversed(names)}
+    parts: dict[str, Any] = {}
+    lacking: list[str] = []
+    for part, known in CONVENTION.items():
+        if part in given and part != "choices":
+            wanted = given[part]
+            parts[part] = wanted or None
+            if wanted and wanted not in names:
+                lacking.append(wanted)
+        elif part != "choices":
+            parts[part] = next((folded[name] for name in known if name in folded), None)
+    if cluster:
+        parts["cluster"] = cluster
+    lacking += [name for name in (*tags, *([cluster] if cluster else ())) if name not in names]
+    parts["choices"], parts["option_cells"], absent = _find_choices(names, folded, given.get("choices"))
+    lacking += absent
+    if needed is not None:
+        for part in ("input", "target"):
+            before = getattr(needed, part)
+            if before and parts[part] is None and not (part == "input" and (parts["messages"] or parts["turns"])):
+                lacking.append(before)
+    media = media_columns(names)
+    lower = (parts["target"] or "").lower()
+    plain = parts["input"] is not None and parts["target"] is not None and not any(
+        (media, tags, lacking, *(parts[p] for p in ("choices", "option_cells", "messages", "turns", "group", "cluster")))
+    )
+    return Columns(
+        tuple(names), media=media, tags=tuple(tags), index_like=lower in INDEX_COLUMNS or lower.endswith("_index"),
+        lacking=tuple(lacking), plain=plain, **parts,
+    )
+
+
+def _find_choices(
+    names: Sequence[str], folded: Mapping[str, str], given: str | None
+) -> tuple[str | None, tuple[str, ...], list[str]]:
+    """The column with a list of options, or the columns with one option each, and those that are not there."""
+    if given is not None:
+        wanted = [name.strip() for name in given.split(",") if name.strip()] if given not in names else [given]
+        absent = [name for name in wanted if name not in names]
+        return (wanted[0], (), absent) if len(wanted) == 1 else (None, tuple(wanted), absent)
+    listed = next((folded[name] for name in CONVENTION["choices"] if name in folded), None)
+    if listed is not None:
+        return listed, (), []
+    count = next((place for place, letter in enumerate(LETTERS) if letter not in names), len(LETTERS))
+    return None, tuple(LETTERS[:count]) if count >= 2 else (), []
+
+
+def check_given(given: Mapping[str, str], asked: Sequence[str], known: Sequence[str], where: str) -> None:
+    """Raises for a part that does not exist and for a column that no row has."""
+    for part in given:
+        if part not in CONVENTION:
+            close = nearest(part, CONVENTION)
+            fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(CONVENTION)}"
+            raise UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix)
+    wanted = [*asked]
+    for part, name in given.items():
+        pieces = name.split(",") if part == "choices" and name not in known else [name]
+        wanted += [piece.strip() for piece in pieces if piece.strip()]
+    for name in wanted:
+        if name not in known:
+            close = nearest(name, known)
+            hint = f"did you mean {close!r}? " if close else ""
+            raise UsageError(
+                f"there is no column {name!r}", where=where or None, fix=f"{hint}columns: {', '.join(known)}"
+            )

@@ -1,0 +1,37 @@
+"""Faults of rows: what is wrong with one row, before anyone says where that row lies.
+
+Readers and the column mapping raise `RowFault`; whoever knows the file and the row number turns it into a `DataError`.
+"""
+
+from ..core import DataError
+
+MEBIBYTE = 1024 * 1024
+CELL_LIMIT = 64 * MEBIBYTE
+"""Bytes of one cell of a table, or of one text in a JSON row."""
+ROW_LIMIT = 256 * MEBIBYTE
+"""Bytes of one row: no reader holds more than this in memory."""
+
+
+class RowFault(Exception):
+    """One row cannot be used; the others can."""
+
+    def __init__(
+        self, what: str, *, column: str | int | None = None, got: object = None, fix: str | None = None
+    ) -> None:
+        super().__init__(what)
+        self.what, self.column, self.got, self.fix = what, column, got, fix
+
+    def at(self, file: str | None, row: int) -> DataError:
+        """The fault with its place."""
+        return DataError(self.what, file=file, row=row, column=self.column, got=self.got, fix=self.fix)
+
+
+def too_long(size: int, limit: int, what: str, column: str | int | None = None) -> RowFault:
+    """The fault of a cell or a row over its limit."""
+    shown = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"
+    bound = f"{limit // MEBIBYTE} MiB" if limit >= MEBIBYTE else f"{limit} bytes"
+    return RowFault(
+        f"the {what} is larger than the limit of {bound} (at least {shown})",
+        column=column,
+        fix="keep large media in files and name them in an image_path or audio_path column",
+    )

@@ -1,0 +1,125 @@
+"""Fetch: a file from a URL, checked by its sha256 after the download, kept under a name made of that hash.
+
+https only. Private, loopback and link-local addresses are refused, in the URL and in every redirect, unless
+`allow_private` says otherwise; the connection goes to the address that was checked.
+"""
+
+import hashlib
+import http.client
+import ipaddress
+import os
+import re
+import socket
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urljoin, urlsplit
+
+from ..core import DataError, UsageError
+
+CHUNK_BYTES = 1024 * 1024
+MAX_BYTES = 32 * 1024**3
+MAX_REDIRECTS = 5
+TIMEOUT_SECONDS = 60.0
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def fetch(
+    url: str, *, sha256: str, folder: Path, allow_private: bool = False, max_bytes: int = MAX_BYTES
+) -> Path:
+    """The path of the downloaded file; one that is there already is not fetched again.
+
+    With `allow_private`, plain http is accepted too: a test server on this machine has no certificate.
+    """
+    wanted = sha256.lower()
+    if not _SHA256.fullmatch(wanted):
+        raise UsageError(f"not a sha256: {sha256!r}", where=url, fix="give the 64 hexadecimal digits of the file's sha256")
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(url).path.rpartition("/")[2])[-40:].lstrip(".") or "data"
+    path = folder / f"{wanted[:12]}-{name}"
+    if path.is_file() and _digest(path) == wanted:
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".part-", delete=False) as part:
+        try:
+            found = _download(url, part, allow_private, max_bytes)
+            if found != wanted:
+                raise DataError(
+                    f"the download has sha256 {found}, expected {wanted}", file=url,
+                    fix="the file changed or was cut; nothing was kept",
+                )
+            part.flush()
+            os.fsync(part.fileno())
+            os.replace(part.name, path)
+        except BaseException:
+            Path(part.name).unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) -> str:
+    for _ in range(MAX_REDIRECTS + 1):
+        connection, resource = _connect(url, allow_private)
+        try:
+            connection.request("GET", resource, headers={"User-Agent": "assay", "Accept-Encoding": "identity"})
+            response = connection.getresponse()
+            if response.status in (301, 302, 303, 307, 308):
+                url = urljoin(url, response.headers.get("Location", ""))
+                continue
+            if response.status != 200:
+                raise DataError(f"the server answered {response.status} {response.reason}", file=url)
+            return _copy(response, target, url, max_bytes)
+        except (OSError, http.client.HTTPException) as error:
+            raise DataError(f"the download failed: {type(error).__name__}: {error}", file=url) from error
+        finally:
+            connection.close()
+    raise DataError(f"more than {MAX_REDIRECTS} redirects", file=url)
+
+
+def _copy(response: http.client.HTTPResponse, target: IO[bytes], url: str, max_bytes: int) -> str:
+    declared = response.headers.get("Content-Length", "")
+    size = int(declared) if declared.isdigit() else None
+    if size is not None and size > max_bytes:
+        raise DataError(f"the file has {size} bytes, more than the limit of {max_bytes}", file=url)
+    digest, count = hashlib.sha256(), 0
+    while chunk := response.read(CHUNK_BYTES):
+        count += len(chunk)
+        if count > max_bytes:
+            raise DataError(f"the file is larger than the limit of {max_bytes} bytes", file=url)
+        digest.update(chunk)
+        target.write(chunk)
+    if size is not None and count != size:
+        raise DataError(f"the download was cut after {count} of {size} bytes", file=url, fix="try again")
+    return digest.hexdigest()
+
+
+def _connect(url: str, allow_private: bool) -> tuple[http.client.HTTPConnection, str]:
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
+        raise UsageError(f"only https is fetched, not {parts.scheme or 'a bare name'}: {url}", fix="use an https URL")
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    address = _checked_address(host, port, url, allow_private)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(host, port, timeout=TIMEOUT_SECONDS)
+    # The name was resolved once, above: asking again could give an address nobody checked.
+    connection._create_connection = lambda _, *rest, **named: socket.create_connection(address, *rest, **named)  # type: ignore[attr-defined]
+    return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _checked_address(host: str, port: int, url: str, allow_private: bool) -> tuple[str, int]:
+    try:
+        found: list[Any] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise DataError(f"cannot find the host {host!r}", file=url, fix="check the name and the network") from error
+    addresses = [str(entry[4][0]) for entry in found]
+    private = [address for address in addresses if not ipaddress.ip_address(address.partition("%")[0]).is_global]
+    if private and not allow_private:
+        raise UsageError(
+            f"{host} is the private address {private[0]}: not fetched", where=url, fix="--allow-private-urls permits it"
+        )
+    return addresses[0], port
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

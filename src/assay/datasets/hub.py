@@ -1,0 +1,121 @@
+"""Hugging Face datasets: from a snapshot on this disk where there is one, else through the `datasets` library.
+
+`hf://org/name`, `hub:org/name`, with `/config` and `@revision` after it: `hf://cais/mmlu/anatomy@main`. A snapshot
+made of Parquet, JSONL, CSV or JSON is read by our own readers; `datasets` is then not needed. Code is never run.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core import DataError, MissingExtra, UsageError
+from .files import open_files
+from .memory import as_row
+from .shards import Row, RowData, Shard
+
+PREFIXES = ("hf://", "hub:")
+MEDIA_FEATURES = ("Image", "Audio", "Video")
+
+
+@dataclass(frozen=True, slots=True)
+class HubName:
+    """An id on the hub, taken apart."""
+
+    repository: str
+    config: str | None = None
+    revision: str | None = None
+
+    @classmethod
+    def of(cls, text: str) -> "HubName":
+        """The parts of `hf://org/name/config@revision`."""
+        rest = next(text.removeprefix(prefix) for prefix in PREFIXES if text.startswith(prefix)).removeprefix("datasets/")
+        path, _, revision = rest.partition("@")
+        pieces = [piece for piece in path.split("/") if piece]
+        if not 2 <= len(pieces) <= 3 or any(piece in (".", "..") for piece in pieces):
+            raise UsageError(f"not a Hugging Face dataset id: {text!r}", fix="write hf://org/name or hf://org/name/config")
+        return cls("/".join(pieces[:2]), pieces[2] if len(pieces) == 3 else None, revision or None)
+
+
+@dataclass(slots=True)
+class HubRows:
+    """Rows that the `datasets` library gives, streamed, media undecoded."""
+
+    name: str
+    data: Any
+    known_length: int | None = None
+    path: Path | None = None
+    seekable: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The columns, where the library knows them."""
+        names = getattr(self.data, "column_names", None)
+        return tuple(names) if names else None
+
+    def rows(self) -> Iterator[Row]:
+        """The rows in order, counted from 1."""
+        for number, row in enumerate(self.data, 1):
+            yield number, 0, as_row(row, self.name, number)
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row with this number, found by reading up to it."""
+        return next(row for at, _, row in self.rows() if at == number)
+
+
+def is_hub_name(text: str) -> bool:
+    """Whether a source names a dataset on the hub."""
+    return text.startswith(PREFIXES)
+
+
+def open_hub(text: str, split: str | None, where: str = "") -> tuple[Sequence[Shard], bool]:
+    """The shards of a dataset on the hub, and whether the split is settled."""
+    name = HubName.of(text)
+    folder = find_snapshot(name)
+    if folder is not None:
+        inner = folder / name.config if name.config and (folder / name.config).is_dir() else folder
+        return open_files(inner, split, where or text)
+    return [_load(name, split, text)], True
+
+
+def find_snapshot(name: HubName, environment: Mapping[str, str] | None = None) -> Path | None:
+    """The folder of a dataset that was downloaded before, in the hub's own cache layout."""
+    env = os.environ if environment is None else environment
+    home = Path(env.get("HF_HOME") or Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "huggingface")
+    cache = Path(env.get("HF_HUB_CACHE") or home / "hub") / f"datasets--{name.repository.replace('/', '--')}"
+    reference = cache / "refs" / (name.revision or "main")
+    revision = reference.read_text("utf-8").strip() if reference.is_file() else name.revision
+    snapshots = cache / "snapshots"
+    if revision is not None:
+        return snapshots / revision if (snapshots / revision).is_dir() else None
+    found = sorted(snapshots.iterdir(), key=lambda folder: folder.stat().st_mtime_ns) if snapshots.is_dir() else []
+    return found[-1] if found else None
+
+
+def _load(name: HubName, split: str | None, text: str) -> HubRows:
+    try:
+        import datasets
+    except ImportError as error:
+        raise MissingExtra(
+            "datasets, which reads Hugging Face ids,", "'assay[hf]', or pass --data PATH with a local copy", where=text
+        ) from error
+    try:
+        data = datasets.load_dataset(
+            name.repository, name.config, split=split or "test", revision=name.revision, streaming=True
+        )
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0][:160]
+        raise DataError(
+            f"cannot load from the hub: {type(error).__name__}: {reason}", file=text,
+            fix="check the name, split and network, or pass --data PATH with a local copy",
+        ) from error
+    return HubRows(text, without_decoding(data))
+
+
+def without_decoding(data: Any) -> Any:
+    """The same data with pictures and sounds left as the bytes they are."""
+    for column, feature in (getattr(data, "features", None) or {}).items():
+        if type(feature).__name__ in MEDIA_FEATURES:
+            data = data.cast_column(column, type(feature)(decode=False))
+    return data

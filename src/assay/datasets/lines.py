@@ -1,0 +1,109 @@
+"""Lines: bytes of a plain, gzip or zstd file, one physical line at a time.
+
+Nothing larger than one row is held in memory, and nothing is decoded here.
+"""
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from ..core import DataError
+from . import faults
+
+BUFFER_BYTES = 256 * 1024
+SEEK_BUFFER_BYTES = 16 * 1024
+UTF8_BOM = b"\xef\xbb\xbf"
+COMPRESSED = (".gz", ".zst")
+
+Line = tuple[int, int, bytes | None]
+"""Line number from 1, byte offset, and the line with its end; `None` for a line over the row limit."""
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether the name says that the file is packed; packed files cannot be read from the middle."""
+    return path.suffix.lower() in COMPRESSED
+
+
+@contextmanager
+def open_bytes(path: Path, offset: int = 0) -> Iterator[IO[bytes]]:
+    """The unpacked bytes of a file; a damaged archive is a `DataError` that names the file."""
+    try:
+        with _open(path, offset) as stream:
+            yield stream
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"the gzip file is damaged or cut: {error}", file=str(path), fix="fetch it again") from error
+    except OSError as error:
+        raise DataError(f"cannot read: {error.strerror or error}", file=str(path)) from error
+
+
+@contextmanager
+def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
+    suffix = path.suffix.lower()
+    if suffix == ".gz":
+        with gzip.open(path, "rb") as unpacked:
+            yield io.BufferedReader(unpacked, BUFFER_BYTES)  # type: ignore[arg-type]
+    elif suffix == ".zst":
+        import zstandard
+
+        with path.open("rb") as packed:
+            reader: Any = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+            try:
+                yield io.BufferedReader(reader, BUFFER_BYTES)
+            except zstandard.ZstdError as error:
+                raise DataError(f"the zstd file is damaged: {error}", file=str(path), fix="fetch it again") from error
+    else:
+        with path.open("rb", buffering=SEEK_BUFFER_BYTES if offset else BUFFER_BYTES) as stream:
+            if offset:
+                stream.seek(offset)
+            yield stream
+
+
+def check_text(head: bytes, path: Path) -> None:
+    """Raises for a file that is not UTF-8 text at all: UTF-16 or UTF-32, told by its mark or by its zero bytes."""
+    marked = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    start = head[:64]
+    halves = (start[0::2], start[1::2])
+    if marked or (len(start) >= 8 and any(half.count(0) >= len(half) - 1 for half in halves)):
+        raise DataError(
+            "the file is UTF-16, not UTF-8",
+            file=str(path),
+            row=1,
+            column=1,
+            got=head[:8],
+            fix=f"iconv -f UTF-16 -t UTF-8 {path.name} > utf8-{path.name}",
+        )
+
+
+def read_lines(path: Path, number: int = 1, offset: int = 0) -> Iterator[Line]:
+    """The lines of a file from a given place on; a UTF-8 byte order mark is dropped."""
+    with open_bytes(path, offset) as stream:
+        limit = faults.ROW_LIMIT
+        readline = stream.readline
+        line = readline(limit + 1)
+        if offset == 0:
+            check_text(line[:64], path)
+        while line:
+            size = len(line)
+            if offset == 0 and line.startswith(UTF8_BOM):
+                line = line[len(UTF8_BOM) :]
+            if size > limit:
+                size += _skip_line(stream) if not line.endswith(b"\n") else 0
+                yield number, offset, None
+            else:
+                yield number, offset, line
+            number += 1
+            offset += size
+            line = readline(limit + 1)
+
+
+def _skip_line(stream: IO[bytes]) -> int:
+    skipped = 0
+    while piece := stream.readline(BUFFER_BYTES):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped

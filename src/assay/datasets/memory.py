@@ -1,0 +1,100 @@
+"""Rows that are already in Python: a list, a function that returns or yields rows, any iterable."""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
+from .faults import RowFault
+from .shards import Row, RowData
+
+
+@dataclass(slots=True)
+class Rows:
+    """A list of rows, counted from 1."""
+
+    items: Sequence[Any]
+    name: str = "rows"
+    path: Path | None = None
+    columns: None = None
+    seekable: bool = True
+
+    @property
+    def known_length(self) -> int:
+        """How many there are."""
+        return len(self.items)
+
+    def rows(self) -> Iterator[Row]:
+        """The rows in order."""
+        for number, item in enumerate(self.items, 1):
+            yield number, 0, as_row(item, self.name, number)
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row with this number."""
+        return as_row(self.items[number - 1], self.name, number)
+
+
+@dataclass(slots=True)
+class Called:
+    """A function of rows; called again for each reading, unless it returned a list, which is kept."""
+
+    function: Callable[[], Any]
+    path: Path | None = None
+    columns: None = None
+    known_length: int | None = None
+    seekable: bool = False
+    _kept: Sequence[Any] | None = field(default=None, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The function as faults name it."""
+        return f"{getattr(self.function, '__qualname__', type(self.function).__name__)}()"
+
+    def rows(self) -> Iterator[Row]:
+        """The rows the function gives."""
+        items = self._items()
+        for number, item in enumerate(items, 1):
+            yield number, 0, as_row(item, self.name, number)
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row with this number, found by reading up to it."""
+        return next(row for at, _, row in self.rows() if at == number)
+
+    def _items(self) -> Iterable[Any]:
+        if self._kept is not None:
+            return self._kept
+        made = self.function()
+        if isinstance(made, (str, bytes, Mapping)) or not isinstance(made, Iterable):
+            raise UsageError(
+                f"the dataset function returned {shorten(made)}", where=self.name, fix="return or yield rows (dictionaries)"
+            )
+        if isinstance(made, Sequence):
+            self._kept = made
+        return made
+
+
+def as_row(item: Any, name: str, number: int) -> RowData:
+    """A row or a sample as it is; anything else is that row's fault."""
+    if isinstance(item, (Sample, Mapping)):
+        return item
+    if isinstance(item, DataError):
+        return item
+    return RowFault(f"expected a dictionary or a Sample, found a {type(item).__name__}", got=item).at(name, number)
+
+
+def source_digest(function: Callable[..., Any]) -> str:
+    """sha256 of a function's source text, or of its name where there is none."""
+    try:
+        return digest_of(inspect.getsource(function))
+    except (TypeError, OSError):
+        return digest_of(f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}")
+
+
+def plain_row(row: RowData) -> bytes:
+    """A row as canonical JSON, for digests; a medium by its own digest."""
+    if isinstance(row, Sample):
+        media = [medium.digest for medium in row.media]
+        return canonical([row.id, row.input, row.target, row.choices, dict(row.fields), media, dict(row.tags)])
+    return canonical(str(row) if isinstance(row, DataError) else dict(row))

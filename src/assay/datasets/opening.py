@@ -1,0 +1,93 @@
+"""Opening: from whatever a task names as its data to `Samples`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import UsageError, shorten
+from ..registry import datasets as registered
+from .files import open_files
+from .hub import is_hub_name, open_hub
+from .memory import Called, Rows
+from .samples import SPLIT_COLUMN, OnDuplicate, Samples
+from .shards import Shard
+
+
+def open_dataset(
+    source: Any,
+    *,
+    columns: Mapping[str, str] | None = None,
+    tags: Sequence[str] = (),
+    cluster: str | None = None,
+    split: str | None = None,
+    on_duplicate: OnDuplicate = "error",
+    strict: bool = False,
+    where: str = "",
+) -> Samples:
+    """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
+
+    Files are looked at here, so that a missing file, a broken header or a wrong column name shows before a run starts;
+    a function is first called when its rows are asked for.
+
+    Example: `open_dataset("exam.csv", columns={"target": "gold"}, tags=["subject"])`
+    """
+    if on_duplicate not in ("error", "first", "suffix"):
+        raise UsageError(f"on_duplicate: {on_duplicate!r}", where=where or None, fix="error, first or suffix")
+    if isinstance(source, Samples):
+        return source
+    shards, settled = _shards(source, split, where)
+    samples = Samples(
+        shards, dict(columns or {}), tuple(tags), cluster, None if settled else split, on_duplicate, strict, where
+    )
+    if isinstance(shards[0], Called):
+        return samples
+    if samples.split is not None:
+        _check_split_column(samples)
+    _ = samples.head
+    return samples
+
+
+def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
+    if isinstance(source, (str, Path)):
+        return _named(source, split, where)
+    if isinstance(source, (bytes, Mapping)) or not (callable(source) or isinstance(source, Iterable)):
+        raise UsageError(
+            f"cannot read a dataset from {shorten(source)}", where=where or None,
+            fix="give a path, a list of rows, or a function that yields rows",
+        )
+    if isinstance(source, Sequence):
+        return [Rows(source)], False
+    if isinstance(source, Iterable):
+        # An iterator can be read once only; a dataset must be readable again.
+        is_iterator = iter(source) is source
+        return ([Rows(list(source))] if is_iterator else [Called(source.__iter__)]), False
+    return [Called(source)], False
+
+
+def _named(source: str | Path, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
+    text = str(source)
+    if is_hub_name(text):
+        return open_hub(text, split, where)
+    if text.startswith(("http://", "https://")):
+        raise UsageError(
+            f"a URL is not read directly: {text}", where=where or None,
+            fix="download it with `assay.datasets.fetch(url, sha256=…)` and give the path",
+        )
+    path = Path(source).expanduser()
+    if not path.exists() and text in registered:
+        return _shards(registered.build(text, where=where or None), split, where)
+    return open_files(path, split, where)
+
+
+def _check_split_column(samples: Samples) -> None:
+    """Raises where a split was asked for and neither the file's name nor its columns know of splits."""
+    for shard in samples.shards:
+        names = shard.columns
+        if names is None:
+            first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
+            names = tuple(first)
+        if SPLIT_COLUMN not in names:
+            raise UsageError(
+                f"{shard.name} has no {SPLIT_COLUMN!r} column and is not named after split {samples.split!r}",
+                where=samples.where or None, fix=f"name the file {samples.split}.jsonl, or leave the split out",
+            )

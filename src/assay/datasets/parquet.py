@@ -1,0 +1,130 @@
+"""Parquet: rows in small batches, so that one row group need not fit as Python objects.
+
+Types come from the schema: nothing is guessed. Bytes that look like a pickle are refused, not opened.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import DataError, MissingExtra
+from .faults import RowFault
+from .shards import Row, RowData
+
+BATCH_ROWS = 256
+WIDE_BATCH_ROWS = 8
+
+
+@dataclass(slots=True)
+class Parquet:
+    """One Parquet file; rows are counted from 1."""
+
+    path: Path
+    seekable: bool = False
+    _schema: Any = field(default=None, init=False, repr=False)
+    _length: int = field(default=0, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The file as faults name it."""
+        return str(self.path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the schema."""
+        self._load()
+        return tuple(self._schema.names)
+
+    @property
+    def known_length(self) -> int:
+        """The row count of the footer."""
+        self._load()
+        return self._length
+
+    def kinds(self) -> dict[str, str]:
+        """Each column's kind of value, coarsely: int32 and int64 are one kind."""
+        self._load()
+        return {column.name: _kind(column.type) for column in self._schema}
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, read batch by batch."""
+        number = 1
+        with self._open() as file:
+            kinds = {column.name: _kind(column.type) for column in file.schema_arrow}
+            binary = [name for name, kind in kinds.items() if kind == "bytes"]
+            is_wide = any(kind in ("bytes", "struct") for kind in kinds.values())
+            try:
+                for batch in file.iter_batches(batch_size=WIDE_BATCH_ROWS if is_wide else BATCH_ROWS):
+                    for row in batch.to_pylist():
+                        yield number, 0, self._checked(row, binary, number)
+                        number += 1
+            except (OSError, ValueError) as error:
+                raise DataError(f"the Parquet data is damaged: {_line(error)}", file=self.name, row=number) from error
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row with this number, found by reading up to it."""
+        return next(row for at, _, row in self.rows() if at == number)
+
+    def _checked(self, row: dict[str, Any], binary: Sequence[str], number: int) -> RowData:
+        for name in binary:
+            value = row[name]
+            if value and value[0] == 0x80 and 2 <= value[1] <= 5 and value.endswith(b"."):
+                fix = "store text, numbers, lists or image bytes; assay never opens pickles"
+                return RowFault("the cell is a pickle, which is refused", column=name, got=value, fix=fix).at(
+                    self.name, number
+                )
+        return row
+
+    def _load(self) -> None:
+        if self._schema is None:
+            with self._open() as file:
+                self._schema = file.schema_arrow
+                self._length = file.metadata.num_rows
+
+    def _open(self) -> Any:
+        try:
+            import pyarrow.parquet
+        except ImportError as error:
+            raise MissingExtra("pyarrow, which reads Parquet,", "pyarrow") from error
+        try:
+            return pyarrow.parquet.ParquetFile(self.path)
+        except (OSError, ValueError) as error:
+            raise DataError(
+                f"not a whole Parquet file: {_line(error)}", file=self.name, fix="the file was cut: fetch it again"
+            ) from error
+
+
+def check_schemas(shards: Sequence[Parquet]) -> None:
+    """Raises if a shard's columns are not those of the first one."""
+    first = shards[0].kinds()
+    for shard in shards[1:]:
+        kinds = shard.kinds()
+        for name in dict.fromkeys([*first, *kinds]):
+            if first.get(name) != kinds.get(name):
+                has, wants = kinds.get(name, "no such column"), first.get(name, "no such column")
+                raise DataError(
+                    f"the schema differs from {shards[0].path.name}: column {name!r} is {has} here, {wants} there",
+                    file=shard.name, column=name, fix="write all shards with one schema",
+                )
+
+
+def _kind(kind: Any) -> str:
+    import pyarrow.types as types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    tests = {
+        "text": (types.is_string, types.is_large_string, types.is_string_view),
+        "integer": (types.is_integer,),
+        "number": (types.is_floating, types.is_decimal),
+        "boolean": (types.is_boolean,),
+        "bytes": (types.is_binary, types.is_large_binary, types.is_fixed_size_binary, types.is_binary_view),
+        "list": (types.is_list, types.is_large_list, types.is_fixed_size_list),
+        "struct": (types.is_struct,),
+        "null": (types.is_null,),
+    }
+    return next((name for name, checks in tests.items() if any(check(kind) for check in checks)), str(kind))
+
+
+def _line(error: BaseException) -> str:
+    return str(error).partition("\n")[0][:120]

@@ -1,0 +1,48 @@
+"""Shards: one file, list or function that gives numbered rows."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..core import DataError, Sample
+
+RowData = Mapping[str, Any] | Sample | DataError
+Row = tuple[int, int, RowData]
+"""The number a person would look for (a line of a text file, else counted from 1), the byte offset where the row
+starts (0 where there is none), and the row itself, or why it cannot be used."""
+
+
+class Shard(Protocol):
+    """A part of a dataset whose rows are read in order, more than once if need be."""
+
+    @property
+    def name(self) -> str:
+        """How faults name it."""
+        ...
+
+    @property
+    def path(self) -> Path | None: ...
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """All columns, where a header or a schema says; `None` where each row has its own."""
+        ...
+
+    @property
+    def known_length(self) -> int | None: ...
+
+    @property
+    def seekable(self) -> bool:
+        """Whether `row_at` is cheap."""
+        ...
+
+    def rows(self) -> Iterator[Row]: ...
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row that `rows` gave with this number and offset."""
+        ...
+
+
+def folder_of(shard: Shard) -> Path | None:
+    """What relative paths in the rows of a shard are relative to."""
+    return shard.path.parent if shard.path is not None else None

@@ -1,0 +1,250 @@
+"""CSV and TSV: text cells under a header, read line by line, no type guessed.
+
+Quotes follow RFC 4180, for tabs too, as pandas writes them. A quote matters only at the start of a cell. A row with
+too many or too few cells is that row's fault alone: the cells of its neighbours never move.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..core import DataError
+from . import faults
+from .faults import RowFault, too_long
+from .lines import Line, is_compressed, read_lines
+from .shards import Row, RowData
+
+
+@dataclass(slots=True)
+class Table:
+    """A CSV or TSV file, plain or packed."""
+
+    path: Path
+    separator: str
+    known_length: None = None
+    _header: tuple[str, ...] = field(default=(), init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The file as faults name it."""
+        return str(self.path)
+
+    @property
+    def seekable(self) -> bool:
+        """A packed file can only be read from its start."""
+        return not is_compressed(self.path)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The header."""
+        if not self._header:
+            next(self.rows(), None)
+        return self._header
+
+    def rows(self) -> Iterator[Row]:
+        """The rows under the header."""
+        lines = _Lines(read_lines(self.path))
+        self._header = self._read_header(lines)
+        yield from self._body(lines)
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row that starts at a byte offset."""
+        if not self._header:
+            next(self.rows(), None)
+        return next(self._body(_Lines(read_lines(self.path, number, offset))))[2]
+
+    def _read_header(self, lines: "_Lines") -> tuple[str, ...]:
+        for number, _, line in lines:
+            if line is None or not line.strip():
+                continue
+            try:
+                cells = self._cells(line, lines, number, None)
+            except RowFault as fault:
+                raise fault.at(self.name, number) from None
+            self._check_header(cells, number)
+            return tuple(cells)
+        raise DataError("the file is empty", file=self.name, fix="the first line must name the columns")
+
+    def _check_header(self, cells: list[str], number: int) -> None:
+        twice = next((name for name in cells if cells.count(name) > 1), None)
+        if twice is not None:
+            raise DataError(
+                f"the header names the column {twice!r} twice", file=self.name, row=number, column=twice,
+                fix="rename one of them",
+            )
+        if len(cells) == 1:
+            found = next((mark for mark in ("\t", ",", ";") if mark != self.separator and mark in cells[0]), None)
+            if found is not None:
+                word = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+                fix = {"\t": "name the file .tsv", ",": "name the file .csv", ";": "replace ; by , or by tabs"}[found]
+                raise DataError(
+                    f"the columns are separated by {word[found]}, expected {word[self.separator]}", file=self.name,
+                    row=number, column=1, got=cells[0], fix=fix,
+                )
+            if "\r" in cells[0]:
+                raise DataError(
+                    "the lines end in CR alone", file=self.name, row=number, column=1, fix="save with LF line ends"
+                )
+
+    def _body(self, lines: "_Lines") -> Iterator[Row]:
+        header, name = self._header, self.name
+        width = len(header)
+        for number, offset, line in lines:
+            try:
+                if line is None:
+                    raise too_long(faults.ROW_LIMIT, faults.ROW_LIMIT, "row")
+                if line in (b"\n", b"\r\n"):
+                    continue
+                cells = self._cells(line, lines, number, header)
+                if len(cells) != width:
+                    raise _wrong_width(cells, header)
+                if len(line) > faults.CELL_LIMIT:
+                    _check_cell_sizes(cells, header)
+            except RowFault as fault:
+                yield number, offset, fault.at(name, number)
+            else:
+                yield number, offset, dict(zip(header, cells, strict=True))
+
+    def _cells(self, line: bytes, lines: "_Lines", number: int, header: tuple[str, ...] | None) -> list[str]:
+        text = _decode(line, self.separator, header)
+        quoted = text.startswith('"') or self.separator + '"' in text
+        if not quoted:
+            return _without_end(text).split(self.separator)
+        return self._quoted_cells(text, lines, header)
+
+    def _quoted_cells(self, text: str, lines: "_Lines", header: tuple[str, ...] | None) -> list[str]:
+        """Cells of a row with quotes, taking further lines while a quote is open.
+
+        A quote nobody closed would swallow the rows after it; so if the row does not come out with the header's
+        cells, the lines taken are given back and the fault stays with the row where the quote opened.
+        """
+        taken: list[Line] = []
+        size = len(text)
+        try:
+            cells, open_at = split_quoted(text, self.separator)
+        except RowFault as fault:
+            fault.column = _named(fault.column - 1, header) if isinstance(fault.column, int) else fault.column
+            raise
+        opened = open_at or 0
+        while open_at is not None:
+            following = next(lines, None)
+            size += len(following[2] or b"") if following else 0
+            if following is None or following[2] is None or size > faults.CELL_LIMIT:
+                lines.give_back(taken if following is None else [*taken, following])
+                raise _unclosed(opened, header, text)
+            taken.append(following)
+            try:
+                more = _decode(following[2], self.separator, header)
+                if '"' in more:
+                    pieces = "".join(_decode(line or b"", self.separator, header) for _, _, line in taken)
+                    cells, open_at = split_quoted(text + pieces, self.separator)
+            except RowFault:
+                lines.give_back(taken)
+                raise _unclosed(opened, header, text) from None
+        if taken and header is not None and len(cells) != len(header):
+            lines.give_back(taken)
+            raise _unclosed(opened, header, text)
+        return cells
+
+
+class _Lines:
+    """Lines that can be given back."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self._pending: deque[Line] = deque()
+
+    def __iter__(self) -> Iterator[Line]:
+        return self
+
+    def __next__(self) -> Line:
+        return self._pending.popleft() if self._pending else next(self._lines)
+
+    def give_back(self, lines: list[Line]) -> None:
+        self._pending.extendleft(reversed(lines))
+
+
+def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
+    """The cells of a row, and the number of the cell whose quote is still open at the end, if any."""
+    cells: list[str] = []
+    place, end = 0, len(_without_end(text))
+    while True:
+        if place < end and text[place] == '"':
+            cell, after = _quoted_cell(text, place)
+            if after is None:
+                return cells, len(cells)
+            if after < end and text[after] != separator:
+                raise RowFault(
+                    "text after the closing quote of a cell", column=len(cells) + 1, got=text[place : after + 20],
+                    fix='double the quotes inside a quoted cell: "say ""hi"""',
+                )
+            cells.append(cell)
+        else:
+            after = text.find(separator, place, end)
+            after = end if after < 0 else after
+            cells.append(text[place:after])
+        if after >= end:
+            return cells, None
+        place = after + 1
+
+
+def _quoted_cell(text: str, start: int) -> tuple[str, int | None]:
+    place = text.find('"', start + 1)
+    while place >= 0 and text.startswith('"', place + 1):
+        place = text.find('"', place + 2)
+    if place < 0:
+        return "", None
+    return text[start + 1 : place].replace('""', '"'), place + 1
+
+
+def _without_end(text: str) -> str:
+    if text.endswith("\n"):
+        return text[:-2] if text.endswith("\r\n") else text[:-1]
+    return text
+
+
+def _decode(line: bytes, separator: str, header: tuple[str, ...] | None) -> str:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as broken:
+        cell = line.count(separator.encode(), 0, broken.start)
+        raise RowFault(
+            f"byte 0x{line[broken.start]:02x} is not UTF-8", column=_named(cell, header),
+            got=line[max(broken.start - 20, 0) : broken.start + 20], fix="save the file as UTF-8",
+        ) from None
+    if "\0" in text:
+        cell = text.count(separator, 0, text.index("\0"))
+        raise RowFault("the cell holds a zero byte", column=_named(cell, header), fix="remove it")
+    return text
+
+
+def _named(cell: int, header: tuple[str, ...] | None) -> str | int:
+    return header[cell] if header and cell < len(header) else cell + 1
+
+
+def _wrong_width(cells: list[str], header: tuple[str, ...]) -> RowFault:
+    if len(cells) > len(header):
+        column: str | int = len(header) + 1
+        return RowFault(
+            f"{len(cells)} cells under {len(header)} columns", column=column, got=cells[len(header)],
+            fix="put quotes around a cell that holds the separator",
+        )
+    return RowFault(
+        f"{len(cells)} cells under {len(header)} columns", column=header[len(cells)], got=cells[-1],
+        fix=f"add the missing cell{'s' if len(header) - len(cells) > 1 else ''}, empty if need be",
+    )
+
+
+def _unclosed(cell: int, header: tuple[str, ...] | None, text: str) -> RowFault:
+    return RowFault(
+        "a quote is opened and never closed", column=_named(cell, header), got=_without_end(text),
+        fix='close it, or double it and quote the cell: "5"" disk"',
+    )
+
+
+def _check_cell_sizes(cells: list[str], header: tuple[str, ...]) -> None:
+    for name, cell in zip(header, cells, strict=True):
+        if len(cell) > faults.CELL_LIMIT:
+            raise too_long(len(cell), faults.CELL_LIMIT, "cell", name)
+

@@ -1,0 +1,172 @@
+"""Views: part of a dataset, or the whole in another order.
+
+They apply in this order: ids, shuffle, limit, shard; so four shards of `limit=100` hold a hundred samples together.
+Without a shuffle nothing is read beyond the last sample that is wanted.
+"""
+
+import math
+import random
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from ..core import BadSample, Sample, UsageError, nearest
+from .samples import Samples
+
+Limit = int | float | str | None
+
+
+@dataclass
+class View:
+    """A re-iterable part of `Samples`."""
+
+    samples: Samples
+    limit: Limit = None
+    shuffle: int | None = None
+    ids: Sequence[str] | None = None
+    shard: tuple[int, int] | None = None
+    _order: "_Index | None" = field(default=None, init=False, repr=False, compare=False)
+    _length: int | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_limit(self.limit)
+        if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
+            raise UsageError(f"shard {self.shard[0]} of {self.shard[1]}", fix="count shards from 0: (0, 4) … (3, 4)")
+
+    def __iter__(self) -> Iterator[Sample | BadSample]:
+        stream = iter(self.samples) if self.shuffle is None else self._shuffled()
+        if self.ids is not None:
+            stream = self._chosen(stream)
+        start, stop = self._range()
+        stream = islice(stream, start, stop)
+        return stream if self.shard is None else islice(stream, self.shard[0], None, self.shard[1])
+
+    @property
+    def known_length(self) -> int | None:
+        """How many samples there are, where that is known without reading them."""
+        total = len(set(self.ids)) if self.ids is not None else self.samples.known_length
+        start, stop = (0, None) if isinstance(self.limit, float) and total is None else self._range()
+        if total is None:
+            return None
+        taken = max(min(total, total if stop is None else stop) - start, 0)
+        return taken if self.shard is None else len(range(self.shard[0], taken, self.shard[1]))
+
+    def __getattr__(self, name: str) -> Any:
+        """What a view does not change, it passes on: kind, files, fingerprint, digest."""
+        if name.startswith("_") or name == "samples":
+            raise AttributeError(name)
+        return getattr(self.samples, name)
+
+    def _range(self) -> tuple[int, int | None]:
+        limit = self.limit
+        if limit is None:
+            return 0, None
+        if isinstance(limit, str):
+            first, _, last = limit.partition("-")
+            return int(first) - 1, int(last)
+        if isinstance(limit, float):
+            return 0, max(1, math.ceil(limit * self._count()))
+        return 0, limit
+
+    def _count(self) -> int:
+        if self.ids is not None:
+            return len(set(self.ids))
+        if self._length is None:
+            known = self.samples.known_length
+            self._length = known if known is not None else sum(1 for _ in self.samples)
+        return self._length
+
+    def _chosen(self, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
+        wanted = set(self.ids or ())
+        seen: list[str] = []
+        for sample in stream:
+            if sample.id in wanted:
+                wanted.discard(sample.id)
+                yield sample
+                if not wanted:
+                    return
+            elif len(seen) < 1000:
+                seen.append(sample.id)
+        if wanted:
+            lost = sorted(wanted)[0]
+            close = nearest(lost, seen)
+            fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, seen[:3]))}"
+            raise UsageError(f"no sample has the id {lost!r}", fix=fix)
+
+    def _shuffled(self) -> Iterator[Sample | BadSample]:
+        if self._order is None:
+            self._order = _Index.of(self.samples)
+        index = self._order
+        order = list(range(len(index)))
+        random.Random(self.shuffle).shuffle(order)
+        return index.read(self.samples, order)
+
+
+class _Index:
+    """Where each sample starts; sources without cheap access by place are kept whole instead."""
+
+    def __init__(self) -> None:
+        self._places = {name: array("Q") for name in ("shard", "position", "number", "offset")}
+        self._ids: list[str] = []
+        self._kept: dict[int, Sample | BadSample] = {}
+
+    @classmethod
+    def of(cls, samples: Samples) -> "_Index":
+        """One pass over the rows; faults are kept, so that they stay with the row that comes later in the file."""
+        index = cls()
+        for shard, position, number, offset, made in samples.located():
+            if isinstance(made, BadSample) or not samples.seekable:
+                index._kept[len(index._ids)] = made
+            for name, value in zip(index._places, (shard, position, number, offset), strict=True):
+                index._places[name].append(value)
+            index._ids.append(made.id)
+        return index
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def read(self, samples: Samples, order: Sequence[int]) -> Iterator[Sample | BadSample]:
+        """The samples in the given order."""
+        pick = samples.picker()
+        columns = tuple(self._places.values())
+        for at in order:
+            kept = self._kept.get(at)
+            if kept is not None:
+                yield kept
+            else:
+                shard, position, number, offset = (column[at] for column in columns)
+                yield pick(shard, position, number, offset, self._ids[at])
+
+
+def view(
+    samples: Samples,
+    *,
+    limit: Limit = None,
+    shuffle: int | None = None,
+    ids: Sequence[str] | None = None,
+    shard: tuple[int, int] | None = None,
+) -> View:
+    """A part of a dataset: the first `limit` (a number, a fraction, or a range `"11-20"` counted from 1), some `ids`,
+    one `shard` of several, in the file's order or shuffled by a seed.
+
+    Example: `view(samples, limit=100, shuffle=0, shard=(1, 4))`
+    """
+    return View(samples, limit, shuffle, ids, shard)
+
+
+def _check_limit(limit: Limit) -> None:
+    fix = "give a number of samples (100), a fraction (0.1), or a range counted from 1 (\"11-20\")"
+    if limit is None:
+        return
+    if isinstance(limit, str):
+        first, dash, last = limit.partition("-")
+        if dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last):
+            return
+    elif isinstance(limit, float):
+        if 0 < limit <= 1:
+            return
+    elif not isinstance(limit, bool) and limit >= 1:
+        return
+    raise UsageError(f"limit {limit!r} is not a part of a dataset", fix=fix)

@@ -1,0 +1,157 @@
+"""Answers from an earlier run: its journal asked again, without a model.
+
+An answer is found by the request's key; else by sample id and repeat, and then only if the prompt is the one that was
+asked. Of several answers to one request the last that succeeded counts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..core import Abilities, Media, Output, Request, StoreError, UsageError
+from ..core.media import MEDIA_KINDS
+from ..core.record import output_from_plain, prompt_to_plain
+from ..userfiles import file_digest
+
+JOURNAL = "records.jsonl"
+KIND_OF_SUFFIX = {
+    "wav": "audio", "flac": "audio", "ogg": "audio", "mp3": "audio", "mp4": "video", "webm": "video", "avi": "video"
+}  # fmt: skip
+ANY = frozenset({"text", "image", "audio", "video"})
+
+
+class _Answer(msgspec.Struct):
+    error: dict[str, Any] | None = None
+
+
+class _Head(msgspec.Struct):
+    """What is needed of a line to find it again; the rest is read when it is asked for."""
+
+    kind: str = ""
+    id: str = ""
+    key: str = ""
+    epoch: int = 0
+    model: str = ""
+    output: _Answer = msgspec.field(default_factory=_Answer)
+
+
+@dataclass
+class Replay:
+    """The model of an earlier run, as far as its journal goes."""
+
+    reference: ClassVar[str] = "run"
+
+    run: str
+    """The folder of the run."""
+    model: str | None = None
+    """Which model's answers, when the run asked several."""
+    _by_key: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _by_sample: dict[tuple[str, int], list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _loaded: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._journal = Path(self.run).expanduser() / JOURNAL
+        if not self._journal.is_file():
+            raise UsageError(f"no run to replay: it has no {JOURNAL}", where=self.run, fix="give the folder of a run")
+
+    @property
+    def abilities(self) -> Abilities:
+        """Whatever the run could do: what it did not is found when it is asked."""
+        return Abilities(accepts=ANY, produces=ANY, likelihood=True, logprobs=True)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The journal by digest."""
+        return {"replay": file_digest(self._journal), "model": self.model}
+
+    def load(self) -> None:
+        """Indexes the journal: where each answer starts."""
+        if self._loaded:
+            return
+        failed: set[int] = set()
+        for offset, head in self._heads():
+            if head.kind != "output" or (self.model is not None and head.model != self.model):
+                continue
+            if head.output.error is not None:
+                failed.add(offset)
+            known = self._by_key.get(head.key)
+            if head.key and (known is None or known in failed or offset not in failed):
+                self._by_key[head.key] = offset
+            self._by_sample.setdefault((head.id, head.epoch), []).append(offset)
+        for offsets in self._by_sample.values():
+            offsets.sort(key=lambda offset: (offset not in failed, offset), reverse=True)
+        self._loaded = True
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """The recorded answers; a prompt that was never asked is an error."""
+        self.load()
+        return [self._find(request) for request in requests]
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """The recorded likelihoods."""
+        return self.generate(requests)
+
+    def _find(self, request: Request) -> Output:
+        offset = self._by_key.get(request.key) if request.key else None
+        if offset is not None:
+            return self._output(self._line(offset))
+        offsets = self._by_sample.get((request.id, request.repeat), [])
+        asked = prompt_to_plain(request.prompt)
+        for offset in offsets:
+            line = self._line(offset)
+            if _same_question(line, asked, request.prompt.continuations):
+                return self._output(line)
+        what = "was asked something else in that run" if offsets else "was never asked in that run"
+        fix = "give the model that should answer, or the run that asked it"
+        error = UsageError(f"sample {request.id!r} {what}", where=self.run, fix=fix)
+        return Output.failed("not_recorded", str(error), retryable=False)
+
+    def _output(self, line: Mapping[str, Any]) -> Output:
+        return output_from_plain(line["output"], _Media(self._journal.parent / "media"))
+
+    def _line(self, offset: int) -> dict[str, Any]:
+        with self._journal.open("rb") as file:
+            file.seek(offset)
+            line: dict[str, Any] = msgspec.json.decode(file.readline())
+        return line
+
+    def _heads(self) -> Iterator[tuple[int, _Head]]:
+        decoder = msgspec.json.Decoder(_Head)
+        offset = 0
+        with self._journal.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    yield offset, decoder.decode(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    # Only the last line can be torn: the writer was stopped in the middle of it.
+                    if line.endswith(b"\n"):
+                        raise StoreError(f"not a record: {error}", where=f"{self._journal}:{number}") from error
+                offset += len(line)
+
+
+def _same_question(line: Mapping[str, Any], asked: Sequence[Any], continuations: Sequence[str] | None) -> bool:
+    recorded = line.get("continuations")
+    same_weighing = (list(recorded) if recorded else None) == (list(continuations) if continuations else None)
+    return list(line.get("prompt") or ()) == list(asked) and same_weighing
+
+
+@dataclass(frozen=True)
+class _Media(Mapping[str, Media]):
+    """The media of a run folder by digest, opened when they are asked for."""
+
+    folder: Path
+
+    def __getitem__(self, digest: str) -> Media:
+        found = next((self.folder / digest[:2]).glob(f"{digest}.*"), None)
+        if found is None:
+            raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
+        return MEDIA_KINDS[KIND_OF_SUFFIX.get(found.suffix[1:], "image")](found)
+
+    def __iter__(self) -> Iterator[str]:
+        return (path.stem for path in sorted(self.folder.glob("*/*")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

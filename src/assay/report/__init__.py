@@ -1,0 +1,17 @@
+"""Reports: tables and progress for people."""
+
+from .progress import LineProgress, LiveProgress
+from .table import format_interval, format_value, group_rows, html_table, markdown_table, plain_table, printable, show_table
+
+__all__ = [
+    "LineProgress",
+    "LiveProgress",
+    "format_interval",
+    "format_value",
+    "group_rows",
+    "html_table",
+    "markdown_table",
+    "plain_table",
+    "printable",
+    "show_table",
+]

@@ -1,0 +1,95 @@
+"""Progress: a live bar on a terminal, a line now and then elsewhere."""
+
+import sys
+import time
+from typing import Any, TextIO
+
+from .table import printable
+
+SECONDS_BETWEEN_LINES = 30.0
+
+
+class LiveProgress:
+    """A bar for each task and model, drawn by rich."""
+
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"),
+            TimeRemainingColumn(),
+            console=console,
+            refresh_per_second=5,
+        )
+        self._ids: list[Any] = []
+        self._cells: list[Any] = []
+
+    def start(self, cells: list[Any]) -> None:
+        """Draws the bars."""
+        self._cells = cells
+        for cell in cells:
+            self._ids.append(self._bars.add_task(_label(cell), total=cell.expected, note="", start=False))
+        self._bars.start()
+
+    def update(self) -> None:
+        """Brings the bars up to date."""
+        for bar, cell in zip(self._ids, self._cells, strict=True):
+            if cell.state != "waiting":
+                self._bars.start_task(bar)
+            total = cell.done if cell.state == "finished" else cell.expected
+            self._bars.update(bar, completed=cell.done, total=total, note=_note(cell))
+
+    def say(self, line: str) -> None:
+        """A line above the bars."""
+        self._bars.console.print(printable(line), markup=False, highlight=False)
+
+    def stop(self) -> None:
+        """Leaves the bars as they are."""
+        self.update()
+        self._bars.stop()
+
+
+class LineProgress:
+    """A line now and then, for logs."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._cells: list[Any] = []
+        self._last = time.monotonic()
+
+    def start(self, cells: list[Any]) -> None:
+        """Remembers what to report on."""
+        self._cells = cells
+
+    def update(self) -> None:
+        """A line every half minute."""
+        if time.monotonic() - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = time.monotonic()
+            self._report()
+
+    def say(self, line: str) -> None:
+        """The line itself."""
+        print(printable(line), file=self._stream)
+
+    def stop(self) -> None:
+        """Nothing: the table follows."""
+
+    def _report(self) -> None:
+        for cell in self._cells:
+            if cell.state == "running":
+                self.say(f"{_label(cell)}: {cell.done} / {cell.expected or '?'} {_note(cell)}".rstrip())
+
+
+def _label(cell: Any) -> str:
+    return f"{cell.task} · {cell.model}"
+
+
+def _note(cell: Any) -> str:
+    failures = {name: count for name, count in cell.outcomes.items() if name != "scored"}
+    parts = [f"{count} {name}" for name, count in sorted(failures.items())]
+    if cell.reused:
+        parts.append(f"{cell.reused} kept")
+    return ", ".join(parts)

@@ -1,0 +1,116 @@
+"""The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
+
+import io
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ..core import Result
+
+HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expected", "Failures")
+
+
+def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """The cells of the table as text."""
+    rows = []
+    for result in results:
+        rows.append(
+            (
+                result.protocol or result.task,
+                result.model,
+                result.metric,
+                "↑" if result.higher_is_better else "↓",
+                format_value(result.value),
+                format_interval(result),
+                f"{result.n} / {'?' if result.n_expected is None else result.n_expected}",
+                format_failures(result),
+            )
+        )
+    return rows
+
+
+def format_value(value: float | None) -> str:
+    """A number with as many digits as are worth reading."""
+    if value is None:
+        return "n/a"
+    if value != value or value in (float("inf"), float("-inf")):
+        return str(value)
+    if abs(value) >= 1000:
+        return f"{value:,.1f}"
+    return f"{value:.3f}"
+
+
+def format_interval(result: Result) -> str:
+    """`[0.61, 0.78]`, or why there is none."""
+    if result.ci is None:
+        reason = result.interval.partition(":")[2].strip() if result.interval.startswith("none") else ""
+        return f"none ({reason})" if reason else "n/a"
+    low, high = result.ci
+    return f"[{format_value(low)}, {format_value(high)}]"
+
+
+def format_failures(result: Result) -> str:
+    """`3 unparsed, 1 model_error`; with the bounds and a flag where samples are unresolved."""
+    counts = [f"{count} {name}" for name, count in result.outcomes.items() if name != "scored" and count]
+    text = ", ".join(counts) or "none"
+    if result.bounds is not None:
+        text += f" → {format_value(result.bounds[0])}…{format_value(result.bounds[1])}"
+    return " ⚑ ".join([text, *result.flags]) if result.flags else text
+
+
+def show_table(results: Sequence[Result], console: Any) -> None:
+    """Prints the table to a rich console; text from models and data is shown as it is, never as markup."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for position, heading in enumerate(HEADINGS):
+        table.add_column(heading, justify="right" if position in (4, 6) else "left", overflow="fold")
+    for row in rows_of(results):
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console.print(table)
+
+
+def plain_table(results: Sequence[Result], width: int = 140) -> str:
+    """The table as text."""
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    show_table(results, Console(file=buffer, width=width, no_color=True, highlight=False))
+    return buffer.getvalue().rstrip()
+
+
+def html_table(results: Sequence[Result]) -> str:
+    """The table for a notebook; everything escaped."""
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows_of(results)
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def markdown_table(results: Sequence[Result]) -> str:
+    """The table as Markdown."""
+    lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
+    for row in rows_of(results):
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """Text without control characters, terminal escapes or direction overrides."""
+    return "".join(c if c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069" else "�" for c in text)
+
+
+def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:
+    """Breakdowns as rows: metric, group, value with interval, n."""
+    rows = []
+    for result in results:
+        for tag, values in result.groups.items():
+            if not isinstance(values, Mapping):
+                continue
+            for name, group in values.items():
+                if isinstance(group, Result):
+                    shown = f"{format_value(group.value)} {format_interval(group)}"
+                    rows.append((f"{result.task}.{result.metric}", f"{tag}={name}", shown, str(group.n)))
+    return rows

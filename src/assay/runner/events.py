@@ -1,0 +1,59 @@
+"""Events: what a run tells whoever watches it. Watchers read counters; the run never waits for them."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(slots=True)
+class CellProgress:
+    """How far one task with one model is."""
+
+    task: str
+    model: str
+    expected: int | None = None
+    done: int = 0
+    reused: int = 0
+    """Of those done, how many an earlier run had answered."""
+    outcomes: dict[str, int] = field(default_factory=dict)
+    state: str = "waiting"
+    """waiting, loading, running, scoring, finished."""
+    concurrency: int | None = None
+
+    def count(self, outcome: str) -> None:
+        """Notes one verdict."""
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+
+
+class Watcher(Protocol):
+    """Shows a run while it goes on."""
+
+    def start(self, cells: list[CellProgress]) -> None: ...
+    def update(self) -> None:
+        """Called a few times a second."""
+        ...
+
+    def say(self, line: str) -> None:
+        """A line worth reading: a repair, a digest that changed, a warning."""
+        ...
+
+    def stop(self) -> None: ...
+
+
+class Silent:
+    """Shows nothing; keeps what was said for whoever asks."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def start(self, cells: list[CellProgress]) -> None:
+        """Nothing to show."""
+
+    def update(self) -> None:
+        """Nothing to show."""
+
+    def say(self, line: str) -> None:
+        """Keeps the line."""
+        self.lines.append(line)
+
+    def stop(self) -> None:
+        """Nothing to end."""

@@ -1,0 +1,97 @@
+"""Run options: the only list of them, read by Python, YAML and the command line alike."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from ..core import EMPTY, UsageError, digest_of, nearest
+
+DEFAULT_MODEL = "smollm2"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What to run, on what, and how."""
+
+    tasks: tuple[str, ...] = ()
+    models: tuple[str, ...] = (DEFAULT_MODEL,)
+    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    data: str | None = None
+    """A file or folder in place of the task's own data."""
+    split: str | None = None
+    limit: str | int | float | None = None
+    """How many samples: a number, a fraction, or a range `a-b`."""
+    ids: tuple[str, ...] = ()
+    shuffle: bool = False
+    shard: str | None = None
+    """`i/n`: this part of n."""
+    num_fewshot: int | None = None
+    fewshot_data: str | None = None
+    template: str | None = None
+    """A template's name, a Jinja file or text, or `file.py:function`, in place of the task's."""
+    scorers: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    system: str | None = None
+    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Generation options over those of the task: temperature, max_tokens, …"""
+    epochs: int | None = None
+    reducer: str | None = None
+    seed: int | None = None
+    judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Helper models by role: `{"judge": "openai/…"}`."""
+    judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    on_error: str = "0.05"
+    """The error budget: `stop`, `continue`, a fraction, or a count of infrastructure errors."""
+    on_duplicate: Literal["error", "first", "suffix"] = "error"
+    on_data_error: Literal["continue", "stop"] = "continue"
+    batch_size: int | None = None
+    concurrency: int | None = None
+    output: str | None = None
+    cache: str | None = None
+    fresh: bool = False
+    trust_pickle: bool = False
+    trust_remote_code: bool = False
+    allow_private_urls: bool = False
+
+    def but(self, **changes: Any) -> "RunOptions":
+        """A copy with some options changed."""
+        return replace(self, **changes)
+
+    def to_plain(self) -> dict[str, Any]:
+        """What was set, as JSON; the part of `run.json` a run can be repeated from."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
+        return {
+            name: dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, tuple) else value
+            for name, value in plain.items()
+            if value != defaults[name] or name in ("tasks", "models")
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
+        """Options from a config file; an unknown key is an error with the nearest known one."""
+        known = {f.name for f in fields(cls)}
+        given = {str(name).replace("-", "_"): value for name, value in plain.items()}
+        for alias, name in (("model", "models"), ("task", "tasks"), ("judge", "judges"), ("scorer", "scorers")):
+            if alias in given and name not in given:
+                given[name] = given.pop(alias)
+        for name in given:
+            if name not in known:
+                close = nearest(name, known)
+                fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+                raise UsageError(f"unknown key {name!r}", where=where, fix=fix)
+        for name in ("tasks", "models", "ids", "scorers"):
+            if name in given:
+                value = given[name]
+                given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+        if isinstance(given.get("judges"), str):
+            given["judges"] = {"judge": given["judges"]}
+        return cls(**given)
+
+    def folder_digest(self) -> str:
+        """What tells two run folders apart; how the work is spread does not count."""
+        plain = asdict(replace(self, output=None, batch_size=None, concurrency=None, fresh=False, cache=None))
+        return digest_of(plain)[:8]
+
+
+_DEFAULTS = RunOptions()

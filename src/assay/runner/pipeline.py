@@ -1,0 +1,347 @@
+"""The pipeline: one task with one model, from rows to scored records, exactly once.
+
+Rows stream in; a sample whose answer is already in the journal is not asked again; an answer is on disk before it is
+scored; scoring goes on while the model works.
+"""
+
+import asyncio
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..core import (
+    AssayError,
+    BadSample,
+    KeyMaker,
+    Output,
+    OutputRecord,
+    Prompt,
+    Request,
+    Sample,
+    ScoreRecord,
+    Usage,
+    blamed,
+)
+from ..core.errors import TemplateError
+from ..core.record import output_from_plain, output_to_plain, prompt_to_plain
+from ..store import Answered, RunWriter
+from ..store.cache import ResponseCache
+from ..templates import Dialogue, has_rounds, rounds
+from .budget import ErrorBudget
+from .events import CellProgress
+from .plan import Cell
+from .schedule import Answers, Job, Scheduler, Work
+from .scoring import Scoring
+
+LARGEST_BACKLOG = 64
+"""Verdicts that may be awaited at once, as of judges; more make the reading wait."""
+
+
+class Tally:
+    """Where the score lines of one scorer lie, by the order of the samples."""
+
+    def __init__(self) -> None:
+        self.order = array("q")
+        self.offset = array("q")
+
+    def add(self, order: int, offset: int) -> None:
+        """Notes one line."""
+        self.order.append(order)
+        self.offset.append(offset)
+
+    def offsets(self) -> list[int]:
+        """The offsets in the order of the samples; a later line for the same sample replaces the earlier."""
+        latest = dict(zip(self.order, self.offset, strict=True))
+        return [latest[order] for order in sorted(latest)]
+
+
+class CellRun:
+    """One cell at work; the desk its scheduler hands answers to."""
+
+    def __init__(
+        self,
+        cell: Cell,
+        writer: RunWriter,
+        progress: CellProgress,
+        *,
+        known_by_id: bool,
+        cache: ResponseCache | None = None,
+        budget: ErrorBudget | None = None,
+        ask_model: bool = True,
+    ) -> None:
+        self.cell = cell
+        self.writer = writer
+        self.progress = progress
+        self.tallies: dict[str, Tally] = {scoring.name: Tally() for scoring in cell.scorings}
+        self.expected = 0
+        self.unanswered: list[str] = []
+        """Samples without an answer when the model may not be asked."""
+        self._known_by_id = known_by_id
+        self._ask_model = ask_model
+        self._index = writer.cell(cell.task.name, cell.model_name)
+        self._keys = KeyMaker(cell.model.identity)
+        self._cache = cache
+        self._budget = budget or ErrorBudget("continue")
+        self._waiting: set[asyncio.Task[None]] = set()
+        self._dialogues: dict[tuple[str, int], Dialogue] = {}
+        self._work: Work | None = None
+        self._builds_prompt = getattr(cell.model, "prompt", None)
+        self._epochs = cell.task.epochs
+        self.tokens: dict[str, float] = {}
+        """Tokens and cost as the backend counted them, summed over what was asked."""
+
+    async def run(self, scheduler: Scheduler, work: Work) -> None:
+        """Asks and scores until there is nothing left."""
+        self._work = work
+        try:
+            await scheduler.run(work, self)
+            await self._settle()
+        finally:
+            for task in self._waiting:
+                task.cancel()
+            self.writer.journal.flush()
+
+    async def score_only(self) -> None:
+        """Scores what the journal holds; the model is not asked."""
+        for _ in self.jobs():
+            pass
+        await self._settle()
+        self.writer.journal.flush()
+
+    def jobs(self) -> Iterator[Job]:
+        """The requests that are not answered yet; scores what was answered but not scored on the way."""
+        for order, item in enumerate(self.cell.view()):
+            if isinstance(item, BadSample):
+                self._count_bad(item.id, str(item.error), order)
+                continue
+            for epoch in range(self._epochs):
+                self.expected += 1
+                job = self._job(item, epoch, order * self._epochs + epoch)
+                if job is not None:
+                    yield job
+
+    def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
+        stored = self._index.answers.get((sample.id, epoch))
+        if stored and self._known_by_id and self._is_finished(stored, sample):
+            self._reuse(sample, epoch, order, stored)
+            return None
+        try:
+            prompt = self._prompt(sample)
+        except AssayError as error:
+            self.expected -= 1
+            self._count_bad(sample.id, str(error), order, epoch)
+            return None
+        request = self._request(sample, prompt, epoch)
+        if has_rounds(sample, self.cell.template):
+            return self._resume_dialogue(sample, request, epoch, order, stored)
+        if stored and stored[0] is not None and stored[0].key == request.key and not stored[0].failed:
+            self._reuse(sample, epoch, order, stored)
+            return None
+        job = Job(sample, request, epoch, order=order)
+        cached = self._cache.get(request.key) if self._cache else None
+        if cached is not None:
+            self.keep([(job, cached)], from_cache=True)
+            self.judge([(job, cached)])
+            return None
+        if not self._ask_model:
+            self.unanswered.append(sample.id)
+            return None
+        return job
+
+    def _prompt(self, sample: Sample) -> Prompt:
+        prompt = self.cell.template(sample)
+        if self._builds_prompt is not None:
+            try:
+                built: Prompt | None = self._builds_prompt(sample, prompt)
+            except Exception as error:
+                raise blamed(TemplateError, error, f"prompt of model {self.cell.model_name!r}", sample.id) from error
+            if built is not None:
+                return built
+        return prompt
+
+    def _request(self, sample: Sample, prompt: Prompt, epoch: int, previous: str = "", state: Any = None) -> Request:
+        options = prompt.options or self.cell.options
+        seed = None if options.seed is None else options.seed + epoch
+        request = Request(prompt, options, seed, epoch, state, id=sample.id)
+        object.__setattr__(request, "key", self._keys.key(request, previous))
+        return request
+
+    def _is_finished(self, stored: Sequence[Answered | None], sample: Sample) -> bool:
+        if any(answer is None or answer.failed for answer in stored):
+            return False
+        return len(stored) >= 1 + len(sample.turns)
+
+    def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
+        """An answer from the journal: its scores too, unless a scorer has changed since."""
+        self.progress.reused += 1
+        stale = []
+        for scoring in self.cell.scorings:
+            known = self._index.scores.get(scoring.name, {}).get((sample.id, epoch))
+            if known is not None and known[1] == scoring.digest:
+                self.tallies[scoring.name].add(order, known[0])
+            else:
+                stale.append(scoring)
+        if stale:
+            outputs = [output_from_plain(self._read(a).output, self.writer.blobs) for a in stored if a is not None]
+            self._score(sample, _with_rounds(outputs), epoch, order, stale)
+        else:
+            self.progress.done += 1
+
+    def _read(self, answer: Answered) -> OutputRecord:
+        return self.writer.read_output(answer)
+
+    def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
+        self.expected += 1
+        for scoring in self.cell.scorings:
+            known = self._index.scores.get(scoring.name, {}).get((id, epoch))
+            if known is not None and known[1] == scoring.digest and (id, epoch) not in self._index.answers:
+                self.tallies[scoring.name].add(order, known[0])
+            else:
+                self._write_score(scoring.data_error(id, message, epoch), scoring, order)
+        self.progress.count("data_error")
+        self.progress.done += 1
+
+    def keep(self, answers: Answers, from_cache: bool = False) -> None:
+        """Writes answers to the journal; when it returns, a kill loses none of them."""
+        task, model = self.cell.task.name, self.cell.model_name
+        for job, output in answers:
+            request = job.request
+            prompt = request.prompt
+            for candidate in output.candidates:
+                for medium in candidate.media:
+                    self.writer.blobs.put(medium)
+            details = {**prompt.details, "cached": True} if from_cache else prompt.details
+            record = OutputRecord(
+                task,
+                model,
+                job.sample.id,
+                request.key,
+                job.epoch,
+                job.round,
+                prompt_to_plain(prompt),
+                prompt.continuations,
+                output_to_plain(output),
+                job.sample.target,
+                details,
+            )
+            self.writer.write_output(record, prompt)
+            if output.usage is not None:
+                self._count_usage(output.usage)
+            if output.error is None:
+                if self._cache is not None and not from_cache:
+                    self._cache.put(request.key, output)
+            else:
+                self._budget.count(output.error)
+        self.writer.journal.flush()
+
+    def _count_usage(self, usage: Usage) -> None:
+        for name in ("input_tokens", "output_tokens", "cost"):
+            amount = getattr(usage, name)
+            if amount is not None:
+                self.tokens[name] = self.tokens.get(name, 0) + amount
+
+    def judge(self, answers: Answers) -> None:
+        """Scores answers, and sends the next round of a dialogue on its way."""
+        for job, output in answers:
+            if self._dialogues and self._continues(job, output):
+                continue
+            outputs = [earlier for _, earlier in job.history] + [output]
+            self._score(job.sample, _with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
+            if output.error is not None:
+                self._budget.check(self.expected, self.progress.expected)
+
+    def _continues(self, job: Job, output: Output) -> bool:
+        """Whether a dialogue goes on after this answer; if so, its next round is put to the work."""
+        dialogue = self._dialogues.get((job.sample.id, job.epoch))
+        if dialogue is None or self._work is None:
+            return False
+        following = self._next_round(job, output, dialogue)
+        if following is None:
+            del self._dialogues[job.sample.id, job.epoch]
+            return False
+        self._work.put(following)
+        return True
+
+    def _next_round(self, job: Job, output: Output, dialogue: Dialogue) -> Job | None:
+        if output.error is not None:
+            return None
+        prompt = dialogue.next(job.request.messages, output)
+        if prompt is None:
+            return None
+        request = self._request(job.sample, prompt, job.epoch, job.request.key, output.state)
+        history = [*job.history, (job.request, output)]
+        return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)
+
+    def _resume_dialogue(
+        self, sample: Sample, request: Request, epoch: int, order: int, stored: Sequence[Answered | None] | None
+    ) -> Job | None:
+        """The first round that is not answered yet; a model that keeps its own history starts from the beginning."""
+        dialogue = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
+        self._dialogues[sample.id, epoch] = dialogue
+        job: Job = Job(sample, request, epoch, order=order)
+        if self.cell.model.abilities.history != "given":
+            stored = None
+        for answer in stored or ():
+            if answer is None or answer.failed or answer.key != job.request.key:
+                break
+            output = output_from_plain(self._read(answer).output, self.writer.blobs)
+            following = self._next_round(job, output, dialogue)
+            if following is None:
+                del self._dialogues[sample.id, epoch]
+                self._reuse(sample, epoch, order, (stored or ())[: job.round + 1])
+                return None
+            job = following
+        if not self._ask_model:
+            self.unanswered.append(sample.id)
+            return None
+        return job
+
+    def _score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
+        late = []
+        for scoring in scorings:
+            if scoring.is_set_level:
+                continue
+            if scoring.is_async or scoring.is_slow:
+                late.append(scoring)
+                continue
+            record = scoring.score(sample, output, epoch)
+            self._write_score(record, scoring, order)
+            self.progress.count(record.outcome)
+        self.progress.done += 1
+        for scoring in late:
+            task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
+            self._waiting.add(task)
+            task.add_done_callback(self._waiting.discard)
+
+    async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
+        if scoring.is_async:
+            record = await scoring.score_async(sample, output, epoch)
+        else:
+            record = await asyncio.to_thread(scoring.score, sample, output, epoch)
+        self._write_score(record, scoring, order)
+        self.progress.count(record.outcome)
+
+    async def _settle(self) -> None:
+        while self._waiting:
+            await asyncio.gather(*list(self._waiting))
+
+    def _write_score(self, record: ScoreRecord, scoring: Scoring, order: int) -> None:
+        offset = self.writer.write_score(record)
+        self.tallies[scoring.name].add(order, offset)
+
+
+def _with_rounds(outputs: Sequence[Output]) -> Output:
+    """The last answer of a dialogue, with all answers beside it for scorers that look back."""
+    last = outputs[-1]
+    if len(outputs) == 1:
+        return last
+    texts = [output.text for output in outputs]
+    return Output(
+        last.candidates,
+        last.likelihoods,
+        last.usage,
+        last.seconds,
+        last.state,
+        last.error,
+        {**last.details, "rounds": texts},
+    )

@@ -1,0 +1,257 @@
+"""The plan: everything that will be run, checked before a model is loaded; all faults at once."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import registry
+from ..core import (
+    AssayError,
+    BadSample,
+    ComponentError,
+    DataSource,
+    GenerateOptions,
+    ModalityMismatch,
+    Model,
+    PlanError,
+    Prompt,
+    Sample,
+    Spec,
+    Task,
+    UsageError,
+    digest_of,
+)
+from ..datasets import Samples, open_dataset, view
+from ..models import build_model
+from ..templates import apply_fewshot, build_template
+from ..userfiles import is_reference, load_attribute
+from .fingerprint import code_digest
+from .locate import find_data
+from .options import RunOptions
+from .resolve import resolve_tasks
+from .scoring import Scoring
+
+
+@dataclass(slots=True)
+class Cell:
+    """One task with one model: what one row of the table is about."""
+
+    task: Task
+    model_name: str
+    model: Model
+    samples: Samples
+    template: Callable[[Sample], Prompt]
+    scorings: list[Scoring]
+    options: GenerateOptions
+    run: RunOptions
+    digests: dict[str, Any] = field(default_factory=dict)
+
+    def view(self) -> Iterator[Sample | BadSample]:
+        """The samples this run is about, in order."""
+        run = self.run
+        seed = (run.seed or 0) if run.shuffle else None
+        return iter(view(self.samples, limit=run.limit, shuffle=seed, ids=run.ids or None, shard=run.shard))
+
+    def first_sample(self) -> Sample | None:
+        """The first usable sample; `None` if there is none."""
+        return next((s for s in self.view() if isinstance(s, Sample)), None)
+
+
+def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) -> list[Cell]:
+    """All cells of a run; raises `PlanError` with every fault found."""
+    faults: list[AssayError] = []
+    tasks = _gather(faults, lambda: _tasks(run)) or []
+    models: dict[str, Model] = {}
+    for name in run.models:
+        built = (extra_models or {}).get(name) or _gather(faults, lambda name=name: build_model(name, run.model_args))  # type: ignore[misc]
+        if built is not None:
+            models[name] = built
+    cells: list[Cell] = []
+    for task in tasks:
+        prepared = _gather(faults, lambda task=task: _prepare(task, run, faults))  # type: ignore[misc]
+        if prepared is None:
+            continue
+        samples, template, options, scorers = prepared
+        for name, model in models.items():
+            scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in scorers]
+            cell = Cell(task, name, model, samples, template, scorings, options, run)
+            fault = _gather(faults, lambda cell=cell: check_abilities(cell) or True)  # type: ignore[misc]
+            if fault:
+                cells.append(cell)
+    _check_judges(cells, run, faults)
+    if faults:
+        unique = list({str(fault): fault for fault in faults}.values())
+        raise unique[0] if len(unique) == 1 else PlanError(unique)
+    for cell in cells:
+        cell.digests = digests_of(cell)
+    return cells
+
+
+def _gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
+    try:
+        return action()
+    except PlanError as error:
+        faults.extend(error.faults)
+    except AssayError as error:
+        faults.append(error)
+    return None
+
+
+def _tasks(run: RunOptions) -> list[Task]:
+    if not run.tasks:
+        raise UsageError("no task given", fix="`assay ls tasks` prints what ships, or name a data file")
+    faults: list[AssayError] = []
+    tasks: list[Task] = []
+    for reference in run.tasks:
+        tasks += _gather(faults, lambda reference=reference: resolve_tasks(reference, run)) or []  # type: ignore[misc]
+    if faults:
+        raise faults[0] if len(faults) == 1 else PlanError(faults)
+    names = [task.name for task in tasks]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two tasks are called {name!r}", fix="name each task once")
+    return tasks
+
+
+def _prepare(
+    task: Task, run: RunOptions, faults: list[AssayError]
+) -> tuple[Samples, Callable[[Sample], Prompt], GenerateOptions, list[tuple[str, Any]]]:
+    source = find_data(task, run.data) if isinstance(task.dataset, DataSource) else (run.data or task.dataset)
+    samples = open_dataset(
+        source,
+        columns={**task.columns, **run.columns},
+        tags=task.tags,
+        cluster=task.cluster,
+        split=run.split,
+        on_duplicate=run.on_duplicate,
+        to_sample=task.to_sample,
+        where=f"task {task.name!r}",
+    )
+    template = build_template(
+        task.template,
+        kind=samples.kind,
+        system=run.system or task.system,
+        roles=task.roles,
+        produces=task.produces,
+        where=f"task {task.name!r}",
+    )
+    shots = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
+    if shots:
+        template = _with_shots(task, run, shots, samples, template)
+    options = task.options.set(**run.generation)
+    if run.seed is not None and options.seed is None:
+        options = options.set(seed=run.seed)
+    scorers = build_scorers(task, samples.kind, faults)
+    return samples, template, options, scorers
+
+
+def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, template: Any) -> Any:
+    from dataclasses import replace
+
+    fewshot = replace(task.fewshot, num=num, seed=task.fewshot.seed if run.seed is None else run.seed)
+    source = run.fewshot_data or fewshot.source
+    if isinstance(source, DataSource):
+        source = find_data(task.but(dataset=source), run.data)
+    pool_samples = samples
+    if source is not None:
+        pool_samples = open_dataset(
+            source, columns=task.columns, split=fewshot.split, to_sample=task.to_sample, where=f"shots of {task.name!r}"
+        )
+    pool = [s for s in pool_samples if isinstance(s, Sample)]
+    return apply_fewshot(template, fewshot, pool)
+
+
+def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple[str, Any]]:
+    """The scorers of a task with their names; by the kind of data where it names none."""
+    wanted = task.scorers or default_scorers(kind)
+    built: list[tuple[str, Any]] = []
+    for entry in wanted:
+        made = _gather(faults, lambda entry=entry: build_scorer(entry, f"task {task.name!r}"))  # type: ignore[misc]
+        if made is not None:
+            built.append(made)
+    return built
+
+
+def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
+    """A scorer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    if isinstance(entry, (str, Mapping, Spec)):
+        spec = Spec.of(entry, where=where)
+        if is_reference(spec.name):
+            thing = load_attribute(spec.name)
+            return spec.name.rpartition(":")[2], registry.construct(thing, spec, kind="scorer", where=where)
+        label = str(spec.options.get("label", "")) or registry.scorers.resolve(spec.name) or spec.name
+        options = {k: v for k, v in spec.options.items() if k != "label"}
+        return label, registry.scorers.build(Spec(spec.name, options), where=where)
+    if not callable(entry) and not hasattr(entry, "score_all"):
+        raise UsageError(f"a scorer must be callable, got {entry!r}", where=where)
+    name = getattr(entry, "name", None) or getattr(entry, "__name__", None) or type(entry).__name__
+    return str(name), entry() if isinstance(entry, type) else entry
+
+
+def default_scorers(kind: str) -> tuple[str, ...]:
+    """What data of a kind is scored by when nobody says."""
+    return ("choice",) if kind == "choice" else ("exact_match", "includes")
+
+
+def check_abilities(cell: Cell) -> None:
+    """Refuses a task that sends, or expects, what the model cannot take or make."""
+    abilities = cell.model.abilities
+    task, model = cell.task.name, cell.model_name
+    sample = cell.first_sample()
+    prompt: Prompt | None = None
+    if sample is not None:
+        try:
+            prompt = cell.template(sample)
+        except ComponentError:
+            prompt = None  # a row that fails its template is counted during the run
+    needs = set(cell.task.needs)
+    sends = {medium.kind for medium in prompt.media} if prompt else set()
+    weighs = prompt is not None and (prompt.continuations is not None or prompt.rolling)
+    if ("likelihood" in needs or weighs) and not abilities.likelihood:
+        raise ModalityMismatch(
+            f"task {task!r} weighs continuations and model {model!r} cannot",
+            fix="choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
+        )
+    for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
+        raise ModalityMismatch(
+            f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
+            fix="`assay ls models` says what each accepts",
+        )
+    for kind in sorted(set(cell.task.produces) - abilities.produces):
+        raise ModalityMismatch(
+            f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
+            fix="`assay ls models` says what each produces",
+        )
+    if prompt is not None and not weighs:
+        if abilities.roles == "chat" and not prompt.is_chat:
+            raise ModalityMismatch(
+                f"task {task!r} uses free roles and model {model!r} takes chat roles only",
+                fix="give the task `roles`, a mapping to system/user/assistant",
+            )
+
+
+def _check_judges(cells: Sequence[Cell], run: RunOptions, faults: list[AssayError]) -> None:
+    for cell in cells:
+        for scoring in cell.scorings:
+            for role in scoring.roles:
+                if role not in run.judges:
+                    faults.append(
+                        UsageError(
+                            f"scorer {scoring.name!r} of task {cell.task.name!r} needs a model as {role!r}",
+                            fix=f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL",
+                        )
+                    )
+
+
+def digests_of(cell: Cell) -> dict[str, Any]:
+    """What the answers depend on; when none of it changed, finished samples are known by id alone."""
+    run = cell.run
+    return {
+        "data": cell.samples.fingerprint(),
+        "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
+        "template": code_digest([cell.template, cell.task.template, cell.task.system, run.system, run.num_fewshot]),
+        "to_sample": code_digest(cell.task.to_sample),
+        "fewshot": code_digest([str(cell.task.fewshot), run.fewshot_data]),
+        "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
+        "model": digest_of(dict(cell.model.identity)),
+    }

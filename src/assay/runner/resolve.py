@@ -1,0 +1,150 @@
+"""Resolving tasks: from what a user typed to `Task`s.
+
+A reference is a shipped name (`gsm8k`, `gsm8k|5` for five shots, `mmlu_pro@cot` for a protocol), a data file, a folder
+of shards, a YAML task, or a Python file. Other kinds of files are offered to the recognisers that other rooms register.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .. import registry
+from ..core import Suite, Task, UnknownName, UsageError, shorten
+from ..datasets import is_data_path
+from ..userfiles import is_reference, load_attribute, load_file, split_reference
+from .options import RunOptions
+from .task_yaml import read_task_file
+
+CONVENTIONS = ("dataset", "prompt", "score", "summarize", "options")
+
+
+def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
+    """The tasks a reference stands for, with the run's own template and scorers put in."""
+    found = _find(reference)
+    return [_with_overrides(task, run) for task in found]
+
+
+def _find(reference: Any) -> list[Task]:
+    if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
+        return _expand(reference, "a task")
+    name, shots = _split_shots(reference)
+    known = registry.tasks.resolve(name)
+    if known is not None:
+        return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known)]
+    for recognise in registry.recognisers():
+        tasks = recognise(name)
+        if tasks is not None:
+            return list(tasks)
+    if is_reference(name):
+        return [_with_num(task, shots) for task in _from_python(name)]
+    path = Path(name).expanduser()
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        return [_with_num(read_task_file(path), shots)]
+    if is_data_path(path):
+        return [Task(name=_stem(path), dataset=path, description=f"by the columns of {path.name}")]
+    if path.suffix or "/" in name or path.exists():
+        raise UsageError(
+            "no such file" if not path.exists() else "not a data file assay can read",
+            where=name,
+            fix="TSV, CSV, JSON, JSONL, Parquet (also .gz, .zst), a folder of them, YAML or Python",
+        )
+    raise UnknownName("task", name, registry.tasks.names())
+
+
+def _split_shots(reference: str) -> tuple[str, int | None]:
+    name, bar, number = reference.rpartition("|")
+    if bar and number.isdigit():
+        return name, int(number)
+    return reference, None
+
+
+def _stem(path: Path) -> str:
+    return path.name.split(".")[0] or path.resolve().name
+
+
+def _with_num(task: Task, shots: int | None) -> Task:
+    from dataclasses import replace
+
+    return task if shots is None else task.but(fewshot=replace(task.fewshot, num=shots))
+
+
+def _expand(thing: Any, where: str) -> list[Task]:
+    """Tasks from a task, a suite, or a function that makes one."""
+    if isinstance(thing, Task):
+        return [thing]
+    if isinstance(thing, Suite):
+        return [task for part in thing.tasks for task in _find(part)]
+    if callable(thing) and not inspect.isclass(thing):
+        return _expand(thing(), where)
+    if isinstance(thing, (list, tuple)):
+        return [task for part in thing for task in _expand(part, where)]
+    raise UsageError(f"expected a Task, got {shorten(thing)}", where=where)
+
+
+def _from_python(reference: str) -> list[Task]:
+    path, attribute = split_reference(reference)
+    if attribute is not None:
+        return _expand(load_attribute(reference), reference)
+    module = load_file(path)
+    tasks = [value for value in vars(module).values() if isinstance(value, (Task, Suite))]
+    marked = [value for value in vars(module).values() if getattr(value, "is_assay_task", False)]
+    if tasks or marked:
+        return [task for thing in (*tasks, *marked) for task in _expand(thing, path)]
+    return [_from_conventions(module, Path(path))]
+
+
+def _from_conventions(module: ModuleType, path: Path) -> Task:
+    """A file that only defines `dataset`, `prompt`, `score`, `summarize`, `options` is a benchmark too."""
+    given: Mapping[str, Any] = {name: getattr(module, name) for name in CONVENTIONS if hasattr(module, name)}
+    if "dataset" not in given:
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise UsageError(
+            "defines no benchmark",
+            where=str(path),
+            fix="define `dataset` (and `prompt`, `score`), or a Task; "
+            + (f"it has {', '.join(names[:8])}" if names else "it is empty"),
+        )
+    dataset = given["dataset"]
+    if isinstance(dataset, str) and not Path(dataset).is_absolute() and (path.parent / dataset).exists():
+        dataset = path.parent / dataset
+    score = given.get("score")
+    return Task(
+        name=str(getattr(module, "name", path.stem)),
+        dataset=dataset,
+        template=given.get("prompt"),
+        scorers=() if score is None else score,
+        summarizers=given.get("summarize") or (),
+        options=given.get("options") or {},
+        tags=tuple(getattr(module, "tags", ())),
+        cluster=getattr(module, "cluster", None),
+        produces=tuple(getattr(module, "produces", ("text",))),
+        description=(module.__doc__ or "").strip().partition("\n")[0],
+    )
+
+
+def _with_overrides(task: Task, run: RunOptions) -> Task:
+    changes: dict[str, Any] = {}
+    if run.template is not None:
+        changes["template"] = _template(run.template)
+    if run.scorers:
+        changes["scorers"] = run.scorers
+        changes["summarizers"] = ()
+    if run.epochs is not None:
+        changes["epochs"] = run.epochs
+    if run.reducer is not None:
+        changes["reducer"] = run.reducer
+    return task.but(**changes) if changes else task
+
+
+def _template(text: str) -> str | Callable[..., Any]:
+    if is_reference(text):
+        template: Callable[..., Any] = load_attribute(text)
+        return template
+    path = Path(text).expanduser()
+    if path.suffix in (".jinja", ".j2", ".txt"):
+        if not path.is_file():
+            raise UsageError("no such template file", where=text)
+        return path.read_text(encoding="utf-8")
+    return text

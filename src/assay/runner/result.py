@@ -1,0 +1,71 @@
+"""What a run gives back: results that print well and convert to a data frame."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import Result
+
+EXIT_CODES = {"complete": 0, "failed": 1, "partial": 3, "interrupted": 130}
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult(Sequence[Result]):
+    """The results of a run, and how it ended."""
+
+    status: str
+    """complete, partial, failed, or interrupted."""
+    folder: Path
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+    """What is worth knowing about the run: repairs, changed digests, the first errors."""
+    usage: dict[str, Any] = field(default_factory=dict)
+    """Tokens, seconds and throughput for each task and model."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line leaves with."""
+        return EXIT_CODES.get(self.status, 1)
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.results[position]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    def value(self, metric: str, task: str | None = None, model: str | None = None) -> float | None:
+        """The value of a metric; the first that fits."""
+        for r in self.results:
+            if r.metric == metric and task in (None, r.task) and model in (None, r.model):
+                return r.value
+        raise KeyError(f"no metric {metric!r}; there are {', '.join(sorted({r.metric for r in self.results}))}")
+
+    def to_plain(self) -> dict[str, Any]:
+        """The document of `--json` and `summary.json`."""
+        return {
+            "status": self.status,
+            "run": str(self.folder),
+            "results": [result.to_plain() for result in self.results],
+            "usage": self.usage,
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> Any:
+        """A pandas data frame, one row for each number."""
+        import pandas
+
+        return pandas.DataFrame([result.to_plain() for result in self.results])
+
+    def __repr__(self) -> str:
+        from ..report import plain_table
+
+        return f"{plain_table(self.results)}\n{self.status} · {self.folder}"
+
+    def _repr_html_(self) -> str:
+        from ..report import html_table
+
+        return html_table(self.results)

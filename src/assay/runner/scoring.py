@@ -1,0 +1,173 @@
+"""Scoring: one scorer applied to one sample's output, whatever became of it.
+
+A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises is `judge_error`: its fault is
+counted, no number is invented from it. An answer cut by the token limit from which nothing could be read is `truncated`.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any
+
+from ..core import Outcome, Output, Sample, Score, ScoreRecord, as_score, blamed
+from ..core.errors import ScorerError
+from .fingerprint import code_digest
+
+
+@dataclass(slots=True)
+class Scoring:
+    """A scorer ready for use on one task and model."""
+
+    name: str
+    scorer: Any
+    task: str
+    model: str
+    digest: str = ""
+    is_async: bool = False
+    is_slow: bool = False
+    """Blocks for long: it is run in a thread."""
+    is_set_level: bool = False
+    whole_output: bool = False
+    reducer: str = "mean"
+    summarizers: tuple[Any, ...] = ("mean",)
+    higher_is_better: bool = True
+    bounds: tuple[float, float] | None = (0.0, 1.0)
+    roles: tuple[str, ...] = ()
+    """Helper models it must be given."""
+
+    @classmethod
+    def of(cls, name: str, scorer: Any, task: str, model: str, reducer: str = "mean") -> "Scoring":
+        """Reads what a scorer says of itself."""
+        call = scorer if inspect.isroutine(scorer) else getattr(scorer, "__call__", None)  # noqa: B004
+        return cls(
+            name=name,
+            scorer=scorer,
+            task=task,
+            model=model,
+            digest=code_digest(scorer)[:16],
+            is_async=inspect.iscoroutinefunction(call),
+            is_slow=bool(getattr(scorer, "blocking", False)),
+            is_set_level=hasattr(scorer, "score_all"),
+            whole_output=bool(getattr(scorer, "whole_output", False)),
+            reducer=reducer,
+            summarizers=tuple(getattr(scorer, "summarizers", ("mean",))),
+            higher_is_better=bool(getattr(scorer, "higher_is_better", True)),
+            bounds=getattr(scorer, "bounds", (0.0, 1.0) if inspect.isclass(type(scorer)) else None),
+            roles=tuple(getattr(scorer, "needs", ())),
+        )
+
+    def given(self, models: Mapping[str, Any]) -> "Scoring":
+        """The same with its helper models."""
+        if not self.roles:
+            return self
+        scorer = replace(self.scorer, models=models) if is_dataclass(self.scorer) else self.scorer
+        return replace(self, scorer=scorer)
+
+    def score(self, sample: Sample, output: Output, epoch: int) -> ScoreRecord:
+        """The verdict on one output by a scorer that answers at once."""
+        settled = self._without_scorer(output)
+        if settled is not None:
+            return self.record(sample, settled, epoch)
+        try:
+            if len(output.candidates) > 1 and not self.whole_output:
+                scores = [
+                    as_score(self.scorer(sample, output.only(i))) for i in range(len(output.candidates))
+                ]
+                return self.record(sample, reduce_candidates(scores), epoch)
+            return self.record(sample, self._settle(as_score(self.scorer(sample, output)), output), epoch)
+        except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
+            return self.record(sample, self.broken(error, sample), epoch)
+
+    async def score_async(self, sample: Sample, output: Output, epoch: int) -> ScoreRecord:
+        """The verdict by a scorer that must wait, as a judge does."""
+        settled = self._without_scorer(output)
+        if settled is not None:
+            return self.record(sample, settled, epoch)
+        try:
+            if len(output.candidates) > 1 and not self.whole_output:
+                scores = [
+                    as_score(await self.scorer(sample, output.only(i))) for i in range(len(output.candidates))
+                ]
+                return self.record(sample, reduce_candidates(scores), epoch)
+            return self.record(sample, self._settle(as_score(await self.scorer(sample, output)), output), epoch)
+        except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
+            return self.record(sample, self.broken(error, sample), epoch)
+
+    def broken(self, error: Exception, sample: Sample) -> Score:
+        """The verdict when the scorer itself failed."""
+        described = str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
+        return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
+
+    def record(self, sample: Sample, score: Score, epoch: int) -> ScoreRecord:
+        """A score as a line of the journal."""
+        value = score.value
+        values: Mapping[str, float | None]
+        if value is None:
+            values = {}
+        elif isinstance(value, Mapping):
+            values = {f"{self.name}.{key}": number for key, number in value.items()}
+        else:
+            values = {self.name: value}
+        return ScoreRecord(
+            self.task,
+            self.model,
+            sample.id,
+            self.name,
+            self.digest,
+            values,
+            score.outcome.value,
+            epoch,
+            score.answer,
+            score.details,
+            score.candidates,
+            sample.tags,
+            sample.group,
+            sample.cluster,
+        )
+
+    def data_error(self, id: str, message: str, epoch: int = 0) -> ScoreRecord:
+        """The line of a row that never became a question."""
+        details = {"error": message}
+        return ScoreRecord(
+            self.task, self.model, id, self.name, self.digest, {}, Outcome.DATA_ERROR.value, epoch, details=details
+        )
+
+    @staticmethod
+    def _without_scorer(output: Output) -> Score | None:
+        """The outcomes no scorer needs to see."""
+        error = output.error
+        if error is not None:
+            return Score(None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"})
+        if not output.candidates:
+            return None
+        first = output.candidates[0]
+        if first.stop_reason == "content_filter" and len(output.candidates) == 1 and not first.text:
+            return Score(0.0, Outcome.REFUSED, details={"rule": "content_filter"})
+        return None
+
+    @staticmethod
+    def _settle(score: Score, output: Output) -> Score:
+        if score.outcome is Outcome.UNPARSED and output.stop_reason == "length":
+            return replace(score, outcome=Outcome.TRUNCATED)
+        return score
+
+
+def reduce_candidates(scores: Sequence[Score]) -> Score:
+    """Several candidates of one request as one score: the mean of each value; all values are kept."""
+    first = next((s for s in scores if s.value is not None), scores[0])
+    outcomes = {s.outcome for s in scores}
+    outcome = Outcome.SCORED if Outcome.SCORED in outcomes else first.outcome
+    details = {**first.details, "outcomes": [s.outcome.value for s in scores]}
+    if isinstance(first.value, Mapping):
+        named = {
+            key: _mean([s.value[key] for s in scores if isinstance(s.value, Mapping) and key in s.value])
+            for key in first.value
+        }
+        return Score(named, outcome, first.answer, details)
+    numbers = [s.value if isinstance(s.value, (int, float)) else None for s in scores]
+    known = [n for n in numbers if n is not None]
+    return Score(_mean(known) if known else None, outcome, first.answer, details, tuple(numbers))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,107 @@
+"""Summaries: from score records to results, with what the whole cell cost."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import registry
+from ..core import EMPTY, Result, ScoreRecord, Spec, SummarizerError, UsageError, blame
+from ..summarizers import adapt_summarizer, seed_of
+from ..userfiles import is_reference, load_attribute
+from .plan import Cell
+from .scoring import Scoring
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a summarizer may know beside the records."""
+
+    task: str
+    model: str
+    protocol: str
+    scorer: str
+    n_expected: int | None
+    seed: int
+    higher_is_better: bool = True
+    bounds: tuple[float, float] | None = (0.0, 1.0)
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def summarize(cell: Cell, scoring: Scoring, records: Sequence[ScoreRecord], n_expected: int | None) -> list[Result]:
+    """The results of one scorer on one cell."""
+    context = Context(
+        task=cell.task.name,
+        model=cell.model_name,
+        protocol=cell.task.protocol,
+        scorer=scoring.name,
+        n_expected=n_expected,
+        seed=seed_of(f"{cell.task.protocol}/{cell.model_name}"),
+        higher_is_better=scoring.higher_is_better,
+        bounds=scoring.bounds,
+        options={"reducer": cell.task.reducer},
+    )
+    results: list[Result] = []
+    for entry in cell.task.summarizers or scoring.summarizers:
+        name, summarizer = build_summarizer(entry, f"task {cell.task.name!r}")
+        with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
+            made: Iterable[Result] = summarizer(records, context)
+            results.extend(made)
+    return _once(results)
+
+
+def _once(results: Sequence[Result]) -> list[Result]:
+    """One row for each metric: a summarizer named twice, or by two scorers, speaks once."""
+    seen: dict[str, Result] = {}
+    for result in results:
+        seen.setdefault(result.metric, result)
+    return list(seen.values())
+
+
+def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
+    """A summarizer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    if isinstance(entry, (str, Mapping, Spec)):
+        spec = Spec.of(entry, where=where)
+        if is_reference(spec.name):
+            thing = registry.construct(load_attribute(spec.name), spec, kind="summarizer", where=where)
+            return spec.name, adapt_summarizer(thing, spec.name.rpartition(":")[2])
+        return spec.name, registry.summarizers.build(spec, where=where)
+    if not callable(entry):
+        raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
+    name = str(getattr(entry, "__name__", type(entry).__name__))
+    return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
+
+
+def set_level_results(cell: Cell, scoring: Scoring, values: Mapping[str, Any], n: int, expected: int) -> list[Result]:
+    """What a set-level scorer returned, as results without intervals: its samples cannot be recovered."""
+    flat = flatten(values)
+    return [
+        Result(
+            task=cell.task.name,
+            model=cell.model_name,
+            metric=f"{scoring.name}.{name}" if name else scoring.name,
+            value=number,
+            n=n,
+            n_expected=expected,
+            protocol=cell.task.protocol,
+            interval="none: a set-level metric",
+            higher_is_better=scoring.higher_is_better,
+        )
+        for name, number in flat.items()
+    ]
+
+
+def flatten(values: Any, prefix: str = "") -> dict[str, float]:
+    """Nested numbers as `metric.sub`; what is no number is left out."""
+    if isinstance(values, bool) or hasattr(values, "item") or isinstance(values, (int, float)):
+        return {prefix: float(values.item() if hasattr(values, "item") else values)}
+    if isinstance(values, Mapping):
+        flat: dict[str, float] = {}
+        for name, value in values.items():
+            flat.update(flatten(value, f"{prefix}.{name}" if prefix else str(name)))
+        return flat
+    return {}
+
+
+def with_outcomes(results: Sequence[Result], outcomes: Mapping[str, int]) -> list[Result]:
+    """Results with the cell's own outcome counts where a summarizer gave none."""
+    return [r if r.outcomes else replace(r, outcomes=dict(outcomes)) for r in results]

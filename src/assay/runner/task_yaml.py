@@ -1,0 +1,134 @@
+"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key is an error with the nearest."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..core import Fewshot, Task, UsageError, nearest
+from ..userfiles import is_reference
+
+_ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
+MAX_DEPTH = 50
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Safe YAML without aliases or repeated keys; `no`, `0123` and `12:30` stay what was written."""
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _resolve_scalar(tag: str, pattern: str, first: str) -> None:
+    import re
+
+    _StrictLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
+
+
+_resolve_scalar("tag:yaml.org,2002:bool", r"^(?:true|false)$", "tf")
+_resolve_scalar("tag:yaml.org,2002:int", r"^(?:0|-?[1-9][0-9]*)$", "-0123456789")
+_resolve_scalar("tag:yaml.org,2002:float", r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$", "-0123456789")
+
+
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    seen: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        if key in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+        seen[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+    return seen
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def load_yaml(path: Path) -> Any:
+    """A YAML file as plain data, read strictly."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read: {error}", where=str(path)) from error
+    try:
+        for depth, event in _depths(text):
+            if depth > MAX_DEPTH:
+                raise UsageError(f"nested more than {MAX_DEPTH} deep", where=str(path))
+            if isinstance(event, yaml.events.AliasEvent):
+                raise UsageError(
+                    "uses an alias (*name)", where=f"{path}:{event.start_mark.line + 1}", fix="write the value out"
+                )
+        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise UsageError(f"not valid YAML: {getattr(error, 'problem', error)}", where=place) from error
+
+
+def _depths(text: str) -> Any:
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.events.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.events.CollectionEndEvent):
+            depth -= 1
+        yield depth, event
+
+
+def read_task_file(path: Path) -> Task:
+    """The task of a YAML file; relative data paths start at the file."""
+    plain = load_yaml(path)
+    if not isinstance(plain, Mapping):
+        raise UsageError("a task file holds keys and values", where=str(path))
+    known = {f.name for f in fields(Task)} - {"to_sample"}
+    given: dict[str, Any] = {}
+    for key, value in plain.items():
+        name = _ALIASES.get(str(key), str(key).replace("-", "_"))
+        if name not in known:
+            close = nearest(name, known | set(_ALIASES))
+            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+            raise UsageError(f"unknown key {key!r}", where=str(path), fix=fix)
+        given[name] = value
+    given.setdefault("name", path.stem)
+    given["dataset"] = _beside(given.get("dataset"), path)
+    if isinstance(given.get("fewshot"), Mapping):
+        given["fewshot"] = _fewshot(given["fewshot"], path)
+    if isinstance(given.get("tags"), str):
+        given["tags"] = (given["tags"],)
+    if isinstance(given.get("needs"), list):
+        given["needs"] = frozenset(given["needs"])
+    for name in ("tags", "produces"):
+        if isinstance(given.get(name), list):
+            given[name] = tuple(given[name])
+    if "scorers" in given:
+        entries = given["scorers"] if isinstance(given["scorers"], list) else [given["scorers"]]
+        given["scorers"] = tuple(_reference_beside(entry, path) for entry in entries)
+    given["template"] = _reference_beside(given.get("template"), path)
+    return Task(**given)
+
+
+def _fewshot(plain: Mapping[str, Any], path: Path) -> Fewshot:
+    known = {f.name for f in fields(Fewshot)}
+    for key in plain:
+        if key not in known:
+            close = nearest(str(key), known)
+            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+            raise UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix)
+    return Fewshot(**{**plain, "source": _beside(plain.get("source"), path)})
+
+
+def _beside(value: Any, path: Path) -> Any:
+    if isinstance(value, str) and (path.parent / value).exists():
+        return path.parent / value
+    return value
+
+
+def _reference_beside(value: Any, path: Path) -> Any:
+    """`file.py:fn` in a YAML file starts at that file."""
+    if isinstance(value, str) and is_reference(value):
+        return str(path.parent / value)
+    return value

@@ -1,0 +1,1 @@
+"""Scorers: the verdict on one output, each a registered function or frozen dataclass."""

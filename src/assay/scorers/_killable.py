@@ -1,0 +1,115 @@
+"""A helper process that answers one line of JSON with another, and is killed when it takes too long."""
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_START_SECONDS = 60.0
+_REQUESTS_PER_PROCESS = 2000
+"""A process is replaced after that many: caches of the libraries inside would fill its memory in the end."""
+
+
+class WorkerUnready(RuntimeError):
+    """The helper process could not load what it needs."""
+
+
+@dataclass(eq=False)
+class KillableWorker:
+    """One helper process, started when first asked and again after each kill. Threads take turns."""
+
+    script: Path
+    seconds: float
+    memory_bytes: int
+    kills: int = 0
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _owner: int = 0
+    _served: int = 0
+    _pending: bytes = b""
+    _turn: Any = field(default_factory=threading.Lock, repr=False)
+
+    def ask(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """The reply, or `{"error": "timeout"}` or `{"error": "died"}` where there is none."""
+        with self._turn:
+            reply = self._ask_once(message)
+            # What an earlier request left in memory must not decide about this one.
+            if reply.get("error") in ("memory", "died") and self._served > 1:
+                self._kill()
+                reply = self._ask_once(message)
+            if reply.get("error") in ("memory", "died", "timeout"):
+                self._kill()
+                self.kills += 1
+            return reply
+
+    def close(self) -> None:
+        """Ends the process; the next question starts another."""
+        with self._turn:
+            self._kill()
+
+    def _ask_once(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        if self._process is None or self._owner != os.getpid() or self._served >= _REQUESTS_PER_PROCESS:
+            self._start()
+        self._served += 1
+        line = self._exchange(message, self.seconds)
+        if line is None:
+            return {"error": "timeout"}
+        return json.loads(line) if line else {"error": "died"}
+
+    def _start(self) -> None:
+        if self._owner == os.getpid():
+            self._kill()
+        # A clean environment and a fixed hash seed: no variable of the user's reaches a comparison. `-P` keeps the
+        # script's folder off the path, where a module may bear the name of one in the standard library.
+        self._process = subprocess.Popen(
+            [sys.executable, "-s", "-P", str(self.script)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"},
+        )
+        self._owner, self._served, self._pending = os.getpid(), 0, b""
+        setup = {"path": sys.path, "seconds": self.seconds, "bytes": self.memory_bytes}
+        line = self._exchange(setup, _START_SECONDS)
+        if not line or not json.loads(line).get("ready"):
+            self._kill()
+            raise WorkerUnready(str(self.script.name))
+
+    def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
+        """The next line out after a line in: `None` past the deadline, empty when the process is gone."""
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        deadline = time.monotonic() + seconds
+        try:
+            process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return b""
+        while b"\n" not in self._pending:
+            ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                return None
+            chunk = os.read(process.stdout.fileno(), 65536)
+            if not chunk:
+                return b""
+            self._pending += chunk
+        line, _, self._pending = self._pending.partition(b"\n")
+        return line
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()

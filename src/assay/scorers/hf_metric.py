@@ -1,0 +1,92 @@
+"""Any metric written for Hugging Face `evaluate`, from a file on this machine.
+
+Pointing at the file is the consent to run it. Nothing is looked up on a hub: a name that is not a local path is an
+error before the run. The metric judges the whole set at once, so there is no interval.
+"""
+
+import inspect
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+from ..core import EMPTY, MissingExtra, Output, Sample, ScorerError, UsageError
+from ..registry import scorers
+from ..userfiles import load_file
+
+_CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": float}
+
+
+@scorers.register("hf_metric")
+@dataclass(frozen=True)
+class HfMetric:
+    """The numbers an `evaluate` metric gives for all answers and targets together."""
+
+    path: str
+    """The metric's Python file, or the folder that holds it under its own name."""
+    cast: str = "text"
+    """What the metric takes: `text`, or answers and targets read as `int` or `float`."""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Keywords of the metric's `compute`, as `average: macro`."""
+    set_level: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __post_init__(self) -> None:
+        if self.cast not in _CASTS:
+            raise UsageError(f"scorer 'hf_metric' cannot cast to {self.cast!r}", fix=f"one of {', '.join(_CASTS)}")
+        if not self._file().is_file():
+            raise UsageError(
+                "no such metric file; metrics are not fetched from a hub",
+                where=f"scorer 'hf_metric', path {self.path!r}",
+                fix="give the path of the metric's .py file",
+            )
+
+    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, float]:
+        """Every number in what the metric returns; lists and texts beside them are left out."""
+        predictions = [self._cast(output.text, sample) for sample, output in rows]
+        references = [self._reference(sample) for sample, _ in rows]
+        with TemporaryDirectory() as folder:
+            metric = self._metric_class()(keep_in_memory=True, cache_dir=folder)
+            metric.download_and_prepare()
+            computed = metric.compute(predictions=predictions, references=references, **self.options) or {}
+        return {
+            str(name): float(number)
+            for name, number in computed.items()
+            if isinstance(number, numbers.Real) or (hasattr(number, "item") and getattr(number, "size", 0) == 1)
+        }
+
+    def _metric_class(self) -> Any:
+        """The metric the file defines, loaded as any user's file: `evaluate.load` would copy it to a cache first."""
+        try:
+            import evaluate
+        except ImportError as error:
+            raise MissingExtra("evaluate", "assay[hf]", where="scorer 'hf_metric'") from error
+        module = load_file(self._file())
+        classes = [thing for thing in vars(module).values() if inspect.isclass(thing)]
+        metrics = [thing for thing in classes if issubclass(thing, evaluate.EvaluationModule)]
+        own = [thing for thing in metrics if thing.__module__ == module.__name__]
+        if len(own) != 1:
+            raise UsageError(
+                f"expected one class derived from evaluate.Metric, found {len(own)}", where=str(self._file())
+            )
+        return own[0]
+
+    def _file(self) -> Path:
+        path = Path(self.path).expanduser()
+        return path / f"{path.name}.py" if path.is_dir() else path
+
+    def _reference(self, sample: Sample) -> Any:
+        targets = [self._cast(str(target), sample) for target in sample.targets]
+        return targets[0] if len(targets) == 1 else targets
+
+    def _cast(self, text: str, sample: Sample) -> Any:
+        try:
+            return _CASTS[self.cast](text)
+        except ValueError as error:
+            raise ScorerError(
+                f"cannot read {text[:40]!r} as {self.cast}",
+                where=f"hf_metric, sample {sample.id!r}",
+                fix="cast: text, or extract the value before",
+            ) from error

@@ -1,0 +1,205 @@
+"""A model as judge: of one answer on a scale, or of two answers in both orders.
+
+The judge is a model the scorer is *given* under the role `judge`. Its failure, or a reply without a verdict, is
+`judge_error` and never a score.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, get_args
+
+from ..core import (
+    DEFAULT_OPTIONS,
+    EMPTY,
+    GenerateOptions,
+    ModelError,
+    Outcome,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    UsageError,
+)
+from ..registry import scorers
+from .answers import accepted, no_answer, no_target
+from .judge_prompts import PAIR_SCALE, SCALES, Scale, TemplateName, pair_prompt, prompt_hash, single_prompt
+from .judge_verdict import NoVerdict, read_verdict
+
+JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
+
+
+@scorers.register("judge")
+@dataclass(frozen=True)
+class Judge:
+    """A judge's rating of one answer, as given: 1 to 5, 1 to 10, or 1 for yes and 0 for no."""
+
+    scale: str = "1-5"
+    """`1-5`, `1-10` or `yes-no`."""
+    template: TemplateName = "direct"
+    """`direct`; `rubric` with `criteria`; `reference` shows the target as the right answer."""
+    criteria: str = ""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """How the judge is asked, over temperature 0 and JSON replies."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise UsageError(f"scorer 'judge' has no scale {self.scale!r}", fix=f"one of {', '.join(SCALES)}")
+        _check_template("judge", self.template, self.criteria)
+        JUDGE_OPTIONS.set(**self.options)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends of the scale."""
+        if self.scale == "yes-no":
+            return 0.0, 1.0
+        values = [float(value) for value in SCALES[self.scale].values]
+        return values[0], values[-1]
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if silence := no_answer(output):
+            return silence
+        if self.template == "reference" and not sample.targets:
+            return no_target(sample)
+        scale = SCALES[self.scale]
+        question, answer = question_of(sample), output.text
+        reference = "\nor\n".join(accepted(sample))
+        prompt = single_prompt(
+            self.template, scale, sample.id, question, answer, criteria=self.criteria, reference=reference
+        )
+        details = {"prompt": prompt_hash(self.template, scale, self.criteria, pairwise=False)}
+        try:
+            verdict, reply = await _ask(self.models, prompt, self.options, scale, (question, answer, reference))
+        except _JudgeFailure as failure:
+            return _judge_error(details, failure)
+        low, high = self.bounds
+        value = float(verdict == "yes") if isinstance(verdict, str) else float(verdict)
+        normalized = (value - low) / (high - low)
+        return Score(value, answer=answer, details={**details, "reply": reply, "normalized": normalized})
+
+
+@scorers.register("pairwise_judge")
+@dataclass(frozen=True)
+class PairwiseJudge:
+    """1 if the judge prefers the answer to the one it is held against in both orders, 0 if it twice prefers the other.
+
+    Anything else is a tie, 0.5: a preference that turns with the order is none.
+    """
+
+    against: str = "target"
+    """The column with the other answer; `target` takes the sample's target."""
+    template: TemplateName = "direct"
+    criteria: str = ""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        _check_template("pairwise_judge", self.template, self.criteria)
+        if self.template == "reference" and self.against == "target":
+            raise UsageError(
+                "scorer 'pairwise_judge' cannot hold answers against the target and show it as reference",
+                fix="name the column of the other answer in `against`",
+            )
+        JUDGE_OPTIONS.set(**self.options)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if silence := no_answer(output):
+            return silence
+        targets = accepted(sample)
+        other = (targets[0] if targets else None) if self.against == "target" else sample.fields.get(self.against)
+        if not isinstance(other, str):
+            return no_target(sample, f"text in column {self.against!r}" if self.against != "target" else "target")
+        if self.template == "reference" and not targets:
+            return no_target(sample)
+        details = {"prompt": prompt_hash(self.template, PAIR_SCALE, self.criteria, pairwise=True)}
+        try:
+            verdicts, replies = await self._both_orders(sample, output.text, other, "\nor\n".join(targets))
+        except _JudgeFailure as failure:
+            return _judge_error(details, failure)
+        return Score(
+            {("A", "A"): 1.0, ("B", "B"): 0.0}.get(verdicts, 0.5),
+            answer=output.text,
+            details={
+                **details,
+                "verdicts": list(verdicts),
+                "consistent": verdicts[0] == verdicts[1],
+                "replies": replies,
+            },
+        )
+
+    async def _both_orders(
+        self, sample: Sample, answer: str, other: str, reference: str
+    ) -> tuple[tuple[str, str], list[str]]:
+        """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
+        question = question_of(sample)
+        judged = (question, answer, other, reference)
+
+        async def ask(first: str, second: str) -> tuple[int | str, str]:
+            prompt = pair_prompt(
+                self.template, sample.id, question, first, second, criteria=self.criteria, reference=reference
+            )
+            return await _ask(self.models, prompt, self.options, PAIR_SCALE, judged)
+
+        forward, backward = await asyncio.gather(ask(answer, other), ask(other, answer), return_exceptions=True)
+        for result in (forward, backward):
+            if isinstance(result, BaseException):
+                raise result
+        assert not isinstance(forward, BaseException) and not isinstance(backward, BaseException)
+        swapped = {"A": "B", "B": "A", "tie": "tie"}
+        return (str(forward[0]), swapped[str(backward[0])]), [forward[1], backward[1]]
+
+
+class _JudgeFailure(Exception):
+    """Why there is no verdict, and what the judge said."""
+
+    def __init__(self, reason: str, reply: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.reply = reason, reply
+
+
+async def _ask(
+    models: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any], scale: Scale, judged: tuple[str, ...]
+) -> tuple[int | str, str]:
+    if "judge" not in models:
+        raise UsageError("no model is given for the role 'judge'", fix="name one with --judge")
+    asked: GenerateOptions = JUDGE_OPTIONS.set(**options)
+    try:
+        reply: Output = await models["judge"].ask(prompt, asked)
+    except ModelError as error:
+        raise _JudgeFailure(str(error)) from error
+    if reply.error is not None:
+        raise _JudgeFailure(f"{reply.error.kind}: {reply.error.message}")
+    try:
+        return read_verdict(reply.text, scale, judged), reply.text
+    except NoVerdict as error:
+        raise _JudgeFailure(str(error), reply.text) from error
+
+
+def question_of(sample: Sample) -> str:
+    """The question as a judge reads it: the text of its messages, with their roles where there are several."""
+    if isinstance(sample.input, str):
+        return sample.input
+    spoken = [message for message in sample.input if message.parts is not None]
+    if len(spoken) == 1:
+        return spoken[0].text
+    return "\n".join(f"{message.role}: {message.text}" for message in spoken)
+
+
+def _judge_error(details: Mapping[str, Any], failure: _JudgeFailure) -> Score:
+    return Score(
+        None, Outcome.JUDGE_ERROR, details={**details, "reason": failure.reason, "reply": failure.reply[:2000]}
+    )
+
+
+def _check_template(scorer: str, template: str, criteria: str) -> None:
+    known = get_args(TemplateName)
+    if template not in known:
+        raise UsageError(f"scorer {scorer!r} has no template {template!r}", fix=f"one of {', '.join(known)}")
+    if (template == "rubric") != bool(criteria):
+        fix = "write them in `criteria`" if template == "rubric" else "set template: rubric"
+        what = "needs criteria" if template == "rubric" else "has criteria that its template does not show"
+        raise UsageError(f"scorer {scorer!r} {what}", fix=fix)

@@ -1,0 +1,61 @@
+"""Reads a judge's verdict: one JSON object that is the whole reply, with the one field that was asked for.
+
+What stands in the judged text is no verdict, even when the judge repeats it: a field and value that the candidate
+itself wrote is refused. So is anything out of range, doubled, or wrapped in other words.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from .choice_text import strip_reasoning
+from .judge_prompts import Scale
+
+_CODE_BLOCK = re.compile(r"```(?:json)?[ \t]*\n?(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+_MAX_REPLY_CHARS = 100_000
+
+
+class NoVerdict(ValueError):
+    """The reply holds no verdict that counts; says why."""
+
+
+def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
+    """The value of the scale's field, or `NoVerdict`."""
+    if len(reply) > _MAX_REPLY_CHARS:
+        raise NoVerdict("the reply is too long")
+    said = strip_reasoning(reply).strip()
+    block = _CODE_BLOCK.fullmatch(said)
+    fields = _parse(block[1] if block else said)
+    extra = fields.keys() - {scale.field, "reason"}
+    if extra or scale.field not in fields:
+        raise NoVerdict(f"the reply is not an object with `{scale.field}` and perhaps `reason`")
+    value = fields[scale.field]
+    # Types first: True equals 1 in Python, and 4.0 equals 4.
+    if type(value) not in (int, str) or value not in scale.values:
+        raise NoVerdict(f"`{scale.field}` is out of range: {str(value)[:40]!r}")
+    if any(claims_verdict(text, scale.field, value) for text in judged):
+        raise NoVerdict("the same verdict stands in the judged text")
+    return value  # type: ignore[no-any-return]
+
+
+def claims_verdict(text: str, field: str, value: int | str) -> bool:
+    """Whether a text writes this field with this value, in JSON or anything like it."""
+    written = rf"\b{field}\b[\\\"'`*]{{0,4}}\s{{0,4}}[:=]\s{{0,4}}[\\\"'`*]{{0,4}}{re.escape(str(value))}\b"
+    return re.search(written, text, re.IGNORECASE) is not None
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text, object_pairs_hook=_without_doubles)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise NoVerdict("the reply is not JSON") from error
+    if not isinstance(parsed, dict):
+        raise NoVerdict("the reply is not a JSON object")
+    return parsed
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise NoVerdict("a field is given twice")
+    return dict(pairs)

@@ -1,0 +1,84 @@
+"""ROUGE: n-grams and the longest common subsequence a summary shares with its reference.
+
+The values are those of the rouge-score library. Its ROUGE-L fills a table in Python; the length of a longest common
+subsequence is the same whoever counts it, so rapidfuzz does. `words: ascii` finds nothing in other scripts.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+from ..core import MissingExtra, Output, Sample, Score, UsageError
+from ..registry import scorers
+from .answers import accepted, named, no_answer, no_target
+from .normalize_text import cjk_words
+
+_NAMES = ("rouge1", "rouge2", "rougeL")
+
+
+@scorers.register("rouge")
+@dataclass(frozen=True)
+class Rouge:
+    """F-measures `rouge1`, `rouge2` and `rougeL`, each against its best reference."""
+
+    stemmer: bool = False
+    """Whether English word endings are cut off first, as many papers do."""
+    words: str = "ascii"
+    """`ascii` as the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.words not in ("ascii", "cjk"):
+            raise UsageError(f"scorer 'rouge' cannot count {self.words!r}", fix="words: ascii, or words: cjk")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        if silence := no_answer(output):
+            return named(silence, *_NAMES)
+        answer = self._tokens(output.text)
+        scores = [self._against(self._tokens(reference), answer) for reference in references]
+        best = {name: max(score[name] for score in scores) for name in _NAMES}
+        return Score({name: f for name, (f, _, _) in best.items()}, details={n: list(best[n]) for n in _NAMES})
+
+    def _tokens(self, text: str) -> list[str]:
+        return cjk_words(text) if self.words == "cjk" else list(_tokenizer(self.stemmer).tokenize(text))
+
+    def _against(self, reference: Sequence[str], answer: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+        from rapidfuzz.distance import LCSseq
+
+        common = int(LCSseq.similarity(reference, answer)) if reference and answer else 0
+        return {
+            "rouge1": _ngram_score(reference, answer, 1),
+            "rouge2": _ngram_score(reference, answer, 2),
+            "rougeL": _f_measure(common, len(reference), len(answer)),
+        }
+
+
+def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:
+    wanted, said = _ngrams(reference, n), _ngrams(answer, n)
+    return _f_measure((wanted & said).total(), wanted.total(), said.total())
+
+
+def _ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
+
+
+def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, float, float]:
+    """F-measure, precision and recall."""
+    if not shared:
+        return 0.0, 0.0, 0.0
+    precision, recall = shared / in_answer, shared / in_reference
+    return 2 * precision * recall / (precision + recall), precision, recall
+
+
+@cache
+def _tokenizer(stemmer: bool) -> Any:
+    try:
+        from rouge_score.tokenizers import DefaultTokenizer
+    except ImportError as error:
+        raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge'") from error
+    return DefaultTokenizer(stemmer)

@@ -1,0 +1,120 @@
+"""Translation: BLEU and chrF as sacreBLEU computes them, with the counts a summarizer pools over the corpus.
+
+The value of one sample is its sentence score; the number to report is the corpus score of the summarizers `bleu` and
+`chrf`, which is not the mean of these.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..core import MissingExtra, Output, Sample, Score, UsageError
+from ..registry import scorers
+from .answers import accepted, no_answer, no_target
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
+"""Those that work without a download."""
+
+
+@scorers.register("bleu")
+@dataclass(frozen=True)
+class Bleu:
+    """BLEU of one translation, 0 to 100; the corpus value is made from `details`."""
+
+    tokenize: str = "13a"
+    """sacreBLEU's tokenizer: `13a` finds no words in Chinese, take `zh` there."""
+    lowercase: bool = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("bleu",)
+
+    def __post_init__(self) -> None:
+        if self.tokenize not in TOKENIZERS:
+            raise UsageError(
+                f"scorer 'bleu' has no offline tokenizer {self.tokenize!r}", fix=f"one of {', '.join(TOKENIZERS)}"
+            )
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        metric = _bleu(self.tokenize, self.lowercase)
+        sentence = metric.sentence_score(output.text, list(references))
+        details = {
+            "stats": [sentence.sys_len, sentence.ref_len, *sentence.counts, *sentence.totals],
+            "references": len(references),
+            "signature": f"case:{_case(self.lowercase)}|eff:no|tok:{self.tokenize}|smooth:exp|version:{_version()}",
+        }
+        return _with_outcome(min(sentence.score, 100.0), output, details)
+
+
+@scorers.register("chrf")
+@dataclass(frozen=True)
+class Chrf:
+    """chrF of one translation, 0 to 100: character n-grams, which need no tokenizer; `word_order: 2` is chrF++."""
+
+    word_order: int = 0
+    char_order: int = 6
+    beta: int = 2
+    lowercase: bool = False
+    bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("chrf",)
+
+    def __post_init__(self) -> None:
+        if self.char_order < 1 or self.word_order < 0 or self.beta < 1:
+            raise UsageError(
+                "scorer 'chrf' cannot count so few n-grams", fix="char_order >= 1, word_order >= 0, beta >= 1"
+            )
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        metric = _chrf(self.char_order, self.word_order, self.beta, self.lowercase)
+        stats = metric._extract_corpus_statistics([output.text], [[reference] for reference in references])[0]
+        details = {
+            "stats": stats,
+            "beta": self.beta,
+            "references": len(references),
+            "signature": f"case:{_case(self.lowercase)}|eff:yes|nc:{self.char_order}|nw:{self.word_order}|space:no"
+            f"|version:{_version()}",
+        }
+        return _with_outcome(min(metric._compute_f_score(stats), 100.0), output, details)
+
+
+def _with_outcome(value: float, output: Output, details: dict[str, Any]) -> Score:
+    """The counts stay even where nothing was said: a missing translation lowers the corpus score."""
+    silence = no_answer(output)
+    return Score(value, silence.outcome, details=details) if silence else Score(value, details=details)
+
+
+def _case(lowercase: bool) -> str:
+    return "lc" if lowercase else "mixed"
+
+
+@cache
+def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError as error:
+        raise MissingExtra("sacrebleu", "assay[metrics]", where="scorer 'bleu'") from error
+    return BLEU(tokenize=tokenize, lowercase=lowercase, effective_order=True)
+
+
+@cache
+def _chrf(char_order: int, word_order: int, beta: int, lowercase: bool) -> "CHRF":
+    try:
+        from sacrebleu.metrics.chrf import CHRF
+    except ImportError as error:
+        raise MissingExtra("sacrebleu", "assay[metrics]", where="scorer 'chrf'") from error
+    return CHRF(char_order=char_order, word_order=word_order, beta=beta, lowercase=lowercase)
+
+
+@cache
+def _version() -> str:
+    import sacrebleu
+
+    return str(sacrebleu.__version__)

@@ -1,0 +1,1 @@
+"""Summarizers: the numbers of a run, made from its score records."""

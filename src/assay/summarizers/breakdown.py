@@ -1,0 +1,106 @@
+"""Breakdowns: a small result for each value of each tag, and the macro and micro mean over them."""
+
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core import Result
+from .statistics import Estimate, estimate_mean, macro, micro
+from .table import Table
+from .units import Units
+
+MAX_GROUPS = 1000
+"""A tag with more values than this is a name, not a breakdown: it is counted and left out."""
+
+
+def break_down(
+    table: Table, units: Units, common: Mapping[str, Any], *, binary: bool | None
+) -> tuple[dict[str, dict[str, Result]], dict[str, Any]]:
+    """`{tag: {value: result}}`, and for each tag the macro and micro mean over its values."""
+    by_name = _tag_sets_by_name(table)
+    if not by_name:
+        return {}, {}
+    values, clusters = _by_tag_set(table, units)
+    outcomes = _outcomes_by_tag_set(table)
+    groups: dict[str, dict[str, Result]] = {}
+    aggregates: dict[str, Any] = {}
+    for name, members in by_name.items():
+        if len(members) > MAX_GROUPS:
+            aggregates[name] = {"values": len(members), "note": f"more than {MAX_GROUPS} values: not broken down"}
+            continue
+        estimates: list[Estimate] = []
+        groups[name] = {}
+        for value in sorted(members):
+            codes = members[value]
+            numbers = _joined([values[code] for code in codes])
+            counts: Counter[str] = Counter()
+            for code in codes:
+                counts.update(outcomes[code])
+            fields: dict[str, Any] = {"value": None, "interval": "none: nothing was scored"}
+            if numbers:
+                keys = _joined([clusters[code] for code in codes]) if clusters else None
+                estimate = estimate_mean(numbers, keys, binary=binary)
+                estimates.append(estimate)
+                fields = interval_of(estimate)
+            groups[name][value] = Result(
+                **{key: common[key] for key in ("task", "model", "metric", "protocol", "higher_is_better")},
+                n=len(numbers),
+                n_expected=None,
+                outcomes=dict(counts),
+                **fields,
+            )
+        if estimates:
+            aggregates[name] = {"macro": _plain(macro(estimates)), "micro": _plain(micro(estimates))}
+    return groups, aggregates
+
+
+def interval_of(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as the fields of a result."""
+    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    return {
+        "value": estimate.value,
+        "stderr": estimate.stderr,
+        "ci": ci,
+        "interval": estimate.method if ci else f"none: {estimate.method.rpartition('n/a: ')[2]}",
+        "clusters": estimate.clusters,
+    }
+
+
+def _tag_sets_by_name(table: Table) -> dict[str, dict[str, list[int]]]:
+    """For each tag and each of its values, the sets of tags it occurs in."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for code, tags in enumerate(table.tag_sets):
+        for name, value in tags:
+            found.setdefault(name, {}).setdefault(value, []).append(code)
+    return found
+
+
+def _by_tag_set(table: Table, units: Units) -> tuple[list["array[float]"], list["array[int]"]]:
+    values = [array("d") for _ in table.tag_sets]
+    for row, value in zip(units.rows, units.values, strict=True):
+        values[table.tags[row]].append(value)
+    if table.clusters is None:
+        return values, []
+    clusters = [array("l") for _ in table.tag_sets]
+    for row in units.rows:
+        clusters[table.tags[row]].append(table.clusters[row])
+    return values, clusters
+
+
+def _outcomes_by_tag_set(table: Table) -> list[dict[str, int]]:
+    counts: list[dict[str, int]] = [{} for _ in table.tag_sets]
+    for (tags, outcome), n in Counter(zip(table.tags, table.outcomes, strict=True)).items():
+        counts[tags][table.outcome_names[outcome]] = n
+    return counts
+
+
+def _joined(parts: Sequence["array[Any]"]) -> Sequence[Any]:
+    if len(parts) == 1:
+        return parts[0]
+    return [number for part in parts for number in part]
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    ci = None if estimate.low is None or estimate.high is None else [estimate.low, estimate.high]
+    return {"value": estimate.value, "stderr": estimate.stderr, "ci": ci}

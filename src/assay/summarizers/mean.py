@@ -1,0 +1,120 @@
+"""The mean of every metric of a scorer: what a task reports unless it says otherwise.
+
+Answers that could not be read count as 0 (where lower is better: as the worst value; left out if that is not known).
+Samples without a verdict leave the denominator; `bounds` says what they could have done to the value.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .breakdown import break_down, interval_of
+from .table import Table, read_table
+from .units import Units, estimate_units, failure_flags, units_of
+
+
+@summarizers.register("mean")
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean over samples, with its interval, its failures and a line for each tag."""
+
+    reducer: str | None = None
+    """How repeats of a sample become one value: mean, majority, max, pass@K, pass^K. Left out: as the run says."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """One result for each metric; where nothing was scored, one without a value."""
+        reducer = self.reducer or str(context.options.get("reducer", "mean"))
+        table = read_table(records)
+        for metric in table.names(context.scorer):
+            yield mean_of(table, metric, context, reducer)
+
+
+def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
+    """The mean of one metric of a table."""
+    ends = known_bounds(table, metric, context)
+    cells = table.resolved(metric, zero_of(context, ends))
+    units = units_of(table, cells, reducer, ends, metric=metric)
+    flags = failure_flags(units)
+    if ends is None and not context.higher_is_better and _unread(table):
+        flags = (*flags, "unread answers left out: their worst value is not known")
+    common: dict[str, Any] = {
+        "task": context.task,
+        "model": context.model,
+        "metric": metric,
+        "protocol": context.protocol,
+        "n": len(units.values),
+        "n_expected": context.n_expected,
+        "outcomes": table.outcome_counts(),
+        "higher_is_better": context.higher_is_better,
+        "bounds": None if units.worst is None or units.best is None else (units.worst, units.best),
+    }
+    if not units.values:
+        return Result(value=None, interval="none: nothing was scored", flags=flags, **common)
+    # Only a score that ends at 0 and 1 can be read as right or wrong; a rating of which all are 1 cannot.
+    binary = None if context.bounds is None or _is_unit(context.bounds) else False
+    estimate, epochs = estimate_units(table, units, reducer, binary=binary)
+    groups, aggregates = break_down(table, units, common, binary=binary)
+    details: dict[str, Any] = {}
+    if epochs:
+        details["epochs"] = epochs
+    if aggregates:
+        details["groups"] = aggregates
+    without = sum(map(math.isnan, cells))
+    if without:
+        details["without_value"] = without
+    return Result(
+        **interval_of(estimate),
+        **common,
+        groups=groups,
+        parsed_value=_parsed_value(table, metric, reducer),
+        flags=(*flags, *_cluster_flags(table, units)),
+        details=details,
+    )
+
+
+def known_bounds(table: Table, metric: str, context: SummaryContext) -> tuple[float, float] | None:
+    """The worst and the best value of a metric; `None` if not known, or if a value lies outside."""
+    if context.bounds is None:
+        return None
+    low, high = context.bounds
+    if any(not low <= value <= high for value in table.scored(metric)):
+        return None
+    return (low, high) if context.higher_is_better else (high, low)
+
+
+def zero_of(context: SummaryContext, ends: tuple[float, float] | None) -> float | None:
+    """What an answer that could not be read counts as; `None` if nothing is known to be as bad."""
+    if context.higher_is_better:
+        return 0.0
+    return ends[0] if ends is not None else None
+
+
+def _parsed_value(table: Table, metric: str, reducer: str) -> float | None:
+    """The mean over the answers that could be read; the samples they belong to weigh the same."""
+    if table.samples is None:
+        values = list(table.scored(metric))
+        return math.fsum(values) / len(values) if values else None
+    if reducer not in ("mean", "max", "majority"):
+        # pass@k of only those answers that could be read would be a number of another protocol.
+        return None
+    cells = table.only_scored(metric)
+    parsed = units_of(table, cells, reducer, None, metric=metric).values
+    return math.fsum(parsed) / len(parsed) if parsed else None
+
+
+def _unread(table: Table) -> bool:
+    return any(outcome in COUNTED_AS_ZERO for outcome in table.outcome_names)
+
+
+def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
+    if table.clusters is None:
+        return ()
+    alone = sum(table.clusters[row] >= table.n_clusters for row in units.rows)
+    return (f"{alone} samples have no cluster",) if alone else ()
+
+
+def _is_unit(bounds: tuple[float, float]) -> bool:
+    return tuple(bounds) == (0.0, 1.0)

@@ -1,0 +1,62 @@
+"""Perplexity of a whole corpus: log-likelihoods and lengths are summed first and divided last."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..core import Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .corpus import corpus_result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@summarizers.register("perplexity")
+def perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    """Perplexity by word, by byte and by token, and bits per byte.
+
+    The one by token compares only models that share a tokenizer; it is left out where tokens were not counted.
+    """
+    for name, unit in (("word_perplexity", "words"), ("byte_perplexity", "bytes"), ("token_perplexity", "tokens")):
+        counts = _sums_of(unit)
+        if unit != "tokens" or any(counts(record) is not None for record in records):
+            yield corpus_result(records, context, name, counts, perplexity_from, higher_is_better=False)
+    yield corpus_result(records, context, "bits_per_byte", _sums_of("bytes"), bits_from, higher_is_better=False)
+
+
+@summarizers.register("item_perplexity")
+def item_perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    """Perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
+    yield corpus_result(records, context, "perplexity", _by_item, perplexity_from, higher_is_better=False)
+
+
+def perplexity_from(sums: "Floats") -> "Floats":
+    """exp(-log-likelihood / units) of each row of sums; infinite where it no longer fits a float."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(np.exp(-sums[:, 0] / sums[:, 1]), float)
+
+
+def bits_from(sums: "Floats") -> "Floats":
+    """-log-likelihood / (units ln 2) of each row of sums."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-sums[:, 0] / (sums[:, 1] * np.log(2)), float)
+
+
+def _sums_of(unit: str) -> Callable[[ScoreRecord], Sequence[float] | None]:
+    def counts(record: ScoreRecord) -> Sequence[float] | None:
+        logprob, units = record.details.get("logprob"), record.details.get(unit)
+        return None if logprob is None or units is None else (logprob, units)
+
+    return counts
+
+
+def _by_item(record: ScoreRecord) -> Sequence[float] | None:
+    logprob = record.details.get("logprob")
+    return None if logprob is None else (logprob, 1.0)

@@ -1,0 +1,137 @@
+"""The units of a mean: one value for each sample in the denominator, repeats of a sample reduced first.
+
+A sample none of whose answers has a value is unresolved. The worst and best case fill in what is unresolved.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..core import SummarizerError
+from .statistics import Decomposition, Estimate, decompose, estimate_mean, failure_bounds, reduce_repeats
+from .statistics.failures import FLAG_ABOVE, SHOW_BOUNDS_ABOVE
+from .table import UNKNOWN, Table
+
+
+@dataclass(slots=True)
+class Units:
+    """Values in the denominator, where each came from, and what is missing beside them."""
+
+    values: Sequence[float]
+    rows: Sequence[int]
+    """A row of the table for each value: its tags and its cluster."""
+    unresolved: int
+    answers: int
+    """Rows with a value or one that is due: what `unresolved` is a share of."""
+    worst: float | None = None
+    best: float | None = None
+    repeats: Sequence[Sequence[float]] = field(default_factory=tuple)
+    """With epochs: the values each unit was reduced from."""
+    tied: int = 0
+
+    @property
+    def unresolved_share(self) -> float:
+        return self.unresolved / self.answers if self.answers else 0.0
+
+
+def units_of(
+    table: Table, cells: Sequence[float], reducer: str, bounds: tuple[float, float] | None, *, metric: str
+) -> Units:
+    """The units of one column of resolved cells. `bounds` are the worst and the best value of the metric."""
+    if table.samples is not None:
+        return _reduced(table, cells, reducer, bounds, metric)
+    values = [value for value in cells if value < UNKNOWN]
+    if len(values) == len(cells):
+        return Units(values, range(len(cells)), 0, len(cells))
+    rows = [row for row, value in enumerate(cells) if value < UNKNOWN]
+    unresolved = sum(value == UNKNOWN for value in cells)
+    units = Units(values, rows, unresolved, len(values) + unresolved)
+    if unresolved and bounds is not None:
+        limits = failure_bounds(values, unresolved, minimum=bounds[0], maximum=bounds[1])
+        units.worst, units.best = limits.worst, limits.best
+    return units
+
+
+def _reduced(
+    table: Table, cells: Sequence[float], reducer: str, bounds: tuple[float, float] | None, metric: str
+) -> Units:
+    """One value for each sample from the answers of all its epochs."""
+    assert table.samples is not None
+    known: list[list[float]] = [[] for _ in range(table.n_samples)]
+    missing = [0] * len(known)
+    first_row = [-1] * len(known)
+    for row, (sample, value) in enumerate(zip(table.samples, cells, strict=True)):
+        if value < UNKNOWN:
+            known[sample].append(value)
+        elif value == UNKNOWN:
+            missing[sample] += 1
+        if first_row[sample] < 0:
+            first_row[sample] = row
+    units = Units([], [], sum(missing), sum(map(len, known)) + sum(missing))
+    values, rows, repeats = [], [], []
+    worst, best = [], []
+    try:
+        for sample, answers in enumerate(known):
+            lost = missing[sample]
+            if not answers and not lost:
+                continue
+            # Where answers are missing, pass@k of the rest may be undefined: such a sample is unresolved as a whole.
+            if answers and (not lost or _enough(len(answers), reducer)):
+                reduced = reduce_repeats(answers, reducer)
+                units.tied += reduced.tied
+                values.append(reduced.value)
+                rows.append(first_row[sample])
+                repeats.append(answers)
+            if units.unresolved and bounds is not None:
+                worst.append(reduce_repeats([*answers, *[bounds[0]] * lost], reducer).value)
+                best.append(reduce_repeats([*answers, *[bounds[1]] * lost], reducer).value)
+    except ValueError as error:
+        raise SummarizerError(str(error), where=f"metric {metric!r}") from error
+    units.values, units.rows, units.repeats = values, rows, repeats
+    if worst:
+        units.worst, units.best = math.fsum(worst) / len(worst), math.fsum(best) / len(best)
+    return units
+
+
+def _enough(answers: int, reducer: str) -> bool:
+    k = reducer.removeprefix("pass")[1:] if reducer.startswith("pass") else ""
+    return not k.isdigit() or answers >= int(k)
+
+
+def estimate_units(
+    table: Table, units: Units, reducer: str = "mean", *, binary: bool | None
+) -> tuple[Estimate, dict[str, Any]]:
+    """The mean over units with its interval, and the decomposition of the variance where there are repeats."""
+    clusters = None if table.clusters is None else [table.clusters[row] for row in units.rows]
+    if table.samples is None:
+        return estimate_mean(units.values, clusters, binary=binary), {}
+    parts = decompose(units.repeats, clusters)
+    use_parts = reducer == "mean" and binary is not False
+    estimate = parts.estimate if use_parts else estimate_mean(units.values, clusters, binary=binary)
+    return estimate, _epoch_details(units, parts, reducer)
+
+
+def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str, Any]:
+    """What repeats say: where the variance comes from, and what would make the number more certain."""
+    details: dict[str, Any] = {
+        "reducer": reducer,
+        "answers": sum(map(len, units.repeats)),
+        "answers_per_sample": [min(map(len, units.repeats)), max(map(len, units.repeats))],
+        "within": parts.within,
+        "between": parts.between,
+        "stderr_at_infinity": parts.stderr_at_infinity,
+        "icc": parts.icc,
+        "advice": parts.advice,
+    }
+    if units.tied:
+        details["tied"] = units.tied
+    return details
+
+
+def failure_flags(units: Units) -> tuple[str, ...]:
+    """What the row must say of samples without a verdict: above 1 % how many, above 5 % that it is in doubt."""
+    share = units.unresolved_share
+    if share > FLAG_ABOVE:
+        return (f"unresolved {share:.1%}: in doubt",)
+    return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()

@@ -1,0 +1,259 @@
+"""From what a task says about its template to something that builds prompts.
+
+A template is given as nothing at all (the kind of the data decides), a function, a class, Jinja text, messages, or a
+name with options.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core import EMPTY, Message, Sample, Spec, UnknownName, UsageError, shorten
+from ..registry import construct, templates
+from ..userfiles import is_reference, load_attribute
+from .built import TEXT_ONLY, BuiltTemplate
+from .choices import Choices
+from .jinja import JinjaMessages, JinjaText, JinjaTurn
+from .plain import Completion, Question, ready_messages
+from .variants import Variants
+
+BY_KIND: Mapping[str, Any] = {
+    "qa": Question(),
+    "choice": Choices(),
+    "completion": Completion(),
+    "dialogue": ready_messages,
+}
+SOLVED_NAMES = ("solved", "is_last")
+"""Parameters by which a function renders solved examples itself; `is_last` is true for the question."""
+
+
+def build_template(
+    template: Any = None,
+    *,
+    kind: str = "qa",
+    system: str | None = None,
+    roles: Mapping[str, str] = EMPTY,
+    produces: Sequence[str] = TEXT_ONLY,
+    where: str = "",
+) -> BuiltTemplate:
+    """A callable `(sample) -> Prompt` from anything a task may give as its template.
+
+    `kind` (`qa`, `choice`, `completion`, `dialogue`) decides where `template` is `None`. A template that was built
+    before is finished anew with the settings given here.
+
+    Example: `build_template("Translate into French: {{ text }}")`
+    """
+    made = _BuiltFrom(_resolve(template, kind, where), template, where)
+    return BuiltTemplate(
+        made.make,
+        name=made.name,
+        source=made.source,
+        answer=made.answer,
+        solve=made.solve,
+        next_turn=made.next_turn,
+        system=system,
+        roles=roles,
+        produces=produces,
+    )
+
+
+def _resolve(template: Any, kind: str, where: str) -> Any:
+    """The callable a template stands for; of several variants the one in use."""
+    found = template if isinstance(template, Variants) else _look_up(template, kind, where)
+    return _resolve(found.select(), kind, where) if isinstance(found, Variants) else found
+
+
+def _look_up(template: Any, kind: str, where: str) -> Any:
+    if template is None:
+        if kind not in BY_KIND:
+            fix = f"known kinds: {', '.join(BY_KIND)}"
+            raise UsageError(f"unknown kind of data {kind!r}", where=where, fix=fix)
+        return BY_KIND[kind]
+    if isinstance(template, str):
+        return _from_text(template, where)
+    if isinstance(template, Spec):
+        return _from_spec(template, where)
+    if isinstance(template, Mapping):
+        return _from_mapping(template, where)
+    if isinstance(template, (list, tuple)):
+        return _from_list(template, where)
+    if inspect.isclass(template):
+        return _resolve_class(template, where)
+    if callable(template) or callable(getattr(template, "prompt", None)):
+        return template
+    raise UsageError(
+        f"cannot use {shorten(template)} as a template",
+        where=where,
+        fix="give a function, Jinja text, messages or a template's name",
+    )
+
+
+def _from_text(text: str, where: str) -> Any:
+    if text in templates:
+        return templates.build(text, where=where)
+    if is_reference(text):
+        return _resolve(load_attribute(text), "qa", where or text)
+    if text.endswith((".jinja", ".j2")):
+        return JinjaTurn(_read(text, where), where=text)
+    # A name has no blanks: whatever has is meant as words, such as "Transcribe the recording."
+    if "{{" in text or "{%" in text or any(letter.isspace() for letter in text):
+        return JinjaTurn(text, where=where)
+    raise UnknownName(
+        "template", text, templates.names(), where=where or None, hint="a text needs {{ column }} or a blank in it"
+    )
+
+
+def _from_spec(spec: Spec, where: str) -> Any:
+    if is_reference(spec.name):
+        thing = load_attribute(spec.name)
+        return _resolve(_construct(thing, spec, where), "qa", where)
+    return templates.build(spec, where=where or None)
+
+
+def _construct(thing: Any, spec: Spec, where: str) -> Any:
+    """A template from a user's file with its options."""
+    return construct(thing, spec, kind="template", where=where or None)
+
+
+def _from_mapping(template: Mapping[str, Any], where: str) -> Any:
+    if "role" in template:
+        return JinjaMessages([template], where=where)
+    if "messages" in template or "prompt" in template:
+        return _Written(template, where)
+    return _from_spec(Spec.of(template, where=where or None), where)
+
+
+def _from_list(template: Sequence[Any], where: str) -> Any:
+    if not template:
+        raise UsageError("the template has no messages", where=where)
+    if all(isinstance(turn, Message) for turn in template):
+        fixed = tuple(template)
+        return lambda sample: fixed
+    if any(isinstance(turn, Mapping) and "role" in turn for turn in template):
+        return JinjaMessages(template, where=where)
+    return JinjaMessages([{"role": "user", "content": list(template)}], where=where)
+
+
+def _resolve_class(template: type, where: str) -> Any:
+    instance = _construct(template, Spec(template.__name__), where)
+    if callable(instance) or callable(getattr(instance, "prompt", None)):
+        return instance
+    raise UsageError(
+        f"the class {template.__name__} is no template",
+        where=where,
+        fix="give it a method `prompt(self, sample)` or `__call__(self, sample)`",
+    )
+
+
+class _Written:
+    """`{messages: […]}` or `{prompt: text}` with an `answer` for solved examples."""
+
+    def __init__(self, template: Mapping[str, Any], where: str) -> None:
+        unknown = [key for key in template if key not in ("messages", "prompt", "answer")]
+        if unknown:
+            raise UsageError(
+                f"a template has no {unknown[0]!r}", where=where, fix="its keys are prompt or messages, and answer"
+            )
+        body = template["messages"] if "messages" in template else str(template["prompt"])
+        self._make = JinjaTurn(body, where=where) if isinstance(body, str) else _from_list(body, where)
+        answer = template.get("answer")
+        if answer is not None:
+            where = f"{where or 'template'}, key `answer`"
+            self.solution: Callable[[Sample], str] = JinjaText(str(answer), where=where)
+
+    def __call__(self, sample: Sample) -> Any:
+        return self._make(sample)
+
+
+class _BuiltFrom:
+    """What `BuiltTemplate` needs to know about a callable."""
+
+    def __init__(self, template: Any, given: Any, where: str) -> None:
+        self.answer: Callable[[Sample], Any] | None = getattr(template, "solution", None)
+        self.next_turn: Callable[..., Any] | None = getattr(template, "next", None)
+        self.solve: Callable[[Sample], Any] | None = getattr(template, "solved", None)
+        function: Callable[..., Any] = template if callable(template) else template.prompt
+        self.make: Callable[[Sample], Any] = function
+        self.name = _name_of(function, where)
+        self.source = _source_of(template, given)
+        if isinstance(template, BuiltTemplate):
+            self.make, self.name, self.source = template.bare, template.name, template.source
+            self.answer, self.solve, self.next_turn = None, template.solved, template.next_turn
+        elif inspect.isroutine(function):
+            self._adapt(function, where)
+
+    def _adapt(self, function: Callable[..., Any], where: str) -> None:
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except ValueError:
+            return
+        named = next((p.name for p in parameters if p.name in SOLVED_NAMES), None)
+        needed = [
+            p for p in parameters
+            if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != named
+        ]
+        takes_sample = any(p.kind is not p.KEYWORD_ONLY and p.kind is not p.VAR_KEYWORD for p in parameters)
+        if len(needed) > 1 or not takes_sample or (needed and needed[0].kind is needed[0].KEYWORD_ONLY):
+            raise UsageError(
+                f"the template {self.name} takes ({', '.join(p.name for p in parameters)})",
+                where=where,
+                fix="write it as `def prompt(sample)` or `def prompt(sample, solved)`",
+            )
+        if named == "solved":
+            self.make = lambda sample: function(sample, solved=False)
+            self.solve = lambda sample: function(sample, solved=True)
+        elif named == "is_last":
+            self.make = lambda sample: function(sample, is_last=True)
+            self.solve = lambda sample: function(sample, is_last=False)
+
+
+def _name_of(function: Any, where: str) -> str:
+    if isinstance(function, (JinjaTurn, JinjaMessages, _Written)):
+        return where or "template"
+    name = getattr(function, "__name__", None) or type(function).__name__
+    return f"{where}, template {name!r}" if where else f"template {name!r}"
+
+
+def _source_of(template: Any, given: Any) -> str:
+    """What the prompts depend on: the data a template was given as, its options, and the code of a user's own."""
+    if isinstance(template, JinjaTurn):
+        return template.render.text
+    lines = [_described(given)] if isinstance(given, (str, list, tuple, Mapping, Spec)) else []
+    if is_dataclass(template):
+        lines.append(type(template).__qualname__)
+        lines += [f"{f.name}={_described(getattr(template, f.name))}" for f in fields(template) if f.init]
+    lines.append(getattr(template, "source", ""))
+    if not (getattr(template, "__module__", None) or "").startswith("assay."):
+        lines.append(_code_of(template))
+    return "\n".join(lines) or getattr(template, "__qualname__", type(template).__qualname__)
+
+
+def _described(value: Any) -> str:
+    """`repr`, with the code of functions in place of their address."""
+    if inspect.isroutine(value):
+        return _code_of(value)
+    if isinstance(value, Spec):
+        return f"{value.name}{_described(value.options)}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_described(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_described(inner) for inner in value) + "]"
+    return value.source if isinstance(value, BuiltTemplate) else repr(value)
+
+
+def _code_of(thing: Any) -> str:
+    target = thing if inspect.isroutine(thing) else type(thing)
+    try:
+        return inspect.getsource(target)
+    except (OSError, TypeError):
+        return f"{getattr(target, '__module__', '')}:{getattr(target, '__qualname__', type(target).__name__)}"
+
+
+def _read(path: str, where: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        what = f"cannot read the template {path}: {error.strerror}"
+        raise UsageError(what, where=where, fix="check the path") from error

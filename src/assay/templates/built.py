@@ -1,0 +1,201 @@
+"""A template as the runner calls it: whatever its author wrote, a `Prompt` comes out.
+
+Here the task's system text, its map of roles and what it asks for are added, and here a template is asked for a
+*solved* example, which few-shot prompts need.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from ..core import (
+    AllOf,
+    AssayError,
+    Media,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+    as_message,
+    as_messages,
+    blame,
+    blamed,
+    generation_role,
+)
+from ..core.sample import EMPTY
+
+HEAD_ROLES = frozenset({"system", "developer", "instruction"})
+TEXT_ONLY = ("text",)
+
+
+class BuiltTemplate:
+    """Calls a template and finishes its prompt; faults name the template and the sample."""
+
+    __slots__ = (
+        "_answer", "_finishes", "_make", "_solve", "name", "next_turn", "produces", "roles", "source", "system",
+    )
+
+    def __init__(
+        self,
+        make: Callable[[Sample], Any],
+        *,
+        name: str,
+        source: str = "",
+        answer: Callable[[Sample], Any] | None = None,
+        solve: Callable[[Sample], Any] | None = None,
+        next_turn: Callable[..., Any] | None = None,
+        system: str | None = None,
+        roles: Mapping[str, str] = EMPTY,
+        produces: Sequence[str] = TEXT_ONLY,
+    ) -> None:
+        self._make = make
+        self._answer = answer
+        self._solve = solve
+        self.name = name
+        self.source = source or name
+        """What the prompts depend on, as text: its digest says whether a saved run still fits."""
+        self.next_turn = next_turn
+        """`next(sample, turns)` of a template that leads a dialogue."""
+        self.system = system
+        self.roles = roles
+        self.produces = tuple(produces)
+        self._finishes = bool(system or roles or self.produces != TEXT_ONLY)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        """The prompt of one sample."""
+        prompt = self.bare(sample)
+        return self.finish(prompt) if self._finishes else prompt
+
+    def bare(self, sample: Sample) -> Prompt:
+        """The prompt before system text, roles and kinds of answer are added."""
+        try:
+            prompt = self._make(sample)
+            return prompt if type(prompt) is Prompt else as_prompt(prompt)
+        except AssayError:
+            raise
+        except Exception as error:
+            raise blamed(TemplateError, error, self.name, sample.id) from error
+
+    def finish(self, prompt: Prompt) -> Prompt:
+        """The prompt with the task's system text, roles and kinds of answer."""
+        messages = prompt.messages
+        if self.system:
+            messages = with_system(messages, self.system)
+        if self.roles:
+            messages = rename_roles(messages, self.roles)
+        produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
+        return Prompt(
+            messages, produces, prompt.continuations, prompt.rolling, prompt.options, prompt.details
+        )
+
+    @property
+    def solves_itself(self) -> bool:
+        """Whether the template renders solved examples whole, so that it is not asked how they end."""
+        return self._solve is not None
+
+    def answer(self, sample: Sample) -> Any:
+        """How a solved example ends: what the template says, else the target."""
+        with blame(TemplateError, self.name, sample.id):
+            return target_text(sample) if self._answer is None else self._answer(sample)
+
+    def solved(self, sample: Sample) -> tuple[Message, ...]:
+        """The turns of a solved example, its answer included and its system text left out."""
+        if self._solve is None:
+            return with_answer(split_head(self.bare(sample).messages)[1], self.answer(sample))
+        with blame(TemplateError, self.name, sample.id):
+            return split_head(as_prompt(self._solve(sample)).messages)[1]
+
+
+def turn(role: str, sample: Sample, text: str) -> Message:
+    """One turn: the sample's media in their order, then the text."""
+    return Message(role, (*cast(tuple[Part, ...], sample.media), Text(text)))
+
+
+def as_prompt(value: Any) -> Prompt:
+    """What a template returned, as a prompt: text, a message, parts, a list of turns, or a prompt as it is."""
+    if isinstance(value, Prompt):
+        return value
+    if not isinstance(value, (str, Mapping, Message, Media)) and isinstance(value, Iterable):
+        value = list(value)
+        if any(isinstance(item, Message) or (isinstance(item, Mapping) and "role" in item) for item in value):
+            return Prompt(tuple(as_message(item) for item in value))
+    return Prompt(as_messages(value))
+
+
+def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ...]:
+    """The messages after a system text, unless they begin with one of their own.
+
+    A completion has no turns to put it in: there the text stands before the rest, set apart by a blank line.
+    """
+    if not messages or messages[0].role in HEAD_ROLES:
+        return messages
+    first = messages[0]
+    if first.role == "" and first.parts is not None:
+        return (Message("", merge_text((Text(f"{system}\n\n"), *first.parts))), *messages[1:])
+    return (Message("system", (Text(system),)), *messages)
+
+
+def rename_roles(messages: Sequence[Message], roles: Mapping[str, str]) -> tuple[Message, ...]:
+    """The messages with free roles replaced by the chat roles they stand for."""
+    return tuple(Message(roles[m.role], m.parts) if m.role in roles else m for m in messages)
+
+
+def split_head(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+    """The system text at the beginning, and the rest."""
+    size = next((i for i, m in enumerate(messages) if m.role.lower() not in HEAD_ROLES), len(messages))
+    return tuple(messages[:size]), tuple(messages[size:])
+
+
+def with_answer(messages: tuple[Message, ...], answer: Any) -> tuple[Message, ...]:
+    """The messages with the answer where the model would have written it.
+
+    An answer that was begun for the model (a last turn in its own role) is continued, and so is a completion.
+    """
+    pieces = answer if isinstance(answer, (list, tuple)) else (answer,)
+    for index, message in enumerate(messages):
+        if message.parts is None:
+            return (*messages[:index], Message.of(message.role, *pieces), *messages[index + 1 :])
+    role = generation_role(messages)
+    last = messages[-1]
+    if last.role in (role, "") and last.parts is not None:
+        said = Message.of(last.role, *pieces)
+        return (*messages[:-1], Message(last.role, join_parts(last.parts, said.parts or (), separator=" ")))
+    return (*messages, Message.of(role, *pieces))
+
+
+def join_parts(before: Sequence[Part], after: Sequence[Part], *, separator: str) -> tuple[Part, ...]:
+    """Two runs of parts as one; `separator` stands between them unless there is a blank already."""
+    first, last = (after[0] if after else None), (before[-1] if before else None)
+    ends_blank = isinstance(last, Text) and last.text[-1:].isspace()
+    starts_blank = isinstance(first, Text) and first.text[:1].isspace()
+    between = () if not before or ends_blank or starts_blank else (Text(separator),)
+    return merge_text((*before, *between, *after))
+
+
+def merge_text(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The parts with neighbouring texts joined, so that a text is one part however it was put together."""
+    merged: list[Part] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        if isinstance(part, Text) and isinstance(last, Text):
+            merged[-1] = Text(last.text + part.text)
+        else:
+            merged.append(part)
+    return tuple(merged)
+
+
+def target_text(sample: Sample) -> Any:
+    """The target as a model would write it: the first of several accepted ones, all of those that must be there."""
+    target = sample.target
+    if isinstance(target, (tuple, list)):
+        target = target[0] if target else None
+    if target is None or target == "":
+        raise TemplateError(
+            "this sample has no target, so it cannot be shown as a solved example",
+            where=f"sample {sample.id!r}",
+            fix="take the shots from data with answers, or give the template an `answer`",
+        )
+    if isinstance(target, AllOf):
+        return ", ".join(part if isinstance(part, str) else part[0] for part in target.parts)
+    return target if isinstance(target, Media) else str(target)

@@ -1,0 +1,157 @@
+"""Lettered choices: a question with its options, in the layouts benchmarks are known by."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import Prompt, Sample, TemplateError, UsageError, nearest
+from ..registry import templates
+from .built import target_text, turn
+from .jinja import LETTERS, compiled
+from .plain import question_text
+
+DIRECT = "Answer with the letter of the correct option only."
+STEP_BY_STEP = (
+    "Think step by step. Then write the letter of the correct option on the last line, as \"{prefix} X\"."
+)
+
+
+def _lines(letters: Sequence[str], options: Sequence[str]) -> str:
+    return "\n".join([f"{letter}. {option}" for letter, option in zip(letters, options, strict=False)])
+
+
+def _parentheses(letters: Sequence[str], options: Sequence[str]) -> str:
+    return "\n".join([f"({letter}) {option}" for letter, option in zip(letters, options, strict=False)])
+
+
+def _brackets(letters: Sequence[str], options: Sequence[str]) -> str:
+    return "\n".join([f"{letter}) {option}" for letter, option in zip(letters, options, strict=False)])
+
+
+def _colons(letters: Sequence[str], options: Sequence[str]) -> str:
+    return "\n".join([f"{letter}: {option}" for letter, option in zip(letters, options, strict=False)])
+
+
+def _inline(letters: Sequence[str], options: Sequence[str]) -> str:
+    return " ".join([f"({letter}) {option}" for letter, option in zip(letters, options, strict=False)])
+
+
+def _options_block(letters: Sequence[str], options: Sequence[str]) -> str:
+    return f"Options:\n{_lines(letters, options)}"
+
+
+def _bullets(letters: Sequence[str], options: Sequence[str]) -> str:
+    return "\n".join([f"- {option}" for option in options])
+
+
+LAYOUTS: Mapping[str, Callable[[Sequence[str], Sequence[str]], str]] = {
+    "lines": _lines,
+    "parentheses": _parentheses,
+    "brackets": _brackets,
+    "colons": _colons,
+    "inline": _inline,
+    "options_block": _options_block,
+    "bullets": _bullets,
+}
+"""`A. x`, `(A) x`, `A) x` and `A: x` on lines of their own; all on one line; under `Options:`; without letters."""
+
+
+@templates.register("choices")
+@dataclass(frozen=True)
+class Choices:
+    """A question with lettered options, as one user turn; media first."""
+
+    layout: str = "lines"
+    instruction: str | None = None
+    """Text after the options; `None` asks for the letter, or with `cot` for steps and then the letter."""
+    letters: str | Sequence[str] = LETTERS
+    """The labels in order. The target stays `A`, `B`, …: what a model writes is mapped by the scorer."""
+    cot: bool = False
+    answer_prefix: str = "Answer:"
+    """What comes before the letter in a worked answer, and ends the text when `complete` is set."""
+    question_prefix: str = ""
+    hint: str | None = None
+    """A column whose text, where there is any, comes before the question."""
+    complete: bool = False
+    """A text that ends with `answer_prefix` and is continued, without chat template, instead of a user turn."""
+    answer: str | None = None
+    """Jinja for how a solved example ends; the letter by default."""
+
+    def __post_init__(self) -> None:
+        check_layout(self.layout, "template 'choices'")
+        object.__setattr__(self, "letters", tuple(self.letters))
+        if self.answer is not None:
+            compiled(self.answer, "template, key `answer`")
+
+    def __call__(self, sample: Sample) -> Prompt:
+        pieces = [self._question(sample), LAYOUTS[self.layout](self.labels(sample), sample.choices)]
+        if self.complete:
+            pieces.append(self.answer_prefix)
+        elif instruction := self._instruction():
+            pieces.append(instruction)
+        text = "\n".join([piece for piece in pieces if piece])
+        return Prompt((turn("" if self.complete else "user", sample, text),))
+
+    def solution(self, sample: Sample) -> str:
+        """How a solved example ends: the letter, after the answer prefix where steps come first."""
+        if self.answer is not None:
+            return compiled(self.answer, "template, key `answer`")(sample)
+        letter = self.labels(sample)[target_index(sample)]
+        return f"{self.answer_prefix} {letter}" if self.cot and not self.complete else letter
+
+    def labels(self, sample: Sample) -> Sequence[str]:
+        """One label for each option."""
+        return labels_for(sample, self.letters)
+
+    def _question(self, sample: Sample) -> str:
+        text = f"{self.question_prefix}{question_text(sample)}"
+        hint = sample.fields.get(self.hint) if self.hint else None
+        return f"Hint: {hint}\n{text}" if isinstance(hint, str) and hint.strip() else text
+
+    def _instruction(self) -> str:
+        if self.instruction is not None:
+            return self.instruction
+        return STEP_BY_STEP.format(prefix=self.answer_prefix) if self.cot else DIRECT
+
+
+def check_layout(layout: str, where: str) -> None:
+    """Raises for a layout that does not exist."""
+    if layout not in LAYOUTS:
+        close = nearest(layout, LAYOUTS)
+        hint = f"did you mean {close!r}? " if close else ""
+        fix = f"{hint}known layouts: {', '.join(LAYOUTS)}"
+        raise UsageError(f"unknown layout {layout!r}", where=where, fix=fix)
+
+
+def labels_for(sample: Sample, letters: Sequence[str]) -> Sequence[str]:
+    """One label for each option of the sample; too many or no options are errors."""
+    count = len(sample.choices)
+    if not count:
+        raise TemplateError(
+            "the sample has no choices",
+            where=f"sample {sample.id!r}",
+            fix="name the columns that hold them, as in `columns: {choices: options}`",
+        )
+    if count > len(letters):
+        raise TemplateError(
+            f"{count} choices but only {len(letters)} letters",
+            where=f"sample {sample.id!r}",
+            fix="give the template more `letters`",
+        )
+    return letters[:count]
+
+
+def target_index(sample: Sample) -> int:
+    """Which option is right: the target as a letter, or as the text of an option."""
+    target: Any = target_text(sample)
+    if isinstance(target, str):
+        wanted = target.strip()
+        if wanted.upper() in LETTERS and LETTERS.index(wanted.upper()) < len(sample.choices):
+            return LETTERS.index(wanted.upper())
+        if wanted in sample.choices:
+            return sample.choices.index(wanted)
+    raise TemplateError(
+        f"the target {target!r} is none of the {len(sample.choices)} choices",
+        where=f"sample {sample.id!r}",
+        fix="the target of a choice question is a letter from A on",
+    )

@@ -1,0 +1,285 @@
+"""Few-shot prompts: solved examples before the question.
+
+Every question is asked whatever the number of shots, the question itself (or its equal) is never among its shots, and
+the ids of the shots stand in `Prompt.details["shots"]`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core import (
+    EMPTY,
+    Fewshot,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+    blame,
+    has_free_roles,
+    shorten,
+)
+from .build import build_template
+from .built import BuiltTemplate, join_parts, split_head
+from .pick import Order, check_pick, generator_for, in_order
+
+BETWEEN_EXAMPLES = "\n\n"
+
+
+@dataclass(frozen=True)
+class ShotPool:
+    """Samples that may be shown as solved examples, rendered by the template of the data they came from."""
+
+    samples: Sequence[Sample]
+    template: Any = None
+    """How these are rendered; `None` takes the template of the question."""
+    num: int | None = None
+    """How many of them are shown; `None` takes the number of the few-shot settings."""
+    name: str = ""
+    """Stands before the ids in the record, where several pools have the same ids."""
+
+
+def apply_fewshot(
+    template: Any,
+    fewshot: Fewshot,
+    pool: Sequence[Any] | Sequence[ShotPool],
+    *,
+    own_data: bool | None = None,
+    positions: Mapping[str, int] = EMPTY,
+    where: str = "fewshot",
+) -> Callable[[Sample], Prompt]:
+    """The template with solved examples before its question.
+
+    `pool` is a sequence of samples, or of `ShotPool`s whose shots follow each other in that order. `own_data` says that
+    the questions themselves lie in the pool (by default: when the settings name neither source nor split); then equal
+    ids mean the same sample, while ids of another split may be equal by chance. `positions` tells `pick: sequential`
+    where in its data each question stands.
+    """
+    base = template if isinstance(template, BuiltTemplate) else build_template(template, where=where)
+    is_own = fewshot.source is None and fewshot.split is None if own_data is None else own_data
+    pools = [p if isinstance(p, ShotPool) else None for p in pool]
+    given = [p for p in pools if p is not None]
+    if not given:
+        given = [ShotPool(tuple(sample for sample in pool if isinstance(sample, Sample)))]
+    shelves = [_Shelf(p, base, fewshot, is_own, positions, where) for p in given]
+    shelves = [shelf for shelf in shelves if shelf.num]
+    return FewshotTemplate(base, shelves, fewshot.multiturn) if shelves else base
+
+
+class FewshotTemplate:
+    """A template that shows solved examples first."""
+
+    def __init__(self, base: BuiltTemplate, shelves: "Sequence[_Shelf]", multiturn: bool) -> None:
+        self._base = base
+        self._shelves = shelves
+        self._multiturn = multiturn
+        self.name = base.name
+        self.next_turn = base.next_turn
+        self.source = "\n".join([base.source, f"multiturn={multiturn}", *(shelf.source for shelf in shelves)])
+
+    def __call__(self, sample: Sample) -> Prompt:
+        """The prompt of one sample, with the ids of its shots in the details."""
+        prompt = self._base.bare(sample)
+        shots = [shot for shelf in self._shelves for shot in shelf.shots(sample, prompt)]
+        head, body = split_head(prompt.messages)
+        messages = _compose(shots, body, self._multiturn)
+        details = {**prompt.details, "shots": [shot.id for shot in shots]}
+        lacking = sum(shelf.num for shelf in self._shelves) - len(shots)
+        if lacking:
+            details["shots_lacking"] = lacking
+        return self._base.finish(replace(prompt, messages=(*head, *messages), details=details))
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One solved example."""
+
+    id: str
+    question: tuple[Message, ...]
+    solved: tuple[Message, ...]
+
+
+class _Shelf:
+    """One pool, ready to be picked from; examples are rendered once, when they are first shown."""
+
+    def __init__(
+        self,
+        pool: ShotPool,
+        base: BuiltTemplate,
+        fewshot: Fewshot,
+        is_own: bool,
+        positions: Mapping[str, int],
+        where: str,
+    ) -> None:
+        self.num = fewshot.num if pool.num is None else pool.num
+        self._samples = pool.samples
+        self._has_other_template = pool.template is not None
+        self._template = base if pool.template is None else _as_built(pool.template, where)
+        self._name = pool.name
+        self._is_own = is_own
+        self._seed = fewshot.seed
+        self._pick, self._same = _split_pick(fewshot.pick, where)
+        self._positions = positions
+        self._groups = _grouped(pool.samples, self._same)
+        self._orders: dict[str, Order] = {}
+        self._shots: dict[str, dict[int, Shot]] = {key: {} for key in self._groups}
+        self._check(where)
+        ids = [sample.id for sample in pool.samples]
+        self.source = f"{pool.name} num={self.num} pick={_pick_name(fewshot.pick)} seed={self._seed} {ids!r}"
+        self.source += f"\n{self._template.source}"
+
+    def _check(self, where: str) -> None:
+        if self.num < 0:
+            raise UsageError(f"{self.num} shots", where=where, fix="the number of shots is 0 or more")
+        if not self.num:
+            return
+        needed = self.num + 1 if self._is_own else self.num
+        if not self._samples:
+            raise UsageError(f"{self.num} shots are wanted, but the pool is empty", where=where, fix="check its source")
+        for key, samples in self._groups.items():
+            if len(samples) < needed:
+                of = f" of {self._same} {key!r}" if self._same else ""
+                besides = " beside the question" if self._is_own else ""
+                raise UsageError(
+                    f"{self.num} shots are wanted{besides}, but the pool has only {len(samples)} samples{of}",
+                    where=where,
+                    fix=f"use at most {max(0, len(samples) - (needed - self.num))} shots, or a larger pool",
+                )
+        for sample in () if self._template.solves_itself else self._samples:
+            try:
+                self._template.answer(sample)
+            except TemplateError as error:
+                what = f"a sample of the pool cannot be shown solved: {error.where}: {error.what}"
+                raise UsageError(what, where=where, fix=error.fix) from error
+
+    def shots(self, sample: Sample, prompt: Prompt) -> list[Shot]:
+        """The shots of one question: fewer than asked for only where all the rest equal the question."""
+        key = _value_of(sample, self._same)
+        pool = self._groups.get(key)
+        if pool is None:
+            raise TemplateError(
+                f"the pool of shots has no sample of {self._same} {key!r}", where=f"sample {shorten(sample.id)}"
+            )
+        question = split_head(prompt.messages)[1]
+        if callable(self._pick):
+            return self._picked_by_user(sample, question, key, pool)
+        if key not in self._orders:
+            self._orders[key] = in_order(pool, self._pick, seed=self._seed, positions=self._positions)
+        shots: list[Shot] = []
+        for place in self._orders[key](sample):
+            if self._may_show(sample, question, key, place):
+                shots.append(self._shot(key, place))
+                if len(shots) == self.num:
+                    break
+        return shots
+
+    def _picked_by_user(
+        self, sample: Sample, question: tuple[Message, ...], key: str, pool: Sequence[Sample]
+    ) -> list[Shot]:
+        places = [place for place in range(len(pool)) if self._may_show(sample, question, key, place)]
+        allowed = {id(pool[place]): place for place in places}
+        rng = generator_for(self._seed, sample.id)
+        with blame(TemplateError, f"few-shot pick {_pick_name(self._pick)!r}", sample.id):
+            chosen = list(self._pick(sample, [pool[place] for place in places], self.num, rng))
+        if len(chosen) != min(self.num, len(places)) or not all(id(shot) in allowed for shot in chosen):
+            raise TemplateError(
+                f"the function that picks shots must return {self.num} samples of the pool it was given,"
+                f" not {shorten(chosen)}",
+                where=f"few-shot pick {_pick_name(self._pick)!r}, sample {shorten(sample.id)}",
+            )
+        return [self._shot(key, allowed[id(shot)]) for shot in chosen]
+
+    def _may_show(self, sample: Sample, question: tuple[Message, ...], key: str, place: int) -> bool:
+        """Whether an example is neither the question itself, nor its equal, nor judged together with it."""
+        candidate = self._groups[key][place]
+        if candidate is sample:
+            return False
+        if self._is_own and (candidate.id == sample.id or _same_group(candidate, sample)):
+            return False
+        if self._has_other_template:
+            return not _same_content(candidate, sample)
+        return self._shot(key, place).question != question
+
+    def _shot(self, key: str, place: int) -> Shot:
+        known = self._shots[key].get(place)
+        if known is None:
+            sample = self._groups[key][place]
+            question = split_head(self._template.bare(sample).messages)[1]
+            name = f"{self._name}:{sample.id}" if self._name else sample.id
+            known = self._shots[key][place] = Shot(name, question, self._template.solved(sample))
+        return known
+
+
+def _compose(shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool) -> tuple[Message, ...]:
+    """Shots and question as turns; as one text where the prompt is a completion or one text was asked for.
+
+    Free roles are turns even then: they are written out as text when they are sent.
+    """
+    is_completion = all(message.role == "" for message in body)
+    is_text = is_completion or any(len(shot.solved) == 1 for shot in shots)
+    if not is_text and (multiturn or has_free_roles(body)):
+        return (*(message for shot in shots for message in shot.solved), *body)
+    parts: tuple[Part, ...] = ()
+    for shot in shots:
+        parts = join_parts(parts, _flat(shot.solved), separator=BETWEEN_EXAMPLES)
+    first = body[0]
+    return (Message(first.role, join_parts(parts, first.parts or (), separator=BETWEEN_EXAMPLES)), *body[1:])
+
+
+def _flat(solved: Iterable[Message]) -> tuple[Part, ...]:
+    """A solved example as one run of parts; the answer goes on after a colon, else on a line of its own."""
+    flat: tuple[Part, ...] = ()
+    for message in solved:
+        last = flat[-1] if flat else None
+        is_open = isinstance(last, Text) and last.text.endswith(":")
+        flat = join_parts(flat, message.parts or (), separator=" " if is_open else "\n")
+    return flat
+
+
+def _as_built(template: Any, where: str) -> BuiltTemplate:
+    return template if isinstance(template, BuiltTemplate) else build_template(template, where=where)
+
+
+def _split_pick(pick: Any, where: str) -> tuple[Any, str | None]:
+    """The way of picking and, for `{name: random, same: subject}`, the column shots share with the question."""
+    same = None
+    if isinstance(pick, Mapping):
+        unknown = [key for key in pick if key not in ("name", "same")]
+        if unknown:
+            raise UsageError(f"`pick` has no {unknown[0]!r}", where=where, fix="its keys are name and same")
+        pick, same = pick.get("name", "random"), pick.get("same")
+    check_pick(pick, where)
+    return pick, same
+
+
+def _pick_name(pick: Any) -> str:
+    return getattr(pick, "__name__", str(pick))
+
+
+def _grouped(samples: Sequence[Sample], column: str | None) -> dict[str, Sequence[Sample]]:
+    if column is None:
+        return {"": samples}
+    groups: dict[str, list[Sample]] = {}
+    for sample in samples:
+        groups.setdefault(_value_of(sample, column), []).append(sample)
+    return dict(groups)
+
+
+def _value_of(sample: Sample, column: str | None) -> str:
+    if column is None:
+        return ""
+    return str(sample.tags[column] if column in sample.tags else sample.fields.get(column))
+
+
+def _same_group(one: Sample, other: Sample) -> bool:
+    return one.group is not None and one.group == other.group
+
+
+def _same_content(one: Sample, other: Sample) -> bool:
+    """Whether two samples ask the same; where the question lies in the row alone, the rows are compared."""
+    if not one.input and not one.media:
+        return one.fields == other.fields
+    return one.input == other.input and one.choices == other.choices and one.media == other.media

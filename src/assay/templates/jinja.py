@@ -1,0 +1,250 @@
+"""Jinja templates: text, or messages as YAML gives them, rendered from a row.
+
+The variables are the row's columns, and where no column has that name `sample`, `id`, `input`, `target`, `choices`
+and `letters`. Templates run in a sandbox, an unknown variable is an error, and what comes out is text: it is never
+read as JSON.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jinja2
+from jinja2 import meta
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from ..core import (
+    Media,
+    Message,
+    Part,
+    Prompt,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+    as_part,
+    nearest,
+    shorten,
+)
+from ..core.media import MEDIA_KINDS
+from .built import turn
+
+LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+MAX_NAMES_SHOWN = 20
+_ONE_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_QUOTED_NAME = re.compile(r"'([^']+)' is undefined")
+
+
+@lru_cache(maxsize=1)
+def environment() -> ImmutableSandboxedEnvironment:
+    """The one environment all templates share; block tags leave no blank lines behind."""
+    return ImmutableSandboxedEnvironment(
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+class JinjaText:
+    """One Jinja text, compiled once; calling it gives the text for a sample."""
+
+    __slots__ = ("_template", "text", "where")
+
+    def __init__(self, text: str, *, where: str = "") -> None:
+        self.text = text
+        self.where = where or "template"
+        try:
+            self._template = environment().from_string(text)
+        except jinja2.TemplateSyntaxError as error:
+            raise UsageError(
+                f"not valid Jinja: {error.message}",
+                where=f"{self.where}, line {error.lineno}",
+                fix="write literal braces as {{ '{{' }} or inside {% raw %}",
+            ) from error
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names the text reads, so that missing columns can be found before the run."""
+        return frozenset(meta.find_undeclared_variables(environment().parse(self.text)))
+
+    def __call__(self, sample: Sample) -> str:
+        try:
+            return self._template.render(variables_of(sample))
+        except jinja2.UndefinedError as error:
+            raise self._undefined(error, sample) from error
+        except SecurityError as error:
+            raise TemplateError(
+                f"the template reaches for what a template may not touch: {error}",
+                where=f"{self.where}, sample {shorten(sample.id)}",
+                fix="use the columns of the row, or write the template as a Python function",
+            ) from error
+        except Exception as error:
+            raise TemplateError(
+                f"{type(error).__name__}: {error}", where=f"{self.where}, sample {shorten(sample.id)}"
+            ) from error
+
+    def _undefined(self, error: jinja2.UndefinedError, sample: Sample) -> TemplateError:
+        message = error.message or "undefined variable"
+        found = _QUOTED_NAME.search(message)
+        names = sorted(str(name) for name in sample.fields)
+        listing = ", ".join(names[:MAX_NAMES_SHOWN]) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
+        close = nearest(found[1], [*names, *EXTRA_NAMES]) if found else None
+        hint = f"did you mean {close!r}? " if close else ""
+        return TemplateError(
+            message,
+            where=f"{self.where}, sample {shorten(sample.id)}",
+            fix=f"{hint}the row has the columns: {listing or 'none'}",
+        )
+
+
+@lru_cache(maxsize=256)
+def compiled(text: str, where: str) -> JinjaText:
+    """A Jinja text, compiled once however often it is asked for."""
+    return JinjaText(text, where=where)
+
+
+EXTRA_NAMES = ("sample", "id", "input", "target", "choices", "letters")
+
+
+def variables_of(sample: Sample) -> dict[str, Any]:
+    """What a Jinja text may name; a column wins over a name of ours."""
+    return {
+        "sample": sample,
+        "id": sample.id,
+        "input": sample.input,
+        "target": sample.target,
+        "choices": sample.choices,
+        "letters": LETTERS[: len(sample.choices)],
+        **sample.fields,
+    }
+
+
+class JinjaTurn:
+    """A template of one user turn: the sample's media, then the rendered text."""
+
+    __slots__ = ("render",)
+
+    def __init__(self, text: str, *, where: str = "") -> None:
+        self.render = JinjaText(text, where=where)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return Prompt((turn("user", sample, self.render(sample)),))
+
+
+Piece = Callable[[Sample, Iterator[Media]], Sequence[Part]]
+
+
+class JinjaMessages:
+    """Messages with Jinja in them; a message without content is where the model writes.
+
+    Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}` for the sample's next picture
+    (likewise audio and video), `{type: image, column: name}`, `{type: image, image: path}`, or `{type: media}` for all
+    that is left. Media that no part mentions come before the first text said to the model.
+    """
+
+    __slots__ = ("_takes_media", "_turns")
+
+    def __init__(self, messages: Sequence[Any], *, where: str = "") -> None:
+        self._turns: list[tuple[JinjaText, list[Piece] | None]] = []
+        self._takes_media = False
+        for number, message in enumerate(messages, 1):
+            self._turns.append(self._compile(message, f"{where or 'template'}, message {number}"))
+
+    def _compile(self, message: Any, where: str) -> tuple[JinjaText, list[Piece] | None]:
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise UsageError(
+                f"a message needs a role, got {shorten(message)}",
+                where=where,
+                fix="write {role: user, content: …}",
+            )
+        unknown = [key for key in message if key not in ("role", "content")]
+        if unknown:
+            raise UsageError(f"a message has no {unknown[0]!r}", where=where, fix="its keys are role and content")
+        role = JinjaText(str(message["role"]), where=where)
+        content = message.get("content")
+        if content is None:
+            return role, None
+        pieces = content if isinstance(content, (list, tuple)) else [content]
+        return role, [self._piece(piece, where) for piece in pieces]
+
+    def _piece(self, piece: Any, where: str) -> Piece:
+        if isinstance(piece, (str, int, float)):
+            return _text_piece(JinjaText(str(piece), where=where))
+        if not isinstance(piece, Mapping):
+            raise UsageError(f"content is text or parts, got {shorten(piece)}", where=where)
+        kind = str(piece.get("type", "text"))
+        if kind == "text":
+            return _text_piece(JinjaText(str(piece.get("text", "")), where=where))
+        if kind == "media":
+            self._takes_media = True
+            return lambda sample, media: [as_part(medium) for medium in media]
+        if kind not in MEDIA_KINDS:
+            known = ", ".join(["text", "media", *MEDIA_KINDS])
+            raise UsageError(f"unknown part type {kind!r}", where=where, fix=f"known types: {known}")
+        given = next((piece[key] for key in (kind, "value", "path", "url") if piece.get(key)), None)
+        column = piece.get("column")
+        self._takes_media = True
+        if given is None and column is None:
+            return _next_medium(kind, where)
+        return _medium_piece(kind, str(column or ""), str(given or ""), where)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        media = iter(sample.media)
+        messages: list[Message] = []
+        is_waiting = bool(sample.media) and not self._takes_media
+        for role, pieces in self._turns:
+            name = role(sample)
+            if pieces is None:
+                messages.append(Message(name, None))
+                continue
+            parts: list[Part] = [part for piece in pieces for part in piece(sample, media)]
+            if is_waiting and name not in ("system", "developer"):
+                parts[:0] = [as_part(medium) for medium in sample.media]
+                is_waiting = False
+            messages.append(Message(name, tuple(parts)))
+        return Prompt(tuple(messages))
+
+
+def _text_piece(render: JinjaText) -> Piece:
+    return lambda sample, media: (Text(render(sample)),)
+
+
+def _next_medium(kind: str, where: str) -> Piece:
+    def take(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
+        found = next((medium for medium in media if medium.kind == kind), None)
+        if found is None:
+            raise TemplateError(
+                f"the template shows one more {kind} than the sample has",
+                where=f"{where}, sample {shorten(sample.id)}",
+                fix="use {type: media} for all the sample has",
+            )
+        return (as_part(found),)
+
+    return take
+
+
+def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
+    whole = _ONE_VARIABLE.fullmatch(source.strip())
+    name = column or (whole[1] if whole else "")
+    render = JinjaText(f"{{{{ {name} }}}}" if column else source, where=where)
+
+    def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
+        # A column is passed on as it is, since a picture's bytes are not text; an absent one is Jinja's own error.
+        value = sample.fields[name] if name in sample.fields else render(sample)
+        known = _known_medium(value, sample) if isinstance(value, str) else None
+        return (as_part(known or {"type": kind, kind: value}),)
+
+    return find
+
+
+def _known_medium(value: str, sample: Sample) -> Media | None:
+    """The sample's own medium that was made from this cell: the dataset knows which folder a path starts from."""
+    for medium in sample.media:
+        source = str(medium.source) if not isinstance(medium.source, (bytes, bytearray)) else ""
+        if medium.name == value or source == value or source.endswith(f"/{value}"):
+            return medium
+    return None

@@ -1,0 +1,125 @@
+"""Templates that weigh texts instead of asking for one: choices, a last word, a whole document.
+
+The context is a completion (role `""`), and each continuation brings the blank that sets it apart from the context, as
+tokenizers of causal models expect it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..core import Message, Prompt, Sample, TemplateError, Text, UsageError, shorten
+from ..registry import templates
+from .built import target_text, turn
+from .choices import LAYOUTS, check_layout, labels_for, target_index
+from .jinja import LETTERS
+from .plain import question_text
+
+
+@templates.register("choice_likelihood")
+@dataclass(frozen=True)
+class ChoiceLikelihood:
+    """Weighs the options of a question: letters after the listed options, or texts after the question alone."""
+
+    continuation: Literal["letter", "text"] = "letter"
+    layout: str = "lines"
+    show_choices: bool | None = None
+    """Whether the context lists the options; by default only when letters are weighed."""
+    question_prefix: str = "Question: "
+    answer_prefix: str = "Answer:"
+    """Ends the context; `""` continues the question itself, as sentence completion needs."""
+    letters: str | Sequence[str] = LETTERS
+
+    def __post_init__(self) -> None:
+        check_layout(self.layout, "template 'choice_likelihood'")
+        object.__setattr__(self, "letters", tuple(self.letters))
+        if self.continuation not in ("letter", "text"):
+            raise UsageError(
+                f"cannot weigh {self.continuation!r}",
+                where="template 'choice_likelihood', key `continuation`",
+                fix="use 'letter' or 'text'",
+            )
+
+    def __call__(self, sample: Sample) -> Prompt:
+        labels = labels_for(sample, self.letters)
+        pieces = [f"{self.question_prefix}{question_text(sample)}"]
+        if self.continuation == "letter" if self.show_choices is None else self.show_choices:
+            pieces.append(LAYOUTS[self.layout](labels, sample.choices))
+        if self.answer_prefix:
+            pieces.append(self.answer_prefix)
+        weighed = labels if self.continuation == "letter" else sample.choices
+        return _weigh(sample, "\n".join(pieces), weighed)
+
+    def solution(self, sample: Sample) -> str:
+        """How a solved example ends: the letter or the text of the right option, whichever is weighed."""
+        index = target_index(sample)
+        if self.continuation == "text":
+            return sample.choices[index]
+        return labels_for(sample, self.letters)[index]
+
+
+@templates.register("likelihood_of")
+@dataclass(frozen=True)
+class LikelihoodOf:
+    """Weighs one continuation: the last word of a text (LAMBADA), or the target after the question."""
+
+    what: Literal["last_word", "target"] = "last_word"
+    column: str | None = None
+    """The column that holds the text; the question by default."""
+
+    def __post_init__(self) -> None:
+        if self.what not in ("last_word", "target"):
+            raise UsageError(
+                f"cannot weigh {self.what!r}",
+                where="template 'likelihood_of', key `what`",
+                fix="use 'last_word' or 'target'",
+            )
+
+    def __call__(self, sample: Sample) -> Prompt:
+        text = text_of(sample, self.column).rstrip()
+        if self.what == "target":
+            return _weigh(sample, text, [str(target_text(sample))])
+        pieces = text.rsplit(maxsplit=1)
+        if len(pieces) < 2:
+            raise TemplateError(
+                f"a text of one word has no context to weigh its last word in: {shorten(text)}",
+                where=f"sample {sample.id!r}",
+            )
+        return _weigh(sample, pieces[0], [pieces[1]])
+
+    def solution(self, sample: Sample) -> str:
+        """How a solved example ends: what would be weighed."""
+        (continuation,) = self(sample).continuations or ("",)
+        return continuation.strip()
+
+
+@templates.register("rolling")
+@dataclass(frozen=True)
+class Rolling:
+    """Weighs a whole text from its first token, as perplexity needs."""
+
+    column: str | None = None
+    """The column that holds the text; the question by default."""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return Prompt((Message("", (Text(text_of(sample, self.column)),)),), rolling=True)
+
+
+def text_of(sample: Sample, column: str | None) -> str:
+    """A text column of the row, or the question where none is named."""
+    if column is None:
+        return question_text(sample)
+    value: Any = sample.fields.get(column)
+    if isinstance(value, str):
+        return value
+    names = ", ".join(sorted(map(str, sample.fields))) or "none"
+    raise TemplateError(
+        f"the column {column!r} holds no text" if column in sample.fields else f"there is no column {column!r}",
+        where=f"sample {sample.id!r}",
+        fix=f"the row has the columns: {names}",
+    )
+
+
+def _weigh(sample: Sample, context: str, texts: Sequence[str]) -> Prompt:
+    continuations = tuple(text if text[:1].isspace() else f" {text}" for text in texts)
+    return Prompt((turn("", sample, context),), continuations=continuations)

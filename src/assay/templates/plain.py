@@ -1,0 +1,93 @@
+"""Plain templates: the question as it stands, a text to be continued, ready-made messages."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import Message, Prompt, Sample, TemplateError, Text
+from ..registry import templates
+from .built import target_text, turn
+from .jinja import compiled
+
+
+def question_text(sample: Sample) -> str:
+    """The question as text; a sample without one is an error rather than an empty prompt."""
+    text = sample.input
+    if isinstance(text, str):
+        if text or sample.media or sample.choices:
+            return text
+        raise TemplateError(
+            "the sample has no question",
+            where=f"sample {sample.id!r}",
+            fix="name the column that holds it, as in `columns: {input: prompt}`, or write a template",
+        )
+    return "\n".join(message.text for message in text if message.parts is not None)
+
+
+def solution_of(sample: Sample, answer: str | None) -> Any:
+    """How a solved example ends: the rendered `answer` where the template has one, else the target."""
+    return target_text(sample) if answer is None else compiled(answer, "template, key `answer`")(sample)
+
+
+@templates.register("question")
+@dataclass(frozen=True)
+class Question:
+    """The question as one user turn, media first; ready-made messages are passed on."""
+
+    instruction: str = ""
+    """Text after the question, set apart by a blank line."""
+    answer: str | None = None
+    """Jinja for how a solved example ends; the target by default."""
+
+    def __post_init__(self) -> None:
+        if self.answer is not None:
+            compiled(self.answer, "template, key `answer`")
+
+    def __call__(self, sample: Sample) -> Prompt:
+        text = sample.input
+        if not isinstance(text, str):
+            return Prompt(text)
+        if not text:
+            question_text(sample)
+        if self.instruction:
+            text = f"{text}\n\n{self.instruction}" if text else self.instruction
+        if sample.media:
+            return Prompt((turn("user", sample, text) if text else Message.of("user", *sample.media),))
+        return Prompt((Message("user", (Text(text),)),))
+
+    def solution(self, sample: Sample) -> Any:
+        """How a solved example ends."""
+        return solution_of(sample, self.answer)
+
+
+@templates.register("completion")
+@dataclass(frozen=True)
+class Completion:
+    """A text that the model continues, sent as it is: no chat template, no roles."""
+
+    prefix: str = ""
+    suffix: str = ""
+    """`prefix="Q: ", suffix="\\nA:"` makes a question a text to be continued."""
+    answer: str | None = None
+    """Jinja for how a solved example ends; the target by default."""
+
+    def __post_init__(self) -> None:
+        if self.answer is not None:
+            compiled(self.answer, "template, key `answer`")
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return Prompt((turn("", sample, f"{self.prefix}{question_text(sample)}{self.suffix}"),))
+
+    def solution(self, sample: Sample) -> Any:
+        """How a solved example ends."""
+        return solution_of(sample, self.answer)
+
+
+@templates.register("messages")
+def ready_messages(sample: Sample) -> Prompt:
+    """The messages of the row as they are; a row with only text is one user turn."""
+    if isinstance(sample.input, str):
+        return _QUESTION(sample)
+    return Prompt(sample.input)
+
+
+_QUESTION = Question()

@@ -1,0 +1,43 @@
+"""Variants: several named ways to ask the same questions, one of which is used.
+
+As data: `{name: variants, use: cot, variants: {direct: "{{ question }}", cot: {name: cot}}}`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core import UnknownName, UsageError
+from ..registry import templates
+
+
+@templates.register("variants")
+@dataclass(frozen=True)
+class Variants:
+    """Named templates of one benchmark; the first is used unless another is named."""
+
+    variants: Mapping[str, Any]
+    use: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.variants:
+            raise UsageError("a template with variants needs at least one", fix="write variants: {name: template}")
+        if self.use:
+            self.select(self.use)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in the order they were given."""
+        return tuple(self.variants)
+
+    def select(self, name: str = "") -> Any:
+        """The template of that name; of the one in use by default."""
+        wanted = name or self.use or self.names[0]
+        if wanted not in self.variants:
+            hint = f"the variants are {', '.join(self.names)}"
+            raise UnknownName("variant", wanted, self.names, hint=hint)
+        return self.variants[wanted]
+
+    def but(self, use: str) -> "Variants":
+        """The same variants with another in use."""
+        return replace(self, use=use)

@@ -1,0 +1,102 @@
+"""Templates around templates: steps before the answer, and a prompt without its chat template."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core import Message, Prompt, Sample, Text
+from ..registry import templates
+from .build import build_template
+from .built import BuiltTemplate, join_parts, merge_text, split_head
+from .choices import Choices
+from .jinja import compiled
+from .plain import Question, solution_of
+
+STEP_BY_STEP = 'Think step by step. Then write the answer on the last line, as "{prefix} …".'
+
+
+@templates.register("cot")
+@dataclass(frozen=True)
+class ChainOfThought:
+    """Asks for the steps before the answer: of a choice question, of any other, or after a template of your own."""
+
+    of: Any = None
+    """The template that asks; `None` asks the question, with its lettered choices where it has any."""
+    instruction: str | None = None
+    """What comes after the question; `None` asks for steps and for the answer on the last line."""
+    answer_prefix: str = "Answer:"
+    answer: str | None = None
+    """Jinja for how a solved example ends, as `{{ solution }}`; by default the prefix and the target alone."""
+    _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
+    _choices: Choices = field(init=False, repr=False, compare=False)
+    _text: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        text = STEP_BY_STEP.format(prefix=self.answer_prefix) if self.instruction is None else self.instruction
+        inner = build_template(Question() if self.of is None else self.of, where="template 'cot', key `of`")
+        choices = Choices(cot=True, instruction=self.instruction, answer_prefix=self.answer_prefix, answer=self.answer)
+        object.__setattr__(self, "_inner", inner)
+        object.__setattr__(self, "_choices", choices)
+        object.__setattr__(self, "_text", text)
+        if self.answer is not None:
+            compiled(self.answer, "template, key `answer`")
+
+    @property
+    def source(self) -> str:
+        """What the prompts of the template inside depend on."""
+        return self._inner.source
+
+    def __call__(self, sample: Sample) -> Prompt:
+        if self.of is None and sample.choices:
+            return self._choices(sample)
+        prompt = self._inner(sample)
+        return replace(prompt, messages=after_last_question(prompt.messages, self._text))
+
+    def solution(self, sample: Sample) -> Any:
+        """How a solved example ends."""
+        if self.of is None and sample.choices:
+            return self._choices.solution(sample)
+        solution = solution_of(sample, self.answer)
+        return solution if self.answer is not None else f"{self.answer_prefix} {solution}"
+
+
+@templates.register("without_chat")
+@dataclass(frozen=True)
+class WithoutChat:
+    """Another template's prompt as one text to be continued, so that no chat template is applied to it."""
+
+    of: Any = None
+    """The template that asks; `None` asks the question."""
+    headers: bool = True
+    """Whether turns are written `User: …` and `Assistant:`; else their texts stand below each other."""
+    _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        inner = build_template(self.of, where="template 'without_chat', key `of`")
+        object.__setattr__(self, "_inner", inner)
+
+    @property
+    def source(self) -> str:
+        """What the prompts of the template inside depend on."""
+        return self._inner.source
+
+    def __call__(self, sample: Sample) -> Prompt:
+        prompt = self._inner(sample)
+        media = tuple(part for m in prompt.messages for part in m.parts or () if not isinstance(part, Text))
+        spoken = [message.text for message in prompt.messages if message.parts is not None]
+        text = prompt.text if self.headers else "\n".join(spoken)
+        return replace(prompt, messages=(Message("", merge_text((*media, Text(text)))),))
+
+    def solution(self, sample: Sample) -> Any:
+        """How a solved example ends: as that of the template inside."""
+        return self._inner.answer(sample)
+
+
+def after_last_question(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
+    """The messages with a text after the last thing said to the model, set apart by a blank line."""
+    head, body = split_head(messages)
+    place = max((i for i, message in enumerate(body) if message.parts is not None), default=None)
+    if place is None or not text:
+        return messages
+    asked = body[place]
+    longer = Message(asked.role, join_parts(asked.parts or (), (Text(text),), separator="\n\n"))
+    return (*head, *body[:place], longer, *body[place + 1 :])

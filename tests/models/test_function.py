@@ -1,0 +1,251 @@
+"""Functions and classes people write as models."""
+
+import asyncio
+import inspect
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from assay.core import Audio, Image, Likelihood, Message, Prompt, Request, UsageError
+from assay.models import build_model
+
+
+def write(folder: Path, source: str) -> Path:
+    file = folder / "mine.py"
+    file.write_text(dedent(source))
+    return file
+
+
+def ask(*messages: Message, **more) -> Request:
+    return Request(Prompt(messages), **more)
+
+
+HELLO = ask(Message.of("user", "hello"))
+
+
+def test_a_function_of_messages_gets_plain_dictionaries(tmp_path):
+    file = write(tmp_path, "def generate(messages):\n    return repr(messages)")
+    request = ask(Message.of("system", "be brief"), Message.of("user", "hi"), Message("assistant"))
+
+    [output] = build_model(f"{file}:generate").generate([request])
+
+    assert output.text == "[{'role': 'system', 'content': 'be brief'}, {'role': 'user', 'content': 'hi'}]"
+
+
+def test_a_message_with_a_picture_comes_as_a_list_of_parts(tmp_path):
+    file = write(
+        tmp_path,
+        """
+        def generate(messages):
+            picture, words = messages[0]["content"]
+            return picture["type"] + str(len(picture["image"].data())) + words["text"]
+        """,
+    )
+
+    [output] = build_model(f"{file}:generate").generate([ask(Message.of("user", Image(b"abcd"), " what?"))])
+
+    assert output.text == "image4 what?"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expression", "expected"),
+    [
+        ("text", "text", "hello"),
+        ("prompt", "prompt", "hello"),
+        ("prompt: 'Prompt'", "prompt.role", "assistant"),
+        ("request", "type(request).__name__", "Request"),
+        ("anything: 'Request'", "type(anything).__name__", "Request"),
+        ("words: str", "words", "hello"),
+        ("turns: 'list[Message]'", "turns[0].text", "hello"),
+    ],
+)
+def test_the_first_parameter_says_what_it_gets(tmp_path, parameter, expression, expected):
+    file = write(tmp_path, f"def generate({parameter}):\n    return {expression}")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert output.text == expected
+
+
+def test_text_of_several_turns_names_who_speaks(tmp_path):
+    file = write(tmp_path, "def generate(text):\n    return text")
+    request = ask(Message.of("Question", "2+2?"), Message("Answer"))
+
+    [output] = build_model(f"{file}:generate").generate([request])
+
+    assert output.text == "Question: 2+2?\nAnswer:"
+
+
+def test_options_and_seed_are_passed_to_those_who_name_them(tmp_path):
+    file = write(tmp_path, "def generate(messages, *, options, seed, tail='.'):\n    return f'{options.n} {seed}{tail}'")
+
+    [output] = build_model(f"{file}:generate", {"tail": "!"}).generate([ask(Message.of("user", "x"), seed=7)])
+
+    assert output.text == "1 7!"
+
+
+def test_an_unknown_option_of_a_function_is_answered_with_the_nearest(tmp_path):
+    file = write(tmp_path, "def generate(messages, tail='.'):\n    return tail")
+
+    with pytest.raises(UsageError, match="has no option 'tial'; fix: did you mean 'tail'"):
+        build_model(f"{file}:generate", {"tial": "!"})
+
+
+def test_a_failing_sample_does_not_hurt_its_neighbours_and_names_the_line(tmp_path):
+    file = write(tmp_path, "def generate(text):\n    return {'a': 'A', 'b': 'B'}[text]")
+    requests = [ask(Message.of("user", word)) for word in ("a", "x", "b")]
+
+    first, second, third = build_model(f"{file}:generate").generate(requests)
+
+    assert (first.text, third.text) == ("A", "B")
+    assert second.error.message == "KeyError: 'x' (mine.py:2)"
+    assert (second.error.kind, second.error.retryable) == ("exception", False)
+
+
+def test_out_of_memory_is_told_apart(tmp_path):
+    file = write(tmp_path, "def generate(text):\n    raise RuntimeError('CUDA out of memory: 3 GiB')")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert output.error.kind == "oom"
+
+
+@pytest.mark.parametrize("value", ["None", "3.5", "object()", "[1]"])
+def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, value):
+    file = write(tmp_path, f"def generate(text):\n    return {value}")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert "mine.py:generate returned" in output.error.message
+    assert "it must return text, an Image" in output.error.message
+
+
+def test_a_list_is_several_candidates(tmp_path):
+    file = write(tmp_path, "def generate(text):\n    return ['a', 'b']")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert [candidate.text for candidate in output.candidates] == ["a", "b"]
+
+
+def test_a_picture_or_a_sound_may_be_returned(tmp_path):
+    file = write(tmp_path, "from assay.core import Audio\ndef generate(text) -> Audio:\n    return Audio(b'RIFF')")
+
+    model = build_model(f"{file}:generate")
+    [output] = model.generate([HELLO])
+
+    assert output.media == (Audio(b"RIFF"),)
+    assert model.abilities.produces == {"audio"}
+    assert model.abilities.accepts == {"text"}
+
+
+def test_an_async_function_makes_an_async_model_and_fails_alone(tmp_path):
+    file = write(tmp_path, "async def generate(text):\n    return {'hello': 'yes'}[text]")
+    model = build_model(f"{file}:generate")
+
+    good, bad = asyncio.run(model.generate([HELLO, ask(Message.of("user", "x"))]))
+
+    assert inspect.iscoroutinefunction(model.generate)
+    assert good.text == "yes"
+    assert bad.error.message == "KeyError: 'x' (mine.py:2)"
+
+
+def test_a_function_that_forgot_async_is_told_so(tmp_path):
+    file = write(tmp_path, "async def later():\n    return 'x'\ndef generate(text):\n    return later()")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert "declare it with `async def`" in output.error.message
+
+
+CLASS = """
+    class Mine:
+        accepts = {"text", "image"}
+        produces = "text"
+
+        def __init__(self, tail="."):
+            self.tail = tail
+
+        def generate(self, requests):
+            if any(r.prompt.messages[0].text == "boom" for r in requests):
+                raise ValueError("bad one")
+            return [r.prompt.messages[0].text + self.tail for r in requests]
+
+        def likelihood(self, requests):
+            return [[(-1.0, True), -2.0] for r in requests]
+
+        def prompt(self, sample, prompt):
+            return prompt
+"""
+
+
+def test_a_class_is_built_from_its_options_and_declares_itself(tmp_path):
+    file = write(tmp_path, CLASS)
+
+    model = build_model(f"{file}:Mine", {"tail": "!"})
+
+    assert model.abilities.accepts == {"text", "image"}
+    assert model.abilities.produces == {"text"}
+    assert model.abilities.likelihood
+    assert model.prompt(None, 3) == 3
+    assert [output.text for output in model.generate([HELLO, HELLO])] == ["hello!", "hello!"]
+
+
+def test_a_batch_that_raises_is_halved_until_the_culprit_is_alone(tmp_path):
+    file = write(tmp_path, CLASS)
+    requests = [ask(Message.of("user", word)) for word in ("a", "b", "boom", "c", "d")]
+
+    outputs = build_model(f"{file}:Mine").generate(requests)
+
+    assert [output.text for output in outputs] == ["a.", "b.", "", "c.", "d."]
+    assert outputs[2].error.message == "ValueError: bad one (mine.py:11)"
+
+
+def test_a_batch_of_the_wrong_length_is_an_error(tmp_path):
+    file = write(tmp_path, "def generate(requests):\n    return ['only one', 'or two']")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert "was given 1 requests and returned 2 answers" in output.error.message
+
+
+def test_likelihoods_may_be_numbers_or_pairs(tmp_path):
+    file = write(tmp_path, CLASS)
+    request = Request(Prompt((Message.of("user", "x"),), continuations=("a", "b")))
+
+    [output] = build_model(f"{file}:Mine").likelihood([request])
+
+    assert output.likelihoods == (Likelihood(-1.0, True), Likelihood(-2.0, False))
+
+
+def test_weighing_too_few_continuations_is_an_error(tmp_path):
+    file = write(tmp_path, CLASS)
+    request = Request(Prompt((Message.of("user", "x"),), continuations=("a", "b", "c")))
+
+    [output] = build_model(f"{file}:Mine").likelihood([request])
+
+    assert "weighed 2 of 3 continuations" in output.error.message
+
+
+def test_an_unknown_kind_in_accepts_is_refused(tmp_path):
+    file = write(tmp_path, "class Mine:\n    accepts = {'smell'}\n    def generate(self, messages):\n        return ''")
+
+    with pytest.raises(UsageError, match="`accepts` names 'smell'; fix: known kinds: audio, image"):
+        build_model(f"{file}:Mine")
+
+
+def test_identity_follows_the_source_and_the_options_but_not_the_folder(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    source = "def generate(text, tail='.'):\n    return text"
+    one, two = write(tmp_path / "a", source), write(tmp_path / "b", source)
+
+    same = build_model(f"{one}:generate").identity == build_model(f"{two}:generate").identity
+    options = build_model(f"{one}:generate", {"tail": "!"}).identity["args"]
+    two.write_text(source + "  # changed")
+    changed = build_model(f"{two}:generate").identity["sha256"]
+
+    assert same
+    assert options == {"tail": "!"}
+    assert changed != build_model(f"{one}:generate").identity["sha256"]

@@ -1,0 +1,193 @@
+"""Mathematical equivalence in a process that may be killed."""
+
+import os
+import time
+
+import pytest
+
+from assay.core import Candidate, MissingExtra, Outcome, Output, Sample
+from assay.scorers import math_equivalence
+from assay.scorers._killable import KillableWorker, WorkerUnready
+from assay.scorers.math_equivalence import MathEquivalence
+
+pytest.importorskip("math_verify", reason="math-verify is not installed")
+
+
+def compare(gold, answer, **options):
+    return MathEquivalence(**options)(Sample(id="a", target=gold), Output.of(answer))
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "equal"),
+    [
+        ("1/2", "0.5", True),
+        (r"\frac12", r"\boxed{\frac24}", True),
+        ("0.5", "50%", True),
+        (r"2\sqrt2", r"\sqrt8", True),
+        ("(1,2)", "[1,2]", False),
+        ("{1,2}", "{2,1}", True),
+        ("x=5", "5", True),
+        ("x^2+2x+1", "(x+1)^2", True),
+        ("1,000", "1000", True),
+        ("10", "10.0000001", False),
+        (r"\pi", "3.14159", False),
+        ("1/3", "0.333", False),
+        ("1/3", "0.333333", True),
+        (r"5\text{ cm}", "5", True),
+        ("1000000", "1e6", False),
+        (r"\text{Yes}", "Yes", False),
+        ("[0,1)", r"0\le x<1", False),
+        (r"0\le x<1", "[0,1)", True),
+        ("A", "A", False),
+    ],
+)
+def test_expressions_compare_as_math_verify_does_with_the_gold_first(gold, answer, equal):
+    assert compare(gold, answer).value == float(equal)
+
+
+def test_the_expression_is_found_in_prose():
+    assert compare("72", r"So we get $x = 72$ and the answer is $\boxed{72}$.").value == 1.0
+    assert compare("72", "The answer is 72.").value == 1.0
+
+
+def test_any_of_several_golds_counts():
+    assert compare(("3", "4"), r"\boxed{4}").value == 1.0
+
+
+def test_an_answer_without_mathematics_is_unparsed_and_says_so():
+    score = compare("5", "I do not know")
+
+    assert (score.value, score.outcome) == (0.0, Outcome.UNPARSED)
+    assert score.details["reason"] == "no mathematics in the answer"
+
+
+def test_a_cut_answer_without_mathematics_is_truncated():
+    score = MathEquivalence()(Sample(id="a", target="5"), Output.of("Let us think", stop_reason="length"))
+
+    assert score.outcome is Outcome.TRUNCATED
+
+
+def test_a_power_tower_is_killed_in_time_and_the_next_answer_still_scored():
+    started = time.monotonic()
+
+    hung = compare("1", "$9^{9^{9^9}}$", seconds=1.5)
+    after = compare("1/2", "0.5", seconds=1.5)
+
+    assert (hung.value, hung.outcome, hung.details["reason"]) == (0.0, Outcome.UNPARSED, "timeout")
+    assert after.value == 1.0
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "__import__('os').mkdir('{path}')",
+        "$__import__('os').mkdir('{path}')$",
+        r"\boxed{{__import__('os').mkdir('{path}')}}",
+        "The answer is (1).__class__.__base__.__subclasses__()[0].__init__.__globals__['os'].mkdir('{path}')",
+        "exec(\"import os; os.mkdir('{path}')\")",
+        "1+1 if __import__('os').mkdir('{path}') else 2",
+        "lambda: open('{path}', 'w')",
+        r"\mathrm{{__import__('os').mkdir('{path}')}}",
+    ],
+)
+def test_no_answer_is_ever_executed(attack, tmp_path):
+    trap = tmp_path / "executed"
+
+    compare("2", attack.format(path=trap))
+
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["{" * 10_000, "\\frac{" * 3000, "$" * 20_000, "\ud800\x00‮🙂", "(" * 5000 + "1" + ")" * 5000, "1" * 1_000_000],
+)
+def test_hostile_answers_end_in_time_and_are_not_right(answer):
+    started = time.monotonic()
+
+    score = compare("12345", answer)
+
+    assert score.value == 0.0
+    assert time.monotonic() - started < 20
+
+
+def test_environment_variables_do_not_reach_the_comparison(monkeypatch, tmp_path):
+    (tmp_path / "math_verify.py").write_text("raise SystemExit('shadowed')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "math_verify.py"))
+
+    assert compare("1/2", "0.5", seconds=4.9).value == 1.0
+
+
+def write_worker(tmp_path, body):
+    script = tmp_path / "worker.py"
+    script.write_text(
+        "import json, os, sys, time\n"
+        "def say(message): print(json.dumps(message), flush=True)\n"
+        "setup = json.loads(sys.stdin.readline())\n"
+        f"{body}"
+    )
+    return script
+
+
+ECHO = """
+say({"ready": True})
+for number, line in enumerate(sys.stdin):
+    request = json.loads(line)
+    if request.get("do") == "hang": time.sleep(60)
+    if request.get("do") == "die": os._exit(3)
+    if request.get("do") == "fill" and number: say({"error": "memory"})
+    else: say({"pid": os.getpid(), "number": number, **request})
+"""
+
+
+def test_a_worker_that_hangs_or_dies_is_replaced(tmp_path):
+    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=1.0, memory_bytes=1 << 30)
+
+    first, hung, second = worker.ask({"x": 1}), worker.ask({"do": "hang"}), worker.ask({"x": 2})
+    died = worker.ask({"do": "die"})
+    third = worker.ask({"x": 3})
+    worker.close()
+
+    assert (hung, died) == ({"error": "timeout"}, {"error": "died"})
+    assert (first["x"], second["x"], third["x"]) == (1, 2, 3)
+    assert len({first["pid"], second["pid"], third["pid"]}) == 3
+    assert worker.kills == 2
+
+
+def test_memory_an_earlier_request_filled_does_not_decide_about_the_next(tmp_path):
+    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30)
+    worker.ask({"x": 1})
+
+    reply = worker.ask({"do": "fill"})
+    worker.close()
+
+    assert reply["do"] == "fill"
+    assert worker.kills == 0
+
+
+def test_a_killed_worker_leaves_no_process_behind(tmp_path):
+    worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=1.0, memory_bytes=1 << 30)
+    pid = worker.ask({"x": 1})["pid"]
+
+    worker.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_missing_library_is_one_line_with_the_pip_command(tmp_path, monkeypatch):
+    unready = KillableWorker(write_worker(tmp_path, 'say({"ready": False})\n'), seconds=1.0, memory_bytes=1 << 30)
+    monkeypatch.setattr(math_equivalence, "_worker", lambda *_: unready)
+
+    with pytest.raises(WorkerUnready):
+        unready.ask({})
+    with pytest.raises(MissingExtra, match=r"math-verify is not installed; fix: pip install assay\[metrics\]"):
+        compare("1", "1")
+
+
+def test_an_empty_cut_answer_never_starts_a_comparison():
+    score = MathEquivalence()(Sample(id="a", target="1"), Output((Candidate((), "length"),)))
+
+    assert score.outcome is Outcome.TRUNCATED

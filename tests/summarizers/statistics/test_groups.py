@@ -1,0 +1,99 @@
+"""Aggregates over groups and tasks: METRICS §3.6."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.summarizers.statistics import (
+    Estimate,
+    estimate_groups,
+    estimate_mean,
+    macro,
+    median,
+    micro,
+    pooled_stderr,
+    reduce_groups,
+)
+
+SMALL = Estimate(0.8, 0.04, 0.72, 0.88, 100, None, "t")
+LARGE = Estimate(0.6, 0.02, 0.56, 0.64, 300, None, "t")
+
+
+def test_micro_weighs_by_samples_and_macro_by_tasks():
+    assert micro([SMALL, LARGE]).value == pytest.approx(0.65)
+    assert macro([SMALL, LARGE]).value == pytest.approx(0.7)
+    assert micro([SMALL, LARGE]).n == macro([SMALL, LARGE]).n == 400
+
+
+def test_standard_errors_match_the_published_vectors():
+    assert pooled_stderr([100, 300], [0.04, 0.02]) == pytest.approx(0.018024, abs=1e-6)
+    assert micro([SMALL, LARGE]).stderr == pytest.approx(0.018028, abs=1e-6)
+    assert macro([SMALL, LARGE]).stderr == pytest.approx(0.022361, abs=1e-6)
+
+
+def test_symmetric_parts_give_a_symmetric_interval():
+    both = macro([SMALL, LARGE])
+
+    half = math.hypot(0.08, 0.04) / 2
+    assert (both.low, both.high) == pytest.approx((0.7 - half, 0.7 + half))
+
+
+def test_perfect_tasks_keep_a_width_and_stay_in_range():
+    both = macro([estimate_mean([1] * 10), estimate_mean([1] * 10)])
+
+    assert both.high == 1.0
+    assert both.low == pytest.approx(1 - (1 - 0.722467) / math.sqrt(2), abs=1e-6)
+
+
+def test_a_part_without_an_interval_leaves_none_for_the_whole():
+    both = macro([SMALL, estimate_mean([1])])
+
+    assert (both.stderr, both.low, both.high) == (None, None, None)
+    assert "a part has no interval" in both.method
+
+
+def test_clusters_add_up_only_where_every_part_has_them():
+    clustered = estimate_mean([1, 0, 1, 0], [1, 1, 2, 2])
+
+    assert micro([clustered, clustered]).clusters == 4
+    assert micro([clustered, SMALL]).clusters is None
+
+
+def test_a_group_counts_as_right_only_if_all_of_it_is():
+    values, keys = [1, 1, 1, 0, 0], [("p", 1), ("p", 1), ("q", 1), ("q", 1), ("r", 1)]
+
+    assert list(reduce_groups(values, keys).values()) == [1.0, 0.0, 0.0]
+    estimate = estimate_groups(values, keys)
+    assert (estimate.value, estimate.n) == (pytest.approx(1 / 3), 3)
+    assert estimate.stderr == pytest.approx(1 / 3)
+
+
+def test_the_median_sorts_and_halves_the_middle():
+    assert median([9, 1, 5]) == 5
+    assert median([4, 1, 3, 2]) == 2.5
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1), st.randoms(use_true_random=False))
+def test_the_median_ignores_order(values, shuffler):
+    mixed = values.copy()
+    shuffler.shuffle(mixed)
+
+    assert median(values) == median(mixed)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [lambda: micro([]), lambda: macro([]), lambda: median([]), lambda: estimate_groups([], [])],
+)
+def test_nothing_to_aggregate_is_an_error(call):
+    with pytest.raises(ValueError, match="nothing to"):
+        call()
+
+
+def test_pooling_needs_matching_lists_and_enough_samples():
+    with pytest.raises(ValueError, match="2 sizes but 1 standard errors"):
+        pooled_stderr([1, 2], [0.1])
+    with pytest.raises(ValueError, match="more samples than parts"):
+        pooled_stderr([1, 1], [0.1, 0.1])

@@ -1,0 +1,28 @@
+"""A context and short records for the tests of summarizers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.core import ScoreRecord
+
+
+@dataclass(frozen=True)
+class Context:
+    """A `SummaryContext` with plain fields."""
+
+    task: str = "demo"
+    model: str = "scripted"
+    protocol: str = "demo@1"
+    scorer: str = "exact_match"
+    n_expected: int | None = None
+    seed: int = 7
+    higher_is_better: bool = True
+    bounds: tuple[float, float] | None = (0.0, 1.0)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def record(id: str, value: Any = None, outcome: str = "scored", **more: Any) -> ScoreRecord:
+    """A score record; `value` is a number, a dict of named numbers, or `None` for none at all."""
+    values = value if isinstance(value, Mapping) else {} if value is None else {"exact_match": value}
+    return ScoreRecord("demo", "scripted", id, "exact_match", "d", values, outcome, **more)

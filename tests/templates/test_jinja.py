@@ -1,0 +1,183 @@
+"""Jinja templates: strict, sandboxed, and never read as JSON."""
+
+import pytest
+
+from assay.core import Audio, Image, Message, Sample, TemplateError, Text, UsageError
+from assay.templates import build_template
+from assay.templates.jinja import JinjaText
+
+ROW = {"question": "Which?", "year": "1949", "data": '{"a": 1}', "options": ["x", "y"]}
+SAMPLE = Sample(id="s1", input="Which?", target="B", choices=("x", "y"), fields=ROW)
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def render(text: str, sample: Sample = SAMPLE) -> str:
+    return build_template(text)(sample).messages[0].text
+
+
+def test_columns_and_the_samples_own_parts_can_be_named():
+    loop = "{% for l in letters %}{{ l }}={{ choices[loop.index0] }} {% endfor %}"
+
+    assert render("{{ question }} " + loop + "{{ target }} {{ sample.id }}") == "Which? A=x B=y B s1"
+
+
+def test_a_column_wins_over_a_name_of_ours():
+    sample = Sample(id="a", target="mapped", fields={"target": "raw"})
+
+    assert render("{{ target }} {{ sample.target }}", sample) == "raw mapped"
+
+
+@pytest.mark.parametrize("column", ["year", "data"])
+def test_what_looks_like_json_stays_text(column):
+    prompt = build_template([{"role": "user", "content": "{{ " + column + " }}"}])(SAMPLE)
+
+    assert prompt.messages[0].parts == (Text(ROW[column]),)
+
+
+def test_nothing_is_escaped_and_the_last_line_break_is_dropped():
+    assert render("<b>{{ question }}</b> & co\n") == "<b>Which?</b> & co"
+
+
+def test_block_tags_leave_no_blank_lines():
+    assert render("Options:\n{% for o in options %}\n- {{ o }}\n{% endfor %}\nEnd") == "Options:\n- x\n- y\nEnd"
+
+
+def test_an_unknown_variable_is_an_error_that_names_the_columns():
+    with pytest.raises(TemplateError) as caught:
+        build_template("{{ quesion }}", where="quiz.yaml, key `template`")(SAMPLE)
+
+    assert str(caught.value) == (
+        "quiz.yaml, key `template`, sample 's1': 'quesion' is undefined; "
+        "fix: did you mean 'question'? the row has the columns: data, options, question, year"
+    )
+
+
+def test_an_unknown_attribute_is_an_error_too():
+    with pytest.raises(TemplateError, match="has no attribute 'nope'"):
+        render("{{ sample.nope }}")
+
+
+def test_a_syntax_error_names_the_line_before_the_run():
+    with pytest.raises(UsageError, match=r"quiz.yaml, line 2: not valid Jinja: .*; fix: write literal braces"):
+        build_template("fine\n{% if %}", where="quiz.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{{ ''.__class__ }}", "{{ sample.__class__.__mro__ }}", "{{ options.append('z') }}", "{{ question.__init__ }}"],
+)
+def test_what_a_template_may_not_touch_is_refused(text):
+    with pytest.raises(TemplateError, match="sample 's1': the template reaches for what a template may not touch"):
+        render(text)
+
+
+def test_another_fault_names_the_sample():
+    with pytest.raises(TemplateError, match="template, sample 's1': ZeroDivisionError"):
+        render("{{ 1 // 0 }}")
+
+
+def test_the_variables_of_a_text_are_known_before_the_run():
+    assert JinjaText("{{ question }}{% for o in options %}{{ o }}{% endfor %}").variables == {"question", "options"}
+
+
+def test_messages_render_in_order_and_end_where_the_model_writes():
+    turns = [
+        {"role": "system", "content": "Year {{ year }}"},
+        {"role": "{{ 'user' }}", "content": "{{ question }}"},
+        {"role": "assistant"},
+    ]
+
+    prompt = build_template(turns)(SAMPLE)
+
+    assert prompt.messages == (
+        Message.of("system", "Year 1949"),
+        Message.of("user", "Which?"),
+        Message("assistant", None),
+    )
+
+
+def test_media_no_part_mentions_come_before_the_first_text_said():
+    picture = Image(PNG)
+    sample = Sample(id="a", fields=ROW, media=(picture,))
+
+    turns = [{"role": "system", "content": "be"}, {"role": "user", "content": "{{ question }}"}]
+
+    prompt = build_template(turns)(sample)
+
+    assert prompt.messages[0].parts == (Text("be"),)
+    assert prompt.messages[1].parts == (picture, Text("Which?"))
+
+
+def test_parts_place_media_where_they_are_mentioned():
+    first, second, sound = Image(PNG + b"1"), Image(PNG + b"2"), Audio(b"RIFF")
+    sample = Sample(id="a", fields=ROW, media=(first, second, sound))
+    content = ["Compare", {"type": "image"}, {"type": "text", "text": "with {{ year }}"}, {"type": "media"}]
+
+    prompt = build_template([{"role": "user", "content": content}])(sample)
+
+    assert prompt.messages[0].parts == (Text("Compare"), first, Text("with 1949"), second, sound)
+
+
+def test_a_list_of_parts_is_one_user_turn():
+    picture = Image(PNG)
+
+    prompt = build_template([{"type": "image"}, "{{ question }}"])(Sample(id="a", fields=ROW, media=(picture,)))
+
+    assert prompt.messages == (Message("user", (picture, Text("Which?"))),)
+
+
+def test_a_column_of_bytes_is_passed_on_unchanged():
+    sample = Sample(id="a", fields={"shot": PNG})
+
+    by_column = build_template([{"type": "image", "column": "shot"}])(sample)
+    by_variable = build_template([{"type": "image", "image": "{{ shot }}"}])(sample)
+
+    assert by_column.messages[0].media[0].data() == PNG
+    assert by_variable == by_column
+
+
+def test_a_path_in_a_column_is_the_medium_the_dataset_found(tmp_path):
+    file = tmp_path / "pic.png"
+    file.write_bytes(PNG)
+    sample = Sample(id="a", fields={"file": "pic.png"}, media=(Image(file),))
+
+    prompt = build_template([{"type": "image", "column": "file"}])(sample)
+
+    assert prompt.messages[0].media[0] is sample.media[0]
+
+
+def test_a_media_column_that_is_missing_is_an_error():
+    with pytest.raises(TemplateError, match="'shot' is undefined; fix: the row has the columns: data"):
+        build_template([{"type": "image", "column": "shot"}])(SAMPLE)
+
+
+def test_one_picture_too_many_is_an_error():
+    with pytest.raises(TemplateError, match=r"shows one more image than the sample has; fix: use \{type: media\}"):
+        build_template([{"type": "image"}, "x"])(SAMPLE)
+
+
+@pytest.mark.parametrize(
+    ("messages", "fault"),
+    [
+        ([{"role": "user", "content": "x"}, {"content": "y"}], "message 2: a message needs a role, got"),
+        ([{"role": "user", "content": "x", "name": "bob"}], "message 1: a message has no 'name'; fix: its keys"),
+        ([{"role": "user", "content": [{"type": "smell"}]}], "unknown part type 'smell'; fix: known types: text"),
+        ([{"role": "user", "content": [None]}], "content is text or parts, got None"),
+        ([{"role": "user", "content": "{{"}], "message 1, line 1: not valid Jinja"),
+    ],
+)
+def test_messages_that_cannot_be_used_are_refused_before_the_run(messages, fault):
+    with pytest.raises(UsageError, match=fault):
+        build_template(messages)
+
+
+def test_a_prompt_with_an_answer_is_a_template_that_knows_its_solution():
+    template = build_template({"prompt": "Q: {{ question }}", "answer": "In {{ year }}"})
+
+    assert template(SAMPLE).messages[0].text == "Q: Which?"
+    assert template.solved(SAMPLE) == (Message.of("user", "Q: Which?"), Message.of("assistant", "In 1949"))
+
+
+def test_an_unknown_key_beside_messages_is_refused():
+    with pytest.raises(UsageError, match="a template has no 'anser'; fix: its keys are prompt or messages, and answer"):
+        build_template({"prompt": "x {{ id }}", "anser": "y"})
