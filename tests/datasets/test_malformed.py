@@ -25,7 +25,11 @@ BROKEN_LINES: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("05 NaN", lambda line: line.replace(b'"14"', b"NaN"), "%:7:57: NaN is not JSON"),
     ("06 Infinity", lambda line: line.replace(b'"14"', b"Infinity"), "%:7:57: Infinity is not JSON"),
     ("06 -Infinity", lambda line: line.replace(b'"14"', b"-Infinity"), "%:7:57: -Infinity is not JSON"),
-    ("07 duplicate key", lambda line: line.replace(b"}", b', "answer": "15"}'), "%:7:answer: the key 'answer' is given twice"),
+    (
+        "07 duplicate key",
+        lambda line: line.replace(b"}", b', "answer": "15"}'),
+        "%:7:answer: the key 'answer' is given twice",
+    ),
     (
         "07 duplicate key, spaced",
         lambda line: line.replace(b'"answer":', b'"answer" : "1", "answer" :'),
@@ -47,20 +51,56 @@ BROKEN_LINES: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("13 lone surrogate", lambda line: line.replace(b"plus", b"\\ud800"), "%:7:37: half of a surrogate pair"),
     ("13 lone low surrogate", lambda line: line.replace(b"plus", b"\\udc00 x"), "%:7:37: half of a surrogate pair"),
     ("14 zero byte", lambda line: line.replace(b"plus", b"\0"), "%:7:37: the line holds a zero byte"),
-    ("14 escaped zero", lambda line: line.replace(b"plus", b"\\u0000"), "%:7:question: the text holds a zero character"),
-    ("17 deep nesting", lambda line: line.replace(b'"14"', b"[" * 10_000 + b"]" * 10_000), "%:7:1: the row is nested too deeply"),
-    ("18 long integer", lambda line: line.replace(b'"14"', b"9" * 5000), "%:7:57: a number of 5000 digits cannot be read"),
-    ("19 wrong type", lambda line: line.replace(b'"What is 7 plus 7?"', b'{"a": 1}'), "%:7:question: expected text, found an object"),
-    ("19 number for text", lambda line: line.replace(b'"What is 7 plus 7?"', b"7"), "%:7:question: expected text, found a number"),
-    ("20 missing question", lambda line: b'{"id": "q7", "answer": "14"}\n', "%:7:question: column 'question' is missing"),
-    ("20 missing answer", lambda line: b'{"id": "q7", "question": "What?"}\n', "%:7:answer: column 'answer' is missing"),
-    ("33 duplicate id", lambda line: line.replace(b'"q7"', b'"q3"'), "%:7:id: the id is already that of row 3, got 'q3'"),
+    (
+        "14 escaped zero",
+        lambda line: line.replace(b"plus", b"\\u0000"),
+        "%:7:question: the text holds a zero character",
+    ),
+    (
+        "17 deep nesting",
+        lambda line: line.replace(b'"14"', b"[" * 10_000 + b"]" * 10_000),
+        "%:7:1: the row is nested too deeply",
+    ),
+    (
+        "18 long integer",
+        lambda line: line.replace(b'"14"', b"9" * 5000),
+        "%:7:57: a number of 5000 digits cannot be read",
+    ),
+    (
+        "19 wrong type",
+        lambda line: line.replace(b'"What is 7 plus 7?"', b'{"a": 1}'),
+        "%:7:question: expected text, found an object",
+    ),
+    (
+        "19 number for text",
+        lambda line: line.replace(b'"What is 7 plus 7?"', b"7"),
+        "%:7:question: expected text, found a number",
+    ),
+    (
+        "20 missing question",
+        lambda line: b'{"id": "q7", "answer": "14"}\n',
+        "%:7:question: column 'question' is missing",
+    ),
+    (
+        "20 missing answer",
+        lambda line: b'{"id": "q7", "question": "What?"}\n',
+        "%:7:answer: column 'answer' is missing",
+    ),
+    (
+        "33 duplicate id",
+        lambda line: line.replace(b'"q7"', b'"q3"'),
+        "%:7:id: the id is already that of row 3, got 'q3'",
+    ),
     ("34 missing id", lambda line: line.replace(b'"id": "q7", ', b""), "%:7:id: the id is missing"),
     ("34 empty id", lambda line: line.replace(b'"q7"', b'""'), "%:7:id: the id is missing"),
     ("34 null id", lambda line: line.replace(b'"q7"', b"null"), "%:7:id: the id is missing"),
     ("37 line end in id", lambda line: line.replace(b'"q7"', b'"q\\n7"'), "%:7:id: the id holds a line end"),
     ("37 zero in id", lambda line: line.replace(b'"q7"', b'"q\\u00007"'), "%:7:id: the text holds a zero character"),
-    ("37 id of a wrong type", lambda line: line.replace(b'"q7"', b'["q7"]'), "%:7:id: an id must be text, found a list"),
+    (
+        "37 id of a wrong type",
+        lambda line: line.replace(b'"q7"', b'["q7"]'),
+        "%:7:id: an id must be text, found a list",
+    ),
 ]
 
 
@@ -189,14 +229,20 @@ def test_case_23_a_file_without_rows_is_refused(write: Write, name: str, content
 def test_case_23_a_file_without_a_usable_row_is_refused_with_its_first_fault(write: Write) -> None:
     path = write("data.jsonl", b"oops\n" * 20)
 
-    with pytest.raises(DataError, match=r"none of the 20 rows can be used; the first: .*data.jsonl:1:1: not valid JSON"):
+    with pytest.raises(
+        DataError, match=r"none of the 20 rows can be used; the first: .*data.jsonl:1:1: not valid JSON"
+    ):
         open_dataset(path)
 
 
 BROKEN_CELLS: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("24 extra cell", lambda line: line.replace(b"\n", b"@more\n"), "%:7:4: 4 cells under 3 columns, got 'more'"),
     ("25 missing cell", lambda line: line.rpartition(b"@")[0] + b"\n", "%:7:answer: 2 cells under 3 columns"),
-    ("26 unclosed quote", lambda line: line.replace(b"@What", b'@"What'), "%:7:question: a quote is opened and never closed"),
+    (
+        "26 unclosed quote",
+        lambda line: line.replace(b"@What", b'@"What'),
+        "%:7:question: a quote is opened and never closed",
+    ),
     (
         "26 text after a closing quote",
         lambda line: line.replace(b"@What is", b'@"What" is'),
@@ -248,7 +294,9 @@ def test_case_27_a_header_that_names_a_column_twice_is_refused(write: Write, suf
 
 
 @pytest.mark.parametrize("separator", [",", "\t"])
-@pytest.mark.parametrize("gold", ["None", "NA", "null", "nan", "1e3", "001", "True", "=SUM(A1:A9)", "+1", "@x", "-1", "0", ""])
+@pytest.mark.parametrize(
+    "gold", ["None", "NA", "null", "nan", "1e3", "001", "True", "=SUM(A1:A9)", "+1", "@x", "-1", "0", ""]
+)
 def test_cases_28_29_32_a_cell_stays_the_text_it_is(write: Write, read: type[Read], gold: str, separator: str) -> None:
     rows = [{**row, "id": f"00{n}", "answer": gold} for n, row in enumerate(ROWS)]
 
@@ -275,7 +323,11 @@ def test_case_30_a_cell_of_a_megabyte_of_base64_is_read(
 
 @pytest.mark.parametrize(
     ("name", "mark", "fix"),
-    [("data.csv", ";", "replace ; by , or by tabs"), ("data.csv", "\t", "name the file .tsv"), ("data.tsv", ",", "name the file .csv")],
+    [
+        ("data.csv", ";", "replace ; by , or by tabs"),
+        ("data.csv", "\t", "name the file .tsv"),
+        ("data.tsv", ",", "name the file .csv"),
+    ],
 )
 def test_case_31_the_wrong_separator_is_refused_with_a_hint(write: Write, name: str, mark: str, fix: str) -> None:
     path = write(name, table(ROWS, mark))
@@ -297,7 +349,11 @@ def test_cases_35_36_38_odd_ids_are_kept_as_they_are(write: Write, read: type[Re
 
 BROKEN_CHOICES: list[tuple[str, dict[str, Any], str]] = [
     ("39 letter past the end", {"answer": "D"}, "%:7:answer: the right answer is not among the 3 options, got 'D'"),
-    ("39 text of no option", {"answer": "seven"}, "%:7:answer: the right answer is not among the 3 options, got 'seven'"),
+    (
+        "39 text of no option",
+        {"answer": "seven"},
+        "%:7:answer: the right answer is not among the 3 options, got 'seven'",
+    ),
     ("39 number past the end", {"answer": 3}, "%:7:answer: the right answer is not among the 3 options, got 3"),
     ("39 negative number", {"answer": -1}, "%:7:answer: the right answer is not among the 3 options, got -1"),
     ("40 identical options", {"options": ["7", "8", "7"]}, "%:7:options: options A and C are the same, got '7'"),

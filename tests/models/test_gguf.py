@@ -70,10 +70,10 @@ class TestRealModel:
         question = ask(head + "What is the capital of Italy?", max_tokens=4, logprobs=0)
         other = ask(head + "Name a large animal that lives in the sea.", max_tokens=1)
 
-        fresh, _, again = smollm2.generate([question, other, question])
+        fresh, _, cached, repeated = smollm2.generate([question, other, question, question])
 
-        assert again.usage.cached_tokens > 10
-        assert fresh.candidates == again.candidates
+        assert cached.usage.cached_tokens > 10
+        assert fresh.candidates == cached.candidates == repeated.candidates
 
     def test_stop_strings_end_the_answer(self, smollm2):
         [output] = smollm2.generate([ask(GERMANY, max_tokens=16, stop=(" of",))])

@@ -52,7 +52,9 @@ def dialogue_of(
     if isinstance(value, str) and value.lstrip().startswith("["):
         value = decode_value(value, column)
     if not isinstance(value, (list, tuple)) or not value:
-        raise RowFault("expected a list of turns", column=column, got=value, fix='write [{"role": "user", "content": "…"}]')
+        raise RowFault(
+            "expected a list of turns", column=column, got=value, fix='write [{"role": "user", "content": "…"}]'
+        )
     if messages is None and all(isinstance(turn, str) for turn in value):
         return value[0], tuple(value[1:]), None
     made = _as_messages(value, column)
@@ -70,5 +72,12 @@ def _as_messages(value: Any, column: str) -> tuple[Message, ...]:
 
 
 def _type_name(value: Any) -> str:
-    names = {dict: "an object", list: "a list", bool: "true or false", type(None): "null", int: "a number", float: "a number"}
+    names = {
+        dict: "an object",
+        list: "a list",
+        bool: "true or false",
+        type(None): "null",
+        int: "a number",
+        float: "a number",
+    }
     return names.get(type(value), f"a {type(value).__name__}")

@@ -52,7 +52,9 @@ def check_options(texts: Sequence[str], column: str) -> None:
     if len(set(texts)) != len(texts):
         first, second = _twins(texts)
         raise RowFault(
-            f"options {LETTERS[first]} and {LETTERS[second]} are the same", column=column, got=texts[first],
+            f"options {LETTERS[first]} and {LETTERS[second]} are the same",
+            column=column,
+            got=texts[first],
             fix="make them differ: a right answer must be one option",
         )
 
@@ -71,7 +73,9 @@ def letter_of(gold: Any, texts: Sequence[str], labels: Sequence[str], column: st
     if place is None:
         shown = ", ".join(LETTERS[: len(texts)])
         raise RowFault(
-            f"the right answer is not among the {len(texts)} options", column=column, got=gold,
+            f"the right answer is not among the {len(texts)} options",
+            column=column,
+            got=gold,
             fix=f"give a letter ({shown}), a number from 0, or the text of an option",
         )
     return LETTERS[place]
@@ -103,7 +107,10 @@ def _from_text(cell: str, column: str) -> Any:
         except (msgspec.DecodeError, RecursionError):
             pass
     raise RowFault(
-        "the options must be a JSON list", column=column, got=cell, fix='write ["first", "second"], or use columns A, B, C…'
+        "the options must be a JSON list",
+        column=column,
+        got=cell,
+        fix='write ["first", "second"], or use columns A, B, C…',
     )
 
 

@@ -21,8 +21,19 @@ CONVENTION: dict[str, tuple[str, ...]] = {
     "id": ("index", "key", "id", "idx", "question_id", "sample_id", "uid"),
     "input": ("question", "prompt", "input", "text", "problem", "query", "instruction"),
     "target": (
-        "answer", "target", "reference", "label", "answers", "targets", "references", "gold", "ground_truth",
-        "completion", "continuation", "answer_index", "answer_idx",
+        "answer",
+        "target",
+        "reference",
+        "label",
+        "answers",
+        "targets",
+        "references",
+        "gold",
+        "ground_truth",
+        "completion",
+        "continuation",
+        "answer_index",
+        "answer_idx",
     ),
     "choices": ("options", "choices"),
     "messages": ("messages", "conversation"),
@@ -98,7 +109,11 @@ class Columns:
         elif self.input is not None:
             asked = as_input(row[self.input], self.input)
         return Sample(
-            sample_id, asked, target, choices, row,
+            sample_id,
+            asked,
+            target,
+            choices,
+            row,
             media_of(row, self.media, folder) if self.media else (),
             {name: str(row[name]) for name in self.tags} if self.tags else EMPTY,
             None if self.group is None else str(row[self.group]),
@@ -138,12 +153,26 @@ def find_columns(
                 lacking.append(before)
     media = media_columns(names)
     lower = (parts["target"] or "").lower()
-    plain = parts["input"] is not None and parts["target"] is not None and not any(
-        (media, tags, lacking, *(parts[p] for p in ("choices", "option_cells", "messages", "turns", "group", "cluster")))
+    plain = (
+        parts["input"] is not None
+        and parts["target"] is not None
+        and not any(
+            (
+                media,
+                tags,
+                lacking,
+                *(parts[p] for p in ("choices", "option_cells", "messages", "turns", "group", "cluster")),
+            )
+        )
     )
     return Columns(
-        tuple(names), media=media, tags=tuple(tags), index_like=lower in INDEX_COLUMNS or lower.endswith("_index"),
-        lacking=tuple(lacking), plain=plain, **parts,
+        tuple(names),
+        media=media,
+        tags=tuple(tags),
+        index_like=lower in INDEX_COLUMNS or lower.endswith("_index"),
+        lacking=tuple(lacking),
+        plain=plain,
+        **parts,
     )
 
 

@@ -24,16 +24,16 @@ TIMEOUT_SECONDS = 60.0
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def fetch(
-    url: str, *, sha256: str, folder: Path, allow_private: bool = False, max_bytes: int = MAX_BYTES
-) -> Path:
+def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, max_bytes: int = MAX_BYTES) -> Path:
     """The path of the downloaded file; one that is there already is not fetched again.
 
     With `allow_private`, plain http is accepted too: a test server on this machine has no certificate.
     """
     wanted = sha256.lower()
     if not _SHA256.fullmatch(wanted):
-        raise UsageError(f"not a sha256: {sha256!r}", where=url, fix="give the 64 hexadecimal digits of the file's sha256")
+        raise UsageError(
+            f"not a sha256: {sha256!r}", where=url, fix="give the 64 hexadecimal digits of the file's sha256"
+        )
     name = re.sub(r"[^A-Za-z0-9._-]", "_", urlsplit(url).path.rpartition("/")[2])[-40:].lstrip(".") or "data"
     path = folder / f"{wanted[:12]}-{name}"
     if path.is_file() and _digest(path) == wanted:
@@ -44,7 +44,8 @@ def fetch(
             found = _download(url, part, allow_private, max_bytes)
             if found != wanted:
                 raise DataError(
-                    f"the download has sha256 {found}, expected {wanted}", file=url,
+                    f"the download has sha256 {found}, expected {wanted}",
+                    file=url,
                     fix="the file changed or was cut; nothing was kept",
                 )
             part.flush()

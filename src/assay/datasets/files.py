@@ -9,17 +9,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..core import DataError, UsageError, nearest
+from .faults import RowFault
 from .json_arrays import JsonArray
 from .json_lines import JsonLines
 from .json_row import decode_row
-from .faults import RowFault
 from .lines import COMPRESSED, is_compressed, read_lines
 from .parquet import Parquet, check_schemas
 from .shards import Shard
 from .tables import Table
 
 FORMATS = {
-    ".jsonl": "JSONL", ".ndjson": "JSONL", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet",
+    ".jsonl": "JSONL",
+    ".ndjson": "JSONL",
+    ".json": "JSON",
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    ".parquet": "Parquet",
 }
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 DESCRIPTIONS = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "package.json"})
@@ -34,6 +39,13 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
+def is_data_path(path: Path) -> bool:
+    """Whether a path is, by its name, a data file, or a folder that holds some."""
+    if path.is_dir():
+        return any(format_of(child) is not None for child in path.iterdir())
+    return format_of(path) is not None
+
+
 def stem_of(path: Path) -> str:
     """The name without its format: `test` for `test.jsonl.gz`."""
     name = path.name
@@ -43,6 +55,13 @@ def stem_of(path: Path) -> str:
         else:
             break
     return name
+
+
+def is_data_path(path: Path) -> bool:
+    """Whether a path is a file that can be read as rows, or a folder with such files."""
+    if path.is_dir():
+        return any(_is_data(inner, path) for inner in path.rglob("*"))
+    return path.is_file() and format_of(path) is not None
 
 
 def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], bool]:
@@ -66,7 +85,9 @@ def open_file(path: Path) -> Shard:
     kind = format_of(path)
     if kind is None:
         known = ", ".join(FORMATS)
-        raise UsageError(f"cannot tell the format of {path}", fix=f"name it one of {known} (text ones also .gz or .zst)")
+        raise UsageError(
+            f"cannot tell the format of {path}", fix=f"name it one of {known} (text ones also .gz or .zst)"
+        )
     if path.stat().st_size == 0:
         raise DataError("the file is empty", file=str(path), fix="write at least one row")
     if kind == "Parquet":
@@ -107,15 +128,21 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
     elif split is not None and named:
         close = nearest(split, named)
         hint = f"did you mean {close!r}? " if close else ""
-        raise UsageError(f"{folder} has no split {split!r}", where=where or None, fix=f"{hint}splits: {', '.join(named)}")
+        raise UsageError(
+            f"{folder} has no split {split!r}", where=where or None, fix=f"{hint}splits: {', '.join(named)}"
+        )
     elif len(named) > 1:
         raise UsageError(
-            f"{folder} holds several splits: {', '.join(named)}", where=where or None, fix=f"choose one: split={named[0]}"
+            f"{folder} holds several splits: {', '.join(named)}",
+            where=where or None,
+            fix=f"choose one: split={named[0]}",
         )
     kinds = sorted({str(format_of(path)) for path in found})
     if len(kinds) > 1:
         raise UsageError(
-            f"{folder} mixes {' and '.join(kinds)} files", where=where or None, fix="name the file to read, or move the others"
+            f"{folder} mixes {' and '.join(kinds)} files",
+            where=where or None,
+            fix="name the file to read, or move the others",
         )
     return sorted(found, key=_natural), settled
 

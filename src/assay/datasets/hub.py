@@ -1,10 +1,11 @@
 """Hugging Face datasets: from a snapshot on this disk where there is one, else through the `datasets` library.
 
-`hf://org/name`, `hub:org/name`, with `/config` and `@revision` after it: `hf://cais/mmlu/anatomy@main`. A snapshot
-made of Parquet, JSONL, CSV or JSON is read by our own readers; `datasets` is then not needed. Code is never run.
+`hf://org/name` or `hub:org/name`, and after it, where needed, a configuration, a revision and a split, in this order:
+`hf://cais/mmlu@anatomy?revision=c30699e#test`. A snapshot made of Parquet, JSONL, CSV or JSON is read by our own readers; `datasets` is then not needed. Code is never run.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ from .memory import as_row
 from .shards import Row, RowData, Shard
 
 PREFIXES = ("hf://", "hub:")
+_WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_NAME = re.compile(
+    rf"(?:hf://(?:datasets/)?|hub:)({_WORD}/{_WORD})(?:@({_WORD}))?(?:\?revision=({_WORD}))?(?:#({_WORD}))?"
+)
 MEDIA_FEATURES = ("Image", "Audio", "Video")
 
 
@@ -26,16 +31,17 @@ class HubName:
     repository: str
     config: str | None = None
     revision: str | None = None
+    split: str | None = None
 
     @classmethod
     def of(cls, text: str) -> "HubName":
-        """The parts of `hf://org/name/config@revision`."""
-        rest = next(text.removeprefix(prefix) for prefix in PREFIXES if text.startswith(prefix)).removeprefix("datasets/")
-        path, _, revision = rest.partition("@")
-        pieces = [piece for piece in path.split("/") if piece]
-        if not 2 <= len(pieces) <= 3 or any(piece in (".", "..") for piece in pieces):
-            raise UsageError(f"not a Hugging Face dataset id: {text!r}", fix="write hf://org/name or hf://org/name/config")
-        return cls("/".join(pieces[:2]), pieces[2] if len(pieces) == 3 else None, revision or None)
+        """The parts of `hf://org/name@config?revision=…#split`."""
+        found = _NAME.fullmatch(text)
+        if found is None:
+            raise UsageError(
+                f"not a Hugging Face dataset id: {text!r}", fix="write hf://org/name or hf://org/name@config"
+            )
+        return cls(*found.groups())
 
 
 @dataclass(slots=True)
@@ -72,6 +78,7 @@ def is_hub_name(text: str) -> bool:
 def open_hub(text: str, split: str | None, where: str = "") -> tuple[Sequence[Shard], bool]:
     """The shards of a dataset on the hub, and whether the split is settled."""
     name = HubName.of(text)
+    split = split or name.split
     folder = find_snapshot(name)
     if folder is not None:
         inner = folder / name.config if name.config and (folder / name.config).is_dir() else folder
@@ -107,7 +114,8 @@ def _load(name: HubName, split: str | None, text: str) -> HubRows:
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0][:160]
         raise DataError(
-            f"cannot load from the hub: {type(error).__name__}: {reason}", file=text,
+            f"cannot load from the hub: {type(error).__name__}: {reason}",
+            file=text,
             fix="check the name, split and network, or pass --data PATH with a local copy",
         ) from error
     return HubRows(text, without_decoding(data))

@@ -75,7 +75,11 @@ class JsonArray:
         if first == b"{" and self._enter_member(scanner):
             return
         raise DataError(
-            "no array of rows in this file", file=self.name, row=1, column=1, got=bytes(scanner.buffer[:60]),
+            "no array of rows in this file",
+            file=self.name,
+            row=1,
+            column=1,
+            got=bytes(scanner.buffer[:60]),
             fix='write [{…}, {…}] or {"rows": [{…}, {…}]}; one object a line is called .jsonl',
         )
 

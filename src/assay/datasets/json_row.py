@@ -48,8 +48,10 @@ def diagnose(line: bytes, error: Exception) -> RowFault:
     except UnicodeDecodeError as broken:
         place = len(line[: broken.start].decode("utf-8")) + 1
         return RowFault(
-            f"byte 0x{line[broken.start]:02x} is not UTF-8", column=place, got=line[broken.start - 20 : broken.start + 20]
-            if broken.start > 20 else line[:40], fix="save the file as UTF-8",
+            f"byte 0x{line[broken.start]:02x} is not UTF-8",
+            column=place,
+            got=line[broken.start - 20 : broken.start + 20] if broken.start > 20 else line[:40],
+            fix="save the file as UTF-8",
         )
     if "\0" in text:
         return RowFault("the line holds a zero byte", column=text.index("\0") + 1, fix="remove it")
@@ -82,8 +84,12 @@ def _long_integer(text: str) -> RowFault:
     found = _LONG_INTEGER.search(text)
     digits = len(found.group()) if found else 0
     what = f"a number of {digits} digits cannot be read" if digits else "a number is out of range"
-    return RowFault(what, column=found.start() + 1 if found else 1, got=text[found.start() :] if found else text,
-                    fix="write it as text, in quotes")
+    return RowFault(
+        what,
+        column=found.start() + 1 if found else 1,
+        got=text[found.start() :] if found else text,
+        fix="write it as text, in quotes",
+    )
 
 
 def _describe(text: str, broken: json.JSONDecodeError) -> RowFault:
@@ -91,8 +97,12 @@ def _describe(text: str, broken: json.JSONDecodeError) -> RowFault:
     near = text[max(place - 20, 0) : place + 20]
     comma = _TRAILING_COMMA.search(text, max(text.rfind(",", 0, place + 1), 0))
     if place >= len(text) or broken.msg.startswith("Unterminated string"):
-        return RowFault("the row ends before the object is closed", column=place + 1, got=text[-40:],
-                        fix="the file was cut, or a brace or quote is missing")
+        return RowFault(
+            "the row ends before the object is closed",
+            column=place + 1,
+            got=text[-40:],
+            fix="the file was cut, or a brace or quote is missing",
+        )
     if comma is not None and comma.start() <= place < comma.end():
         return RowFault("trailing comma", column=comma.start() + 1, got=near, fix="remove the comma")
     if text[place] == "'":

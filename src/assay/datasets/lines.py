@@ -45,7 +45,7 @@ def _open(path: Path, offset: int) -> Iterator[IO[bytes]]:
     suffix = path.suffix.lower()
     if suffix == ".gz":
         with gzip.open(path, "rb") as unpacked:
-            yield io.BufferedReader(unpacked, BUFFER_BYTES)  # type: ignore[arg-type]
+            yield io.BufferedReader(unpacked, BUFFER_BYTES)
     elif suffix == ".zst":
         import zstandard
 

@@ -27,7 +27,9 @@ def media_columns(columns: Sequence[str]) -> tuple[tuple[str, type[Media]], ...]
     return tuple(found)
 
 
-def media_of(row: Mapping[str, Any], columns: Sequence[tuple[str, type[Media]]], folder: Path | None) -> tuple[Media, ...]:
+def media_of(
+    row: Mapping[str, Any], columns: Sequence[tuple[str, type[Media]]], folder: Path | None
+) -> tuple[Media, ...]:
     """The media of a row, in the order of the columns; an empty cell is none."""
     found: list[Media] = []
     for column, made in columns:
@@ -52,7 +54,10 @@ def _medium(cell: Any, made: type[Media], column: str, folder: Path | None) -> M
     if isinstance(cell, (str, bytes, bytearray, memoryview, Path)) or hasattr(cell, "save"):
         return made(cell)
     raise RowFault(
-        f"cannot read {made.kind} from a {type(cell).__name__}", column=column, got=cell, fix="give a path, bytes or base64"
+        f"cannot read {made.kind} from a {type(cell).__name__}",
+        column=column,
+        got=cell,
+        fix="give a path, bytes or base64",
     )
 
 

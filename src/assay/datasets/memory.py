@@ -68,7 +68,9 @@ class Called:
         made = self.function()
         if isinstance(made, (str, bytes, Mapping)) or not isinstance(made, Iterable):
             raise UsageError(
-                f"the dataset function returned {shorten(made)}", where=self.name, fix="return or yield rows (dictionaries)"
+                f"the dataset function returned {shorten(made)}",
+                where=self.name,
+                fix="return or yield rows (dictionaries)",
             )
         if isinstance(made, Sequence):
             self._kept = made

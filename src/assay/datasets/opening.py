@@ -1,15 +1,17 @@
 """Opening: from whatever a task names as its data to `Samples`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import UsageError, shorten
+from ..core import Sample, UsageError, shorten
 from ..registry import datasets as registered
+from .converted import Converted
 from .files import open_files
 from .hub import is_hub_name, open_hub
 from .memory import Called, Rows
-from .samples import SPLIT_COLUMN, OnDuplicate, Samples
+from .reading import OnDuplicate
+from .samples import SPLIT_COLUMN, Samples
 from .shards import Shard
 
 
@@ -22,10 +24,12 @@ def open_dataset(
     split: str | None = None,
     on_duplicate: OnDuplicate = "error",
     strict: bool = False,
+    to_sample: Callable[[Mapping[str, Any]], Sample] | None = None,
     where: str = "",
 ) -> Samples:
     """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
 
+    `to_sample` makes a `Sample` of a row where the columns alone do not say how; leave its id empty to have it filled in.
     Files are looked at here, so that a missing file, a broken header or a wrong column name shows before a run starts;
     a function is first called when its rows are asked for.
 
@@ -36,8 +40,18 @@ def open_dataset(
     if isinstance(source, Samples):
         return source
     shards, settled = _shards(source, split, where)
+    if to_sample is not None:
+        shards = [Converted(shard, to_sample) for shard in shards]
     samples = Samples(
-        shards, dict(columns or {}), tuple(tags), cluster, None if settled else split, on_duplicate, strict, where
+        shards,
+        dict(columns or {}),
+        tuple(tags),
+        cluster,
+        None if settled else split,
+        on_duplicate,
+        strict,
+        to_sample,
+        where,
     )
     if isinstance(shards[0], Called):
         return samples
@@ -52,7 +66,8 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
         return _named(source, split, where)
     if isinstance(source, (bytes, Mapping)) or not (callable(source) or isinstance(source, Iterable)):
         raise UsageError(
-            f"cannot read a dataset from {shorten(source)}", where=where or None,
+            f"cannot read a dataset from {shorten(source)}",
+            where=where or None,
             fix="give a path, a list of rows, or a function that yields rows",
         )
     if isinstance(source, Sequence):
@@ -70,7 +85,8 @@ def _named(source: str | Path, split: str | None, where: str) -> tuple[Sequence[
         return open_hub(text, split, where)
     if text.startswith(("http://", "https://")):
         raise UsageError(
-            f"a URL is not read directly: {text}", where=where or None,
+            f"a URL is not read directly: {text}",
+            where=where or None,
             fix="download it with `assay.datasets.fetch(url, sha256=…)` and give the path",
         )
     path = Path(source).expanduser()
@@ -84,10 +100,10 @@ def _check_split_column(samples: Samples) -> None:
     for shard in samples.shards:
         names = shard.columns
         if names is None:
-            first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
-            names = tuple(first)
+            names = next((tuple(row) for _, _, row in shard.rows() if isinstance(row, Mapping)), ())
         if SPLIT_COLUMN not in names:
             raise UsageError(
                 f"{shard.name} has no {SPLIT_COLUMN!r} column and is not named after split {samples.split!r}",
-                where=samples.where or None, fix=f"name the file {samples.split}.jsonl, or leave the split out",
+                where=samples.where or None,
+                fix=f"name the file {samples.split}.jsonl, or leave the split out",
             )

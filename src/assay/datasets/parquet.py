@@ -105,7 +105,9 @@ def check_schemas(shards: Sequence[Parquet]) -> None:
                 has, wants = kinds.get(name, "no such column"), first.get(name, "no such column")
                 raise DataError(
                     f"the schema differs from {shards[0].path.name}: column {name!r} is {has} here, {wants} there",
-                    file=shard.name, column=name, fix="write all shards with one schema",
+                    file=shard.name,
+                    column=name,
+                    fix="write all shards with one schema",
                 )
 
 

@@ -7,32 +7,21 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ..core import BadSample, DataError, Sample
-from .cells import as_id
 from .columns import Columns, Kind, check_given, find_columns
 from .faults import RowFault
 from .memory import Called, Rows, plain_row, source_digest
+from .reading import Head, OnDuplicate, Reading, ToSample, converted
 from .shards import RowData, Shard, folder_of
 
-OnDuplicate = Literal["error", "first", "suffix"]
 HEAD_ROWS = 32
 HEAD_BYTES = 1024 * 1024
 SPLIT_COLUMN = "split"
 
 Located = tuple[int, int, int, int, Sample | BadSample]
 """Shard, position among all rows from 0, row number, byte offset, and what the row became."""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What the first rows tell about all."""
-
-    columns: Columns | None
-    """`None` where the source gives finished samples."""
-    has_ids: bool
-    kind: Kind
 
 
 @dataclass
@@ -48,11 +37,13 @@ class Samples:
     on_duplicate: OnDuplicate = "error"
     strict: bool = False
     """A column that the first rows do not have is a fault."""
+    to_sample: ToSample | None = None
+    """A task's own way from a row to a sample, instead of the columns."""
     where: str = ""
     _head: Head | None = field(default=None, init=False, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
-        take = _Reading(self, self.head).take
+        take = self._reading().take
         position, split = -1, self.split
         for at, shard in enumerate(self.shards):
             for number, _, row in shard.rows():
@@ -64,7 +55,7 @@ class Samples:
 
     def located(self) -> Iterator[Located]:
         """Every sample with the place it came from."""
-        reading = _Reading(self, self.head)
+        reading = self._reading()
         for at, position, number, offset, row in self._rows():
             made = reading.take(at, position, number, row)
             if made is not None:
@@ -72,7 +63,7 @@ class Samples:
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
         """A function that reads one good sample again by its place and its id."""
-        reading = _Reading(self, self.head)
+        reading = self._reading()
 
         def pick(shard: int, position: int, number: int, offset: int, sample_id: str) -> Sample:
             reading.forget()
@@ -149,6 +140,7 @@ class Samples:
         usable: list[Mapping[str, Any]] = []
         names: dict[str, None] = {}
         fault: DataError | None = None
+        kind: Kind | None = None
         count = size = 0
         for at, _, number, offset, row in self._rows():
             count += 1
@@ -160,7 +152,12 @@ class Samples:
                 continue
             names.update(dict.fromkeys(shard.columns or row))
             try:
-                self._columns_for(tuple(row), None).sample(row, "", folder_of(shard))
+                mapping = self._columns_for(tuple(row), None)
+                if self.to_sample is None:
+                    kind = kind or mapping.kind
+                    mapping.sample(row, "", folder_of(shard))
+                else:
+                    kind = kind or _kind_of(converted(self.to_sample, row, mapping))
             except RowFault as error:
                 fault = fault or error.at(shard.name, number)
             else:
@@ -176,111 +173,25 @@ class Samples:
             raise self._nothing(count, fault)
         first = self._columns_for(tuple(usable[0]), None)
         has_ids = any(self._columns_for(tuple(row), None).id is not None for row in usable)
-        return Head(first, has_ids, first.kind)
+        return Head(
+            first if self.to_sample is None else replace(first, input=None, target=None), has_ids, kind or first.kind
+        )
+
+    def _reading(self) -> Reading:
+        return Reading(self.shards, self.head, self._columns_for, self.on_duplicate, self.strict, self.to_sample)
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
         return find_columns(names, self.columns, self.tags, self.cluster, needed)
 
     def _nothing(self, count: int, fault: DataError | None) -> DataError:
-        name = self.shards[0].name if len(self.shards) == 1 else f"{self.shards[0].name} and {len(self.shards) - 1} more"
+        name = (
+            self.shards[0].name if len(self.shards) == 1 else f"{self.shards[0].name} and {len(self.shards) - 1} more"
+        )
         if fault is not None:
             return DataError(f"none of the {count} rows can be used; the first: {fault}", file=name)
         if self.split is not None:
             return DataError(f"no row has {SPLIT_COLUMN} {self.split!r}", file=name, fix="check the split's name")
         return DataError("there are no rows", file=name, fix="write at least one row")
-
-
-class _Reading:
-    """One pass over the rows: remembers the ids seen and the mapping of each set of columns."""
-
-    def __init__(self, samples: Samples, head: Head) -> None:
-        self._samples = samples
-        self._head = head
-        self._mappings: dict[tuple[str, ...], Columns] = {}
-        self._seen: dict[str, tuple[int, int]] = {}
-        self._folders = [folder_of(shard) for shard in samples.shards]
-
-    def take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
-        """What a row becomes; `None` for a repeated id that is to be left out."""
-        own: str | None = None
-        try:
-            if type(row) is not dict:
-                if isinstance(row, DataError):
-                    return self._bad(at, number, None, row)
-                if isinstance(row, Sample):
-                    own = as_id(row.id, "id")
-                    return self._unique(at, number, own, row)
-            names = tuple(row)
-            mapping = self._mappings.get(names) or self._map(names)
-            if mapping.id is not None and self._head.has_ids:
-                own = as_id(row[mapping.id], mapping.id)
-                sample_id = own
-            else:
-                sample_id = self._number(mapping, position)
-            sample = mapping.sample(row, sample_id, self._folders[at])
-            if sample_id not in self._seen:
-                self._seen[sample_id] = (at, number)
-                return sample
-            return self._unique(at, number, sample_id, sample)
-        except RowFault as fault:
-            return self._bad(at, number, own, fault.at(self._samples.shards[at].name, number))
-
-    def forget(self) -> None:
-        """Lets every id be new again."""
-        self._seen.clear()
-
-    def _map(self, names: tuple[str, ...]) -> Columns:
-        first = self._head.columns
-        mapping = self._samples._columns_for(names, first)
-        extra = [name for name in names if first is not None and name not in first.names]
-        if self._samples.strict and extra and first is not None:
-            raise RowFault(f"unknown column {extra[0]!r}", column=extra[0], fix=f"columns: {', '.join(first.names)}")
-        self._mappings[names] = mapping
-        return mapping
-
-    def _number(self, mapping: Columns, position: int) -> str:
-        if self._head.has_ids:
-            column = (self._head.columns.id if self._head.columns else None) or "id"
-            raise RowFault("the id is missing", column=column, fix="give every row an id, or none")
-        if mapping.id is not None:
-            raise RowFault("this row has an id and those before it have none", column=mapping.id, fix="give all an id")
-        return str(position)
-
-    def _unique(self, at: int, number: int, sample_id: str, sample: Sample) -> Sample | BadSample | None:
-        first = self._seen.get(sample_id)
-        if first is None:
-            self._seen[sample_id] = (at, number)
-            return sample
-        policy = self._samples.on_duplicate
-        if policy == "first":
-            return None
-        if policy == "suffix":
-            return replace(sample, id=self._free(sample_id, 2, (at, number)))
-        shards = self._samples.shards
-        there = f"row {first[1]}" if first[0] == at else f"{shards[first[0]].name}:{first[1]}"
-        head = self._head.columns
-        raise RowFault(
-            f"the id is already that of {there}", column=(head.id if head else None) or "id", got=sample_id,
-            fix="make ids unique, or choose on_duplicate: first or suffix",
-        )
-
-    def _bad(self, at: int, number: int, own: str | None, error: DataError) -> BadSample:
-        """A name for the row that no good row has: its own id if it is free, else with the row number."""
-        shards = self._samples.shards
-        row = f"row-{number}" if len(shards) == 1 else f"row-{Path(shards[at].name).name}-{number}"
-        bad_id = row if own is None else f"{own}#{row}"
-        if bad_id in self._seen:
-            bad_id = self._free(bad_id, 2, (at, number))
-        self._seen[bad_id] = (at, number)
-        return BadSample(bad_id, error)
-
-    def _free(self, sample_id: str, start: int, place: tuple[int, int]) -> str:
-        number = start
-        while f"{sample_id}#{number}" in self._seen:
-            number += 1
-        made = f"{sample_id}#{number}"
-        self._seen[made] = place
-        return made
 
 
 def _in_split(row: RowData, split: str) -> bool:
@@ -304,4 +215,3 @@ def _kind_of(sample: Sample) -> Kind:
 def _file_digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-

@@ -70,7 +70,10 @@ class Table:
         twice = next((name for name in cells if cells.count(name) > 1), None)
         if twice is not None:
             raise DataError(
-                f"the header names the column {twice!r} twice", file=self.name, row=number, column=twice,
+                f"the header names the column {twice!r} twice",
+                file=self.name,
+                row=number,
+                column=twice,
                 fix="rename one of them",
             )
         if len(cells) == 1:
@@ -79,8 +82,12 @@ class Table:
                 word = {"\t": "tabs", ",": "commas", ";": "semicolons"}
                 fix = {"\t": "name the file .tsv", ",": "name the file .csv", ";": "replace ; by , or by tabs"}[found]
                 raise DataError(
-                    f"the columns are separated by {word[found]}, expected {word[self.separator]}", file=self.name,
-                    row=number, column=1, got=cells[0], fix=fix,
+                    f"the columns are separated by {word[found]}, expected {word[self.separator]}",
+                    file=self.name,
+                    row=number,
+                    column=1,
+                    got=cells[0],
+                    fix=fix,
                 )
             if "\r" in cells[0]:
                 raise DataError(
@@ -176,7 +183,9 @@ def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:
                 return cells, len(cells)
             if after < end and text[after] != separator:
                 raise RowFault(
-                    "text after the closing quote of a cell", column=len(cells) + 1, got=text[place : after + 20],
+                    "text after the closing quote of a cell",
+                    column=len(cells) + 1,
+                    got=text[place : after + 20],
                     fix='double the quotes inside a quoted cell: "say ""hi"""',
                 )
             cells.append(cell)
@@ -210,8 +219,10 @@ def _decode(line: bytes, separator: str, header: tuple[str, ...] | None) -> str:
     except UnicodeDecodeError as broken:
         cell = line.count(separator.encode(), 0, broken.start)
         raise RowFault(
-            f"byte 0x{line[broken.start]:02x} is not UTF-8", column=_named(cell, header),
-            got=line[max(broken.start - 20, 0) : broken.start + 20], fix="save the file as UTF-8",
+            f"byte 0x{line[broken.start]:02x} is not UTF-8",
+            column=_named(cell, header),
+            got=line[max(broken.start - 20, 0) : broken.start + 20],
+            fix="save the file as UTF-8",
         ) from None
     if "\0" in text:
         cell = text.count(separator, 0, text.index("\0"))
@@ -227,18 +238,24 @@ def _wrong_width(cells: list[str], header: tuple[str, ...]) -> RowFault:
     if len(cells) > len(header):
         column: str | int = len(header) + 1
         return RowFault(
-            f"{len(cells)} cells under {len(header)} columns", column=column, got=cells[len(header)],
+            f"{len(cells)} cells under {len(header)} columns",
+            column=column,
+            got=cells[len(header)],
             fix="put quotes around a cell that holds the separator",
         )
     return RowFault(
-        f"{len(cells)} cells under {len(header)} columns", column=header[len(cells)], got=cells[-1],
+        f"{len(cells)} cells under {len(header)} columns",
+        column=header[len(cells)],
+        got=cells[-1],
         fix=f"add the missing cell{'s' if len(header) - len(cells) > 1 else ''}, empty if need be",
     )
 
 
 def _unclosed(cell: int, header: tuple[str, ...] | None, text: str) -> RowFault:
     return RowFault(
-        "a quote is opened and never closed", column=_named(cell, header), got=_without_end(text),
+        "a quote is opened and never closed",
+        column=_named(cell, header),
+        got=_without_end(text),
         fix='close it, or double it and quote the cell: "5"" disk"',
     )
 
@@ -247,4 +264,3 @@ def _check_cell_sizes(cells: list[str], header: tuple[str, ...]) -> None:
     for name, cell in zip(header, cells, strict=True):
         if len(cell) > faults.CELL_LIMIT:
             raise too_long(len(cell), faults.CELL_LIMIT, "cell", name)
-

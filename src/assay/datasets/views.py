@@ -31,7 +31,6 @@ class View:
     _length: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _check_limit(self.limit)
         if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
             raise UsageError(f"shard {self.shard[0]} of {self.shard[1]}", fix="count shards from 0: (0, 4) … (3, 4)")
 
@@ -146,27 +145,39 @@ def view(
     limit: Limit = None,
     shuffle: int | None = None,
     ids: Sequence[str] | None = None,
-    shard: tuple[int, int] | None = None,
+    shard: tuple[int, int] | str | None = None,
 ) -> View:
     """A part of a dataset: the first `limit` (a number, a fraction, or a range `"11-20"` counted from 1), some `ids`,
-    one `shard` of several, in the file's order or shuffled by a seed.
+    one `shard` of several (`(0, 4)`, or as people write it `"1/4"`), in the file's order or shuffled by a seed.
 
     Example: `view(samples, limit=100, shuffle=0, shard=(1, 4))`
     """
-    return View(samples, limit, shuffle, ids, shard)
+    return View(samples, parse_limit(limit), shuffle, ids, parse_shard(shard) if isinstance(shard, str) else shard)
 
 
-def _check_limit(limit: Limit) -> None:
-    fix = "give a number of samples (100), a fraction (0.1), or a range counted from 1 (\"11-20\")"
+def parse_limit(limit: Limit) -> Limit:
+    """A limit as a number, a fraction or a range, whether it was given as such or as text."""
     if limit is None:
-        return
+        return None
+    fix = 'give a number of samples (100), a fraction (0.1), or a range counted from 1 ("11-20")'
+    wrong = UsageError(f"limit {limit!r} is not a part of a dataset", fix=fix)
     if isinstance(limit, str):
         first, dash, last = limit.partition("-")
         if dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last):
-            return
-    elif isinstance(limit, float):
-        if 0 < limit <= 1:
-            return
-    elif not isinstance(limit, bool) and limit >= 1:
-        return
-    raise UsageError(f"limit {limit!r} is not a part of a dataset", fix=fix)
+            return limit
+        try:
+            limit = int(limit) if limit.isdecimal() else float(limit)
+        except ValueError:
+            raise wrong from None
+    is_part = 0 < limit <= 1 if isinstance(limit, float) else limit >= 1
+    if isinstance(limit, bool) or not is_part:
+        raise wrong
+    return limit
+
+
+def parse_shard(text: str) -> tuple[int, int]:
+    """`"1/4"`, counted from 1, as `(0, 4)`."""
+    first, _, count = text.partition("/")
+    if first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count):
+        return int(first) - 1, int(count)
+    raise UsageError(f"shard {text!r} is not a part of a whole", fix="write 1/4 … 4/4")

@@ -1,5 +1,5 @@
 """Models: places prompts go and outputs come from."""
 
-from .resolve import build_model
+from .resolve import adapt_model, build_model
 
-__all__ = ["build_model"]
+__all__ = ["adapt_model", "build_model"]

@@ -1,7 +1,8 @@
 """GGUF weights run in this process by llama.cpp: chat and completion, with log-probabilities of what is written.
 
-Greedy unless a temperature is given. Flash attention is off: with it, an answer depends on how much of the prompt was
-still in the cache from the question before; without it the numbers are the same bit for bit, at the same speed.
+Greedy unless a temperature is given. An answer must not depend on the question before it, whose beginning may still be
+in the cache. With flash attention it does, so that is off, at no cost in speed; and where the cache would leave only the
+last token of a prompt to compute, which llama.cpp does by another route, the prompt is computed whole.
 """
 
 import importlib.metadata
@@ -50,6 +51,7 @@ class Gguf:
     chat_template: str | None = None
     """Jinja text instead of the template in the file."""
     _server: Any = field(default=None, init=False, repr=False, compare=False)
+    _last: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -96,7 +98,11 @@ class Gguf:
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One answer after another."""
         self.load()
-        return [self._answer(request) for request in requests]
+        outputs = []
+        for request in requests:
+            with self._lock:
+                outputs.append(self._answer(request))
+        return outputs
 
     def _start(self) -> Any:
         import xllamacpp
@@ -139,12 +145,15 @@ class Gguf:
 
     def _draw(self, request: Request, index: int) -> Output:
         chat = request.prompt.is_chat
-        body = self._options(request.options, request.seed, index, chat=chat)
-        with self._lock:
-            if chat:
-                answer = self._server.handle_chat_completions({"messages": chat_messages(request.prompt), **body})
-            else:
-                answer = self._server.handle_completions({"prompt": request.prompt.text, **body})
+        options = self._options(request.options, request.seed, index, chat=chat)
+        asked = {"messages": chat_messages(request.prompt)} if chat else {"prompt": request.prompt.text}
+        # A further draw always follows the first of the same prompt: what it finds in the cache is always the same.
+        further = index > 0
+        cached = further or asked != self._last
+        answer = self._ask(chat, {**asked, **options, "cache_prompt": cached})
+        if cached and not further and _computed_last_token_alone(answer):
+            answer = self._ask(chat, {**asked, **options, "cache_prompt": False})
+        self._last = asked
         if isinstance(answer, Mapping) and isinstance(answer.get("error"), Mapping):
             error = answer["error"]
             kind = "context" if error.get("type") == "exceed_context_size_error" else "exception"
@@ -154,6 +163,10 @@ class Gguf:
             return read_answer(answer, keep_top=bool(request.options.logprobs))
         except Malformed as error:
             return Output.failed("bad_response", str(error), retryable=False)
+
+    def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
+        handle = self._server.handle_chat_completions if chat else self._server.handle_completions
+        return handle(dict(body))
 
     def _options(self, options: GenerateOptions, seed: int | None, index: int, *, chat: bool) -> dict[str, Any]:
         if options.reasoning_effort is not None:
@@ -169,6 +182,14 @@ class Gguf:
             # With 0 llama.cpp reports nothing at all; the one alternative is dropped when reading.
             body["top_logprobs" if chat else "logprobs"] = max(1, options.logprobs)
         return body
+
+
+def _computed_last_token_alone(answer: Any) -> bool:
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    if not isinstance(usage, Mapping):
+        return False
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return cached > 0 and usage.get("prompt_tokens", 0) - cached == 1
 
 
 def _added(outputs: Sequence[Output]) -> Usage | None:

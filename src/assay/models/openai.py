@@ -60,6 +60,7 @@ class OpenAI:
         if self.endpoint not in ("auto", "chat", "completions"):
             raise UsageError(f"endpoint must be auto, chat or completions, got {self.endpoint!r}")
         self._url = _checked(url or PUBLIC_URL)
+        self._headers()
         self._client = Client(
             Limits(
                 self.connect_timeout,

@@ -39,6 +39,11 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
     raise UnknownName("model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint)
 
 
+def adapt_model(thing: Any, name: str = "") -> Model:
+    """A model given as an object: a model as it is, a function or another object adapted."""
+    return _adapted(thing, name or getattr(thing, "__name__", type(thing).__name__), EMPTY)
+
+
 def _from_registry(name: str, args: Mapping[str, Any]) -> Model:
     return _adapted(registry.get(name), name, args)
 

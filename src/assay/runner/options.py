@@ -1,7 +1,7 @@
 """Run options: the only list of them, read by Python, YAML and the command line alike."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ..core import EMPTY, UsageError, digest_of, nearest
@@ -90,8 +90,8 @@ class RunOptions:
 
     def folder_digest(self) -> str:
         """What tells two run folders apart; how the work is spread does not count."""
-        plain = asdict(replace(self, output=None, batch_size=None, concurrency=None, fresh=False, cache=None))
-        return digest_of(plain)[:8]
+        bare = replace(self, output=None, batch_size=None, concurrency=None, fresh=False, cache=None)
+        return digest_of(bare.to_plain())[:8]
 
 
 _DEFAULTS = RunOptions()

@@ -1,7 +1,7 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import registry
@@ -40,10 +40,13 @@ class Cell:
     model_name: str
     model: Model
     samples: Samples
-    template: Callable[[Sample], Prompt]
+    template: Any
+    """A built template: `(sample) -> Prompt`, with `source` for its digest."""
     scorings: list[Scoring]
     options: GenerateOptions
     run: RunOptions
+    shots: Any = None
+    """What the few-shot examples come from."""
     digests: dict[str, Any] = field(default_factory=dict)
 
     def view(self) -> Iterator[Sample | BadSample]:
@@ -71,10 +74,11 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
         prepared = _gather(faults, lambda task=task: _prepare(task, run, faults))  # type: ignore[misc]
         if prepared is None:
             continue
-        samples, template, options, scorers = prepared
         for name, model in models.items():
-            scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in scorers]
-            cell = Cell(task, name, model, samples, template, scorings, options, run)
+            scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in prepared.scorers]
+            cell = Cell(
+                task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
+            )
             fault = _gather(faults, lambda cell=cell: check_abilities(cell) or True)  # type: ignore[misc]
             if fault:
                 cells.append(cell)
@@ -113,12 +117,20 @@ def _tasks(run: RunOptions) -> list[Task]:
     return tasks
 
 
-def _prepare(
-    task: Task, run: RunOptions, faults: list[AssayError]
-) -> tuple[Samples, Callable[[Sample], Prompt], GenerateOptions, list[tuple[str, Any]]]:
-    source = find_data(task, run.data) if isinstance(task.dataset, DataSource) else (run.data or task.dataset)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a task needs whatever the model."""
+
+    samples: Samples
+    template: Any
+    shots: Any
+    options: GenerateOptions
+    scorers: list[tuple[str, Any]]
+
+
+def _prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     samples = open_dataset(
-        source,
+        _source_of(task, run),
         columns={**task.columns, **run.columns},
         tags=task.tags,
         cluster=task.cluster,
@@ -136,29 +148,39 @@ def _prepare(
         where=f"task {task.name!r}",
     )
     shots = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
+    drawn = None
     if shots:
-        template = _with_shots(task, run, shots, samples, template)
+        template, drawn = _with_shots(task, run, shots, samples, template)
     options = task.options.set(**run.generation)
     if run.seed is not None and options.seed is None:
         options = options.set(seed=run.seed)
     scorers = build_scorers(task, samples.kind, faults)
-    return samples, template, options, scorers
+    return Prepared(samples, template, drawn, options, scorers)
 
 
-def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, template: Any) -> Any:
-    from dataclasses import replace
-
+def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, template: Any) -> tuple[Any, Any]:
+    """The template with its shots, and what they come from; the pool is never cut by `--limit`, so that shots do not depend on it."""
     fewshot = replace(task.fewshot, num=num, seed=task.fewshot.seed if run.seed is None else run.seed)
     source = run.fewshot_data or fewshot.source
+    is_own = source is None and fewshot.split is None
     if isinstance(source, DataSource):
         source = find_data(task.but(dataset=source), run.data)
     pool_samples = samples
-    if source is not None:
+    if not is_own:
         pool_samples = open_dataset(
-            source, columns=task.columns, split=fewshot.split, to_sample=task.to_sample, where=f"shots of {task.name!r}"
+            source if source is not None else _source_of(task, run),
+            columns=task.columns,
+            split=fewshot.split,
+            to_sample=task.to_sample,
+            where=f"shots of {task.name!r}",
         )
     pool = [s for s in pool_samples if isinstance(s, Sample)]
-    return apply_fewshot(template, fewshot, pool)
+    shown = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
+    return shown, [num, fewshot.seed, str(fewshot.pick), pool_samples.fingerprint()]
+
+
+def _source_of(task: Task, run: RunOptions) -> Any:
+    return find_data(task, run.data) if isinstance(task.dataset, DataSource) else (run.data or task.dataset)
 
 
 def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple[str, Any]]:
@@ -249,9 +271,9 @@ def digests_of(cell: Cell) -> dict[str, Any]:
     return {
         "data": cell.samples.fingerprint(),
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
-        "template": code_digest([cell.template, cell.task.template, cell.task.system, run.system, run.num_fewshot]),
+        "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
         "to_sample": code_digest(cell.task.to_sample),
-        "fewshot": code_digest([str(cell.task.fewshot), run.fewshot_data]),
+        "shots": digest_of(cell.shots),
         "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
         "model": digest_of(dict(cell.model.identity)),
     }

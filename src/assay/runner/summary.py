@@ -6,7 +6,8 @@ from typing import Any
 
 from .. import registry
 from ..core import EMPTY, Result, ScoreRecord, Spec, SummarizerError, UsageError, blame
-from ..summarizers import adapt_summarizer, seed_of
+adapt_summarizer: Any = None
+from ..summarizers.statistics import seed_of
 from ..userfiles import is_reference, load_attribute
 from .plan import Cell
 from .scoring import Scoring

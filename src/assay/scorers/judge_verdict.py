@@ -6,6 +6,7 @@ itself wrote is refused. So is anything out of range, doubled, or wrapped in oth
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,7 @@ from .choice_text import strip_reasoning
 from .judge_prompts import Scale
 
 _CODE_BLOCK = re.compile(r"```(?:json)?[ \t]*\n?(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _MAX_REPLY_CHARS = 100_000
 
 
@@ -34,15 +36,22 @@ def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     # Types first: True equals 1 in Python, and 4.0 equals 4.
     if type(value) not in (int, str) or value not in scale.values:
         raise NoVerdict(f"`{scale.field}` is out of range: {str(value)[:40]!r}")
-    if any(claims_verdict(text, scale.field, value) for text in judged):
+    bare = _without_blanks(said)
+    if any(claims_verdict(text, scale.field, value) or bare in _without_blanks(text) for text in judged):
         raise NoVerdict("the same verdict stands in the judged text")
     return value  # type: ignore[no-any-return]
 
 
 def claims_verdict(text: str, field: str, value: int | str) -> bool:
-    """Whether a text writes this field with this value, in JSON or anything like it."""
-    written = rf"\b{field}\b[\\\"'`*]{{0,4}}\s{{0,4}}[:=]\s{{0,4}}[\\\"'`*]{{0,4}}{re.escape(str(value))}\b"
-    return re.search(written, text, re.IGNORECASE) is not None
+    """Whether a text writes this field with this value as JSON does, however it is spelled or escaped."""
+    plain = unicodedata.normalize("NFKC", _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text))
+    quote = r"[\\\"'`“”„«»]{1,6}"
+    written = rf"{quote}{field}{quote}[:=](?:{quote})?{re.escape(str(value))}\b"
+    return re.search(written, _without_blanks(plain), re.IGNORECASE) is not None
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .breakdown import break_down, interval_of
-from .table import Table, read_table
+from .table import UNKNOWN, Table, read_table
 from .units import Units, estimate_units, failure_flags, units_of
 
 
@@ -34,7 +34,8 @@ class Mean:
 
 def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
     """The mean of one metric of a table."""
-    ends = known_bounds(table, metric, context)
+    parsed = table.only_scored(metric)
+    ends = known_bounds(parsed, context)
     cells = table.resolved(metric, zero_of(context, ends))
     units = units_of(table, cells, reducer, ends, metric=metric)
     flags = failure_flags(units)
@@ -69,18 +70,19 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         **interval_of(estimate),
         **common,
         groups=groups,
-        parsed_value=_parsed_value(table, metric, reducer),
+        parsed_value=_parsed_value(table, parsed, reducer, metric),
         flags=(*flags, *_cluster_flags(table, units)),
         details=details,
     )
 
 
-def known_bounds(table: Table, metric: str, context: SummaryContext) -> tuple[float, float] | None:
+def known_bounds(cells: Sequence[float], context: SummaryContext) -> tuple[float, float] | None:
     """The worst and the best value of a metric; `None` if not known, or if a value lies outside."""
     if context.bounds is None:
         return None
     low, high = context.bounds
-    if any(not low <= value <= high for value in table.scored(metric)):
+    numbers = [value for value in cells if value < UNKNOWN]
+    if numbers and not (low <= min(numbers) and max(numbers) <= high):
         return None
     return (low, high) if context.higher_is_better else (high, low)
 
@@ -92,15 +94,11 @@ def zero_of(context: SummaryContext, ends: tuple[float, float] | None) -> float 
     return ends[0] if ends is not None else None
 
 
-def _parsed_value(table: Table, metric: str, reducer: str) -> float | None:
+def _parsed_value(table: Table, cells: Sequence[float], reducer: str, metric: str) -> float | None:
     """The mean over the answers that could be read; the samples they belong to weigh the same."""
-    if table.samples is None:
-        values = list(table.scored(metric))
-        return math.fsum(values) / len(values) if values else None
-    if reducer not in ("mean", "max", "majority"):
+    if table.samples is not None and reducer not in ("mean", "max", "majority"):
         # pass@k of only those answers that could be read would be a number of another protocol.
         return None
-    cells = table.only_scored(metric)
     parsed = units_of(table, cells, reducer, None, metric=metric).values
     return math.fsum(parsed) / len(parsed) if parsed else None
 

@@ -7,7 +7,7 @@ is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples tha
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, ScoreRecord
@@ -62,14 +62,12 @@ class Table:
 
     def only_scored(self, name: str) -> "array[float]":
         """The column of a metric with nothing but the rows that were scored."""
+        if self.outcome_names == [Outcome.SCORED] and name in self.metrics:
+            return self.metrics[name]
         scored = [outcome == Outcome.SCORED for outcome in self.outcome_names]
         column = self.metrics.get(name) or array("d", [NO_VALUE]) * len(self)
         cells = zip(column, self.outcomes, strict=True)
         return array("d", (value if scored[code] else NO_VALUE for value, code in cells))
-
-    def scored(self, name: str) -> Iterator[float]:
-        """The values of a metric among the rows that were scored."""
-        return (value for value in self.only_scored(name) if value < UNKNOWN)
 
     def resolved(self, name: str, zero: float | None) -> "array[float]":
         """The column of a metric with the outcomes applied: `zero` for an answer that could not be read."""
@@ -99,13 +97,13 @@ class Table:
                 done[row] = NO_VALUE
 
 
-def read_table(records: Sequence[ScoreRecord]) -> Table:
+def read_table(records: Iterable[ScoreRecord]) -> Table:
     """The records as a table; read a second time only where samples turn out to have several epochs."""
     table = _read(records, with_samples=False)
     return table if table is not None else _read(records, with_samples=True) or Table()
 
 
-def _read(records: Sequence[ScoreRecord], *, with_samples: bool) -> Table | None:
+def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None:
     """One pass; `None` when rows must be joined by sample and their ids were not kept."""
     metrics: dict[str, array[float]] = {}
     outcomes, tags, clusters, samples = array("B"), array("L"), array("l"), array("L")

@@ -1,0 +1,162 @@
+"""Reading: one pass over the rows of a dataset, from numbered rows to samples with ids of their own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ..core import BadSample, DataError, Sample
+from .cells import as_id
+from .columns import Columns, Kind
+from .faults import RowFault
+from .shards import RowData, Shard, folder_of
+
+OnDuplicate = Literal["error", "first", "suffix"]
+Find = Callable[[tuple[str, ...], Columns | None], Columns]
+"""The mapping of a set of columns, given what the first rows had."""
+
+ToSample = Callable[[Mapping[str, Any]], Sample]
+"""A task's own way from a row to a sample; an empty id is filled in by the columns or the row's position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the first rows tell about all."""
+
+    columns: Columns | None
+    """`None` where the source gives finished samples."""
+    has_ids: bool
+    kind: Kind
+
+
+class Reading:
+    """One pass over the rows: remembers the ids seen and the mapping of each set of columns."""
+
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        head: Head,
+        find: Find,
+        on_duplicate: OnDuplicate = "error",
+        strict: bool = False,
+        to_sample: ToSample | None = None,
+    ) -> None:
+        self._shards = shards
+        self._head = head
+        self._find = find
+        self._on_duplicate = on_duplicate
+        self._strict = strict
+        self._to_sample = to_sample
+        self._mappings: dict[tuple[str, ...], Columns] = {}
+        self._seen: dict[str, tuple[int, int]] = {}
+        self._folders = [folder_of(shard) for shard in shards]
+
+    def take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
+        """What a row becomes; `None` for a repeated id that is to be left out."""
+        own: str | None = None
+        try:
+            if type(row) is not dict:
+                if isinstance(row, DataError):
+                    return self._bad(at, number, None, row)
+                if isinstance(row, Sample):
+                    own = as_id(row.id, "id")
+                    return self._unique(at, number, own, row)
+            names = tuple(row)
+            mapping = self._mappings.get(names) or self._map(names)
+            made = None if self._to_sample is None else converted(self._to_sample, row, mapping)
+            if made is not None and made.id:
+                own = as_id(made.id, "id")
+                sample_id = own
+            elif mapping.id is not None and self._head.has_ids:
+                own = as_id(row[mapping.id], mapping.id)
+                sample_id = own
+            else:
+                sample_id = self._number(mapping, position)
+            if made is not None:
+                sample = made if made.id == sample_id else replace(made, id=sample_id)
+            else:
+                sample = mapping.sample(row, sample_id, self._folders[at])
+            if sample_id not in self._seen:
+                self._seen[sample_id] = (at, number)
+                return sample
+            return self._unique(at, number, sample_id, sample)
+        except RowFault as fault:
+            return self._bad(at, number, own, fault.at(self._shards[at].name, number))
+
+    def forget(self) -> None:
+        """Lets every id be new again."""
+        self._seen.clear()
+
+    def _map(self, names: tuple[str, ...]) -> Columns:
+        first = self._head.columns
+        mapping = self._find(names, first)
+        extra = [name for name in names if first is not None and name not in first.names]
+        if self._strict and extra and first is not None:
+            raise RowFault(f"unknown column {extra[0]!r}", column=extra[0], fix=f"columns: {', '.join(first.names)}")
+        self._mappings[names] = mapping
+        return mapping
+
+    def _number(self, mapping: Columns, position: int) -> str:
+        if self._head.has_ids:
+            column = (self._head.columns.id if self._head.columns else None) or "id"
+            raise RowFault("the id is missing", column=column, fix="give every row an id, or none")
+        if mapping.id is not None:
+            raise RowFault("this row has an id and those before it have none", column=mapping.id, fix="give all an id")
+        return str(position)
+
+    def _unique(self, at: int, number: int, sample_id: str, sample: Sample) -> Sample | BadSample | None:
+        first = self._seen.get(sample_id)
+        if first is None:
+            self._seen[sample_id] = (at, number)
+            return sample
+        policy = self._on_duplicate
+        if policy == "first":
+            return None
+        if policy == "suffix":
+            return replace(sample, id=self._free(sample_id, 2, (at, number)))
+        there = f"row {first[1]}" if first[0] == at else f"{self._shards[first[0]].name}:{first[1]}"
+        head = self._head.columns
+        raise RowFault(
+            f"the id is already that of {there}",
+            column=(head.id if head else None) or "id",
+            got=sample_id,
+            fix="make ids unique, or choose on_duplicate: first or suffix",
+        )
+
+    def _bad(self, at: int, number: int, own: str | None, error: DataError) -> BadSample:
+        """A name for the row that no good row has: its own id if it is free, else with the row number."""
+        row = f"row-{number}" if len(self._shards) == 1 else f"row-{Path(self._shards[at].name).name}-{number}"
+        bad_id = row if own is None else f"{own}#{row}"
+        if bad_id in self._seen:
+            bad_id = self._free(bad_id, 2, (at, number))
+        self._seen[bad_id] = (at, number)
+        return BadSample(bad_id, error)
+
+    def _free(self, sample_id: str, start: int, place: tuple[int, int]) -> str:
+        number = start
+        while f"{sample_id}#{number}" in self._seen:
+            number += 1
+        made = f"{sample_id}#{number}"
+        self._seen[made] = place
+        return made
+
+
+def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> Sample:
+    """What a task's own function makes of a row, with the row, tags and cluster put in where it left them out."""
+    try:
+        made = to_sample(row)
+    except (RowFault, DataError) as fault:
+        raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
+    except Exception as error:
+        raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
+    if not isinstance(made, Sample):
+        raise RowFault(f"to_sample returned a {type(made).__name__}, not a Sample", got=made)
+    missing = [name for name in (*mapping.tags, mapping.cluster) if name is not None and name not in row]
+    if missing:
+        raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
+    return replace(
+        made,
+        fields=made.fields or row,
+        tags=made.tags or {name: str(row[name]) for name in mapping.tags},
+        cluster=str(row[mapping.cluster]) if made.cluster is None and mapping.cluster else made.cluster,
+    )

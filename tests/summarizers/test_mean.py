@@ -1,0 +1,233 @@
+"""The mean: the headline, its failures, its interval, its repeats and its breakdowns."""
+
+import json
+import math
+
+import pytest
+from summary_context import Context, record
+
+from assay.core import Result, SummarizerError
+from assay.summarizers.mean import Mean
+
+
+def only(records, **context) -> Result:
+    (result,) = Mean()(records, Context(**context))
+    return result
+
+
+class Lazy:
+    """A sequence of records that are made when read, and that counts how often it was read."""
+
+    def __init__(self, records):
+        self.records, self.passes = records, 0
+
+    def __iter__(self):
+        self.passes += 1
+        return iter(self.records)
+
+
+def test_an_answer_nobody_can_read_counts_as_wrong():
+    records = [record("a", 1.0), record("b", 1.0), record("c", 0.0, "unparsed"), record("d", 0.0, "truncated")]
+
+    result = only(records, n_expected=4)
+
+    assert (result.value, result.n, result.n_expected) == (0.5, 4, 4)
+    assert result.parsed_value == 1.0
+    assert result.outcomes == {"scored": 2, "unparsed": 1, "truncated": 1}
+
+
+def test_an_unread_answer_counts_as_zero_whatever_value_it_carries():
+    assert only([record("a", 1.0), record("b", 0.7, "refused")]).value == 0.5
+
+
+def test_a_sample_without_a_verdict_leaves_the_denominator_and_opens_the_bounds():
+    records = [record("a", 1.0), record("b", 0.0), record("c", None, "model_error"), record("d", None, "data_error")]
+
+    result = only(records, n_expected=4)
+
+    assert (result.value, result.n) == (0.5, 2)
+    assert result.bounds == (0.25, 0.75)
+    assert result.flags == ("unresolved 50.0%: in doubt",)
+
+
+def test_few_unresolved_samples_are_flagged_mildly_and_very_few_not_at_all():
+    def flags(errors):
+        good = [record(str(i), 1.0) for i in range(1000 - errors)]
+        return only(good + [record(f"e{i}", None, "judge_error") for i in range(errors)]).flags
+
+    assert flags(31) == ("unresolved 3.1%",)
+    assert flags(10) == ()
+
+
+def test_bounds_stay_unknown_where_the_scale_is():
+    records = [record("a", 3.0), record("c", None, "model_error")]
+
+    assert only(records, bounds=None).bounds is None
+    assert only(records, bounds=(0.0, 1.0)).bounds is None, "a value outside of the declared scale disproves it"
+
+
+def test_a_binary_mean_has_wilsons_interval_and_a_graded_one_students():
+    binary = only([record(str(i), float(i < 5)) for i in range(10)])
+    graded = only([record(str(i), i / 10) for i in range(10)])
+
+    assert binary.interval == "wilson"
+    assert binary.ci == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert graded.interval == "t"
+
+
+def test_a_rating_where_all_got_one_is_not_a_proportion():
+    assert only([record(str(i), 1.0) for i in range(5)], bounds=(1.0, 5.0)).interval == "t"
+
+
+def test_clusters_widen_the_error_as_in_the_published_vector():
+    scores = [1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1]
+    clusters = "000111223344"
+    records = [record(str(i), float(s), cluster=c) for i, (s, c) in enumerate(zip(scores, clusters, strict=True))]
+
+    result = only(records)
+
+    assert result.stderr == pytest.approx(0.216005, abs=1e-6)
+    assert (result.clusters, result.interval) == (5, "t on clusters")
+
+
+def test_a_sample_without_a_cluster_stands_alone_and_is_mentioned():
+    records = [record("a", 1.0), record("b", 1.0, cluster="x"), record("c", 0.0, cluster="x")]
+
+    result = only(records)
+
+    assert (result.clusters, result.flags) == (2, ("1 samples have no cluster",))
+
+
+def test_epochs_are_reduced_by_sample_first_as_in_the_published_vector():
+    rows = ["1110", "0010", "1111", "0101", "0000"]
+    records = Lazy([record(f"q{i}", float(row[k]), epoch=k) for k in range(4) for i, row in enumerate(rows)])
+
+    result = only(records, n_expected=5)
+
+    assert (result.value, result.n) == (0.5, 5)
+    assert result.stderr == pytest.approx(0.176777, abs=1e-6)
+    epochs = result.details["epochs"]
+    assert epochs["stderr_at_infinity"] == pytest.approx(0.151383, abs=1e-6)
+    assert epochs["icc"] == pytest.approx(0.407407, abs=1e-6)
+    assert epochs["advice"] == "more epochs would cut SE from 0.177 to at most 0.151"
+    assert records.passes == 2
+
+
+def test_epochs_without_a_verdict_open_the_bounds_of_their_sample_only():
+    records = [record("a", 1.0), record("a", None, "model_error", epoch=1), record("b", 0.0), record("b", 0.0, epoch=1)]
+
+    result = only(records)
+
+    assert (result.value, result.n) == (0.5, 2)
+    assert result.bounds == (0.25, 0.5)
+
+
+def test_the_run_chooses_the_reducer_of_epochs():
+    records = [record("a", 1.0), record("a", 0.0, epoch=1), record("b", 0.0), record("b", 0.0, epoch=1)]
+
+    assert only(records, options={"reducer": "max"}).value == 0.5
+    assert only(records, options={"reducer": "pass^2"}).value == 0.0
+
+
+def test_more_answers_asked_for_than_there_are_is_a_clear_error():
+    records = [record("a", 1.0), record("a", 0.0, epoch=1)]
+
+    with pytest.raises(SummarizerError, match=r"exact_match.*k=5 needs at least 5 answers"):
+        only(records, options={"reducer": "pass@5"})
+
+
+def test_a_sample_that_lost_an_answer_is_unresolved_for_pass_at_k_not_an_error():
+    records = [record("a", 1.0), record("a", None, "model_error", epoch=1), record("b", 1.0), record("b", 0.0, epoch=1)]
+
+    result = only(records, options={"reducer": "pass^2"})
+
+    assert (result.value, result.n, result.bounds) == (0.0, 1, (0.0, 0.5))
+
+
+def test_each_named_value_is_a_metric_and_an_unread_answer_counts_in_all_of_them():
+    both = {"gsm8k.strict": 0.0, "gsm8k.flexible": 1.0}
+    records = [record("a", both), record("b", {"gsm8k": 0.0}, "unparsed")]
+
+    results = {r.metric: r for r in Mean()(records, Context(scorer="gsm8k"))}
+
+    assert {name: (r.value, r.n) for name, r in results.items()} == {"gsm8k.strict": (0.0, 2), "gsm8k.flexible": (0.5, 2)}
+
+
+def test_a_metric_that_a_sample_does_not_have_is_left_out_for_it():
+    records = [record("a", {"x": 1.0}), record("b", {"x": 0.0, "y": 1.0}), record("c", {"x": 0.0}, "unparsed")]
+
+    results = {r.metric: r for r in Mean()(records, Context())}
+
+    assert (results["y"].value, results["y"].n, results["y"].details["without_value"]) == (1.0, 1, 2)
+    assert results["x"].n == 3
+
+
+def test_a_value_that_is_no_number_is_unresolved_not_zero():
+    records = [record("a", 1.0), record("b", math.nan), record("c", {"exact_match": None})]
+
+    result = only(records)
+
+    assert (result.value, result.n, result.bounds) == (1.0, 1, (1 / 3, 1.0))
+
+
+def test_where_lower_is_better_an_unread_answer_counts_as_the_worst():
+    records = [record("a", 0.0), record("b", 0.0, "unparsed"), record("c", None, "model_error")]
+
+    bounded = only(records, higher_is_better=False)
+    unbounded = only(records, higher_is_better=False, bounds=None)
+
+    assert (bounded.value, bounded.bounds) == (0.5, (2 / 3, 1 / 3))
+    assert (unbounded.value, unbounded.n) == (0.0, 1)
+    assert "unread answers left out: their worst value is not known" in unbounded.flags
+
+
+def test_tags_give_a_line_each_and_the_macro_mean_beside_the_micro():
+    records = [record(f"l{i}", 1.0, tags={"subject": "law"}) for i in range(3)]
+    records += [record("m", 0.0, tags={"subject": "maths"}), record("e", None, "model_error", tags={"subject": "art"})]
+
+    result = only(records)
+
+    law, maths, art = (result.groups["subject"][name] for name in ("law", "maths", "art"))
+    assert (law.value, law.n, law.outcomes, law.interval) == (1.0, 3, {"scored": 3}, "wilson")
+    assert (maths.value, maths.interval) == (0.0, "none: one sample")
+    assert (art.value, art.n, art.outcomes) == (None, 0, {"model_error": 1})
+    assert result.details["groups"]["subject"]["macro"]["value"] == 0.5
+    assert result.details["groups"]["subject"]["micro"]["value"] == 0.75
+
+
+def test_a_tag_that_names_every_sample_is_not_broken_down():
+    records = [record(str(i), 1.0, tags={"file": str(i)}) for i in range(1001)]
+
+    result = only(records)
+
+    assert result.groups == {}
+    assert result.details["groups"]["file"]["values"] == 1001
+
+
+def test_where_nothing_was_scored_there_is_a_row_without_a_value():
+    failed = only([record("a", None, "model_error")], n_expected=3)
+    empty = only([], n_expected=3)
+
+    assert (failed.value, failed.metric, failed.interval) == (None, "exact_match", "none: nothing was scored")
+    assert failed.bounds == (0.0, 1.0)
+    assert (empty.value, empty.n, empty.n_expected) == (None, 0, 3)
+
+
+def test_one_sample_has_no_error_bar():
+    result = only([record("a", 1.0)])
+
+    assert (result.stderr, result.ci, result.interval) == (None, None, "none: one sample")
+
+
+def test_records_are_read_once_where_there_are_no_epochs():
+    records = Lazy([record("a", 1.0), record("b", 0.0)])
+
+    only(records)
+
+    assert records.passes == 1
+
+
+def test_the_details_of_a_result_are_plain_json():
+    records = [record(str(i // 2), 1.0, epoch=i % 2, tags={"subject": "law"}) for i in range(6)]
+
+    assert json.loads(json.dumps(dict(only(records).details)))["epochs"]["answers"] == 6
