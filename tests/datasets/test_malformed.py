@@ -154,7 +154,7 @@ def test_case_10_a_byte_order_mark_is_accepted(write: Write, read: type[Read]) -
 def test_case_11_utf16_is_a_fault_of_the_file(write: Write, encoding: str, name: str) -> None:
     path = write(name, b"".join(json_lines(ROWS)).decode().encode(encoding))
 
-    with pytest.raises(DataError, match="the file is UTF-16, not UTF-8.*iconv"):
+    with pytest.raises(DataError, match=r"the file is UTF-16, not UTF-8.*iconv"):
         open_dataset(path)
 
 

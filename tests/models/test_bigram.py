@@ -5,6 +5,7 @@ from pathlib import Path
 
 from assay.core import GenerateOptions, Message, Prompt, Request
 from assay.models import build_model
+from assay.userfiles import load_attribute
 
 REFERENCE = f"{Path(__file__).parents[2] / 'examples' / 'bigram.py'}:Bigram"
 
@@ -23,7 +24,7 @@ def test_its_probabilities_are_those_counted_by_hand():
 
 
 def test_the_probabilities_after_any_word_sum_to_one():
-    bigram = build_model(REFERENCE).target
+    bigram = load_attribute(REFERENCE)()
 
     sums = [sum(bigram.probability(word, after) for word in bigram.words) for after in [*bigram.words, "zebra"]]
 
@@ -41,9 +42,9 @@ def test_a_rolling_request_weighs_the_text_itself():
 
 def test_it_writes_greedily_until_a_full_stop_or_the_limit():
     model = build_model(REFERENCE)
-    prompt = Prompt((Message.of("user", "the mat"),))
+    mat, on = Prompt((Message.of("user", "the mat"),)), Prompt((Message.of("user", "on"),))
 
-    stopped, cut = model.generate([Request(prompt), Request(Prompt((Message.of("user", "on"),)), GenerateOptions(max_tokens=2))])
+    stopped, cut = model.generate([Request(mat), Request(on, GenerateOptions(max_tokens=2))])
 
     assert (stopped.text, stopped.stop_reason) == (".", "stop")
     assert (cut.text, cut.stop_reason) == ("the cat", "length")

@@ -7,8 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from assay.core import Audio, Image, Likelihood, Message, Prompt, Request, UsageError
+from assay.core import Audio, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
 from assay.models import build_model
+from assay.userfiles import load_attribute
 
 
 def write(folder: Path, source: str) -> Path:
@@ -78,7 +79,8 @@ def test_text_of_several_turns_names_who_speaks(tmp_path):
 
 
 def test_options_and_seed_are_passed_to_those_who_name_them(tmp_path):
-    file = write(tmp_path, "def generate(messages, *, options, seed, tail='.'):\n    return f'{options.n} {seed}{tail}'")
+    source = "def generate(messages, *, options, seed, tail='.'):\n    return f'{options.n} {seed}{tail}'"
+    file = write(tmp_path, source)
 
     [output] = build_model(f"{file}:generate", {"tail": "!"}).generate([ask(Message.of("user", "x"), seed=7)])
 
@@ -249,3 +251,92 @@ def test_identity_follows_the_source_and_the_options_but_not_the_folder(tmp_path
     assert same
     assert options == {"tail": "!"}
     assert changed != build_model(f"{one}:generate").identity["sha256"]
+
+
+BROKEN = """
+    built = []
+
+    class Mine:
+        def __init__(self):
+            built.append(1)
+            raise OSError("no weights")
+
+        def generate(self, messages):
+            return str(len(built))
+"""
+
+
+def test_a_class_is_built_by_the_first_question_and_only_once(tmp_path):
+    file = write(tmp_path, BROKEN.replace('raise OSError("no weights")', "pass"))
+
+    model = build_model(f"{file}:Mine")
+    first, second = model.generate([HELLO, HELLO])
+
+    assert (first.text, second.text) == ("1", "1")
+
+
+def test_a_class_that_cannot_be_built_is_not_tried_for_every_sample(tmp_path):
+    file = write(tmp_path, BROKEN)
+    model = build_model(f"{file}:Mine")
+
+    outputs = model.generate([HELLO, HELLO, HELLO])
+
+    assert all("could not be built: OSError: no weights (mine.py:7)" in output.error.message for output in outputs)
+    assert len(load_attribute(f"{file}:built")) == 1
+    with pytest.raises(ModelError, match="could not be built: OSError: no weights"):
+        model.load()
+
+
+def test_a_class_without_generate_is_refused(tmp_path):
+    file = write(tmp_path, "class Mine:\n    generte = None")
+
+    with pytest.raises(UsageError, match="is a class without `generate`"):
+        build_model(f"{file}:Mine")
+
+
+def test_a_class_of_which_only_one_method_is_async_is_refused(tmp_path):
+    file = write(
+        tmp_path,
+        """
+        class Mine:
+            async def generate(self, messages):
+                return ""
+
+            def likelihood(self, requests):
+                return []
+        """,
+    )
+
+    with pytest.raises(UsageError, match="has only one of `generate` and `likelihood` async"):
+        build_model(f"{file}:Mine")
+
+
+def test_a_callable_class_and_an_async_class_are_models_too(tmp_path):
+    file = write(
+        tmp_path,
+        """
+        class Called:
+            def __call__(self, text):
+                return text + "!"
+
+        class Later:
+            async def generate(self, text):
+                return text + "?"
+        """,
+    )
+
+    [called] = build_model(f"{file}:Called").generate([HELLO])
+    [later] = asyncio.run(build_model(f"{file}:Later").generate([HELLO]))
+
+    assert (called.text, later.text) == ("hello!", "hello?")
+
+
+def test_closing_closes_what_was_built(tmp_path):
+    file = write(tmp_path, BROKEN.replace('raise OSError("no weights")', "pass") + "\n        close = built.clear")
+    model = build_model(f"{file}:Mine")
+    model.close()
+    model.load()
+
+    model.close()
+
+    assert load_attribute(f"{file}:built") == []

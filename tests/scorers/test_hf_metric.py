@@ -64,7 +64,7 @@ def test_a_file_without_a_metric_is_refused(metric_file):
     folder = metric_file("string")
     (folder / "share.py").write_text("import evaluate\nMetric = evaluate.Metric\n")
 
-    with pytest.raises(UsageError, match="expected one class derived from evaluate.Metric, found 0"):
+    with pytest.raises(UsageError, match=r"expected one class derived from evaluate\.Metric, found 0"):
         HfMetric(str(folder)).score_all(ROWS)
 
 

@@ -53,7 +53,7 @@ NASTY = [
     "nan inf -inf 1e999 1/0",
     "é" * 3,
 ]
-LONG = ["a" * 1_000_000, "9" * 1_000_000, "1," * 500_000, "#### " * 200_000, "the " * 250_000, "(" * 1_000_000, "。" * 400_000]
+LONG = ["a" * 1_000_000, "9" * 1_000_000, "1," * 500_000, "#### " * 200_000, "(" * 1_000_000]
 
 
 def needs(scorer):
@@ -102,12 +102,11 @@ def test_a_million_characters_are_scored_in_seconds(scorer):
 @pytest.mark.parametrize("scorer", [s for s in SCORERS if not isinstance(s, (Regex, Choice, NumberMatch))], ids=label)
 def test_the_target_itself_is_the_best_answer(scorer):
     needs(scorer)
-    for target in ("Paris is 42 km away #### 42", "the cat sat on the mat 7"):
+    for target in ("Paris is 42 km away #### 42", "the cat sat on the mat\n#### 7"):
         score = scorer(Sample(id="a", target=target), Output.of(target))
 
         values = score.value if isinstance(score.value, dict) else {"value": score.value}
-        wanted = {name: value for name, value in values.items() if name != "strict"}
-        assert wanted == pytest.approx(dict.fromkeys(wanted, scorer.bounds[1]))
+        assert values == pytest.approx(dict.fromkeys(values, scorer.bounds[1]))
 
 
 def test_no_variable_of_the_environment_changes_an_extraction(monkeypatch):

@@ -1,5 +1,8 @@
 """Numeric answers: GSM8K's two filters, and numbers compared as numbers."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from assay.core import Outcome, Output, Sample, UsageError
@@ -102,3 +105,15 @@ def test_digits_without_end_are_not_a_number():
 
 def test_a_third_is_shown_as_a_fraction():
     assert NumberMatch()(Sample(id="a", target="1/3"), Output.of("2/6")).answer == "1/3"
+
+
+def test_every_published_gsm8k_solution_is_right_by_all_three_readings():
+    files = sorted((Path(__file__).parents[2].parent / "shared" / "data" / "gsm8k").glob("*.jsonl"))
+    if not files:
+        pytest.skip("the shared GSM8K data is not here")
+    solutions = [json.loads(line)["answer"] for file in files for line in file.read_text("utf-8").splitlines()]
+
+    values = [gsm8k(solution, solution).value for solution in solutions]
+
+    assert len(values) > 100
+    assert all(value == {"strict": 1.0, "flexible": 1.0, "numeric": 1.0} for value in values)

@@ -109,7 +109,7 @@ def test_epochs_are_reduced_by_sample_first_as_in_the_published_vector():
     epochs = result.details["epochs"]
     assert epochs["stderr_at_infinity"] == pytest.approx(0.151383, abs=1e-6)
     assert epochs["icc"] == pytest.approx(0.407407, abs=1e-6)
-    assert epochs["advice"] == "more epochs would cut SE from 0.177 to at most 0.151"
+    assert epochs["advice"].startswith("more epochs would cut SE from 0.177 to at most 0.151")
     assert records.passes == 2
 
 

@@ -9,13 +9,12 @@ from assay.core import Likelihood, Output, Sample, ScoreRecord
 from assay.scorers.perplexity import LastWord, Perplexity
 from assay.summarizers.perplexity import item_perplexity, perplexity
 
-CONTEXT = SimpleNamespace(
-    task="t", model="m", protocol="t", scorer="p", n_expected=2, seed=1, higher_is_better=False, bounds=None, options={}
-)
+CONTEXT = SimpleNamespace(task="t", model="m", protocol="t", scorer="p", n_expected=2, seed=1)
 
 
 def record(index, score):
-    return ScoreRecord("t", "m", str(index), "p", "d", {"value": score.value}, str(score.outcome), details=score.details)
+    values, outcome = {"value": score.value}, str(score.outcome)
+    return ScoreRecord("t", "m", str(index), "p", "d", values, outcome, details=score.details)
 
 
 def weigh(scorer, *rows):

@@ -39,13 +39,6 @@ def format_of(path: Path) -> str | None:
     return FORMATS.get(suffixes[-1]) if suffixes else None
 
 
-def is_data_path(path: Path) -> bool:
-    """Whether a path is, by its name, a data file, or a folder that holds some."""
-    if path.is_dir():
-        return any(format_of(child) is not None for child in path.iterdir())
-    return format_of(path) is not None
-
-
 def stem_of(path: Path) -> str:
     """The name without its format: `test` for `test.jsonl.gz`."""
     name = path.name
@@ -58,10 +51,10 @@ def stem_of(path: Path) -> str:
 
 
 def is_data_path(path: Path) -> bool:
-    """Whether a path is a file that can be read as rows, or a folder with such files."""
+    """Whether a path is, by its name, a data file, or a folder that holds some."""
     if path.is_dir():
         return any(_is_data(inner, path) for inner in path.rglob("*"))
-    return path.is_file() and format_of(path) is not None
+    return format_of(path) is not None
 
 
 def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], bool]:
@@ -154,7 +147,7 @@ def _is_data(path: Path, folder: Path) -> bool:
 
 
 def _split_of(path: Path, folder: Path | None = None) -> str | None:
-    """The split that a name tells: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part-1.jsonl`."""
+    """The split that a name tells: `test.jsonl`, `test-00000-of-00002.parquet`, `mmlu_test.csv`, `test/part.jsonl`."""
     words = re.split(r"[-_.]", stem_of(path).lower())
     for word in (words[0], words[-1]):
         if word in SPLITS:

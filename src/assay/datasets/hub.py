@@ -1,7 +1,8 @@
 """Hugging Face datasets: from a snapshot on this disk where there is one, else through the `datasets` library.
 
 `hf://org/name` or `hub:org/name`, and after it, where needed, a configuration, a revision and a split, in this order:
-`hf://cais/mmlu@anatomy?revision=c30699e#test`. A snapshot made of Parquet, JSONL, CSV or JSON is read by our own readers; `datasets` is then not needed. Code is never run.
+`hf://cais/mmlu@anatomy?revision=c30699e#test`. A snapshot made of Parquet, JSONL, CSV or JSON is read by our own
+readers; `datasets` is then not needed. Code is never run.
 """
 
 import os

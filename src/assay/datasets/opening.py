@@ -29,7 +29,7 @@ def open_dataset(
 ) -> Samples:
     """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
 
-    `to_sample` makes a `Sample` of a row where the columns alone do not say how; leave its id empty to have it filled in.
+    `to_sample` makes a `Sample` of a row where the columns alone do not say how; an empty id is filled in.
     Files are looked at here, so that a missing file, a broken header or a wrong column name shows before a run starts;
     a function is first called when its rows are asked for.
 

@@ -26,6 +26,7 @@ from ..core import (
 )
 from ..registry import check_options
 from ..userfiles import file_digest, split_reference
+from .building import Builder, is_async, method_of
 from .calling import Call, check_settings, inspect_call, made_kinds
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
@@ -33,10 +34,11 @@ WANTED = "text, an Image, an Audio, a list of candidates or an Output"
 
 
 class FunctionModel:
-    """Any function of messages, or an object with `generate`, as a model.
+    """Any function of messages, or a class with `generate`, as a model.
 
     `generate` is `async` when the user's is. Where nothing is declared, a function of text takes text only and any
-    other takes everything; what it makes is read off its return annotation.
+    other takes everything; what it makes is read off its return annotation. A class declares itself by class
+    attributes, because it is built, and so its weights are read, only by `load` or the first question.
     """
 
     generate: Callable[[Sequence[Request]], Any]
@@ -48,25 +50,25 @@ class FunctionModel:
 
     def __init__(self, target: Any, reference: str, args: Mapping[str, Any] = EMPTY) -> None:
         self.reference = reference
+        self._builder = Builder(target, args, reference) if inspect.isclass(target) else None
         what = f"model {reference!r}"
-        if inspect.isclass(target):
-            check_options(target, args, what)
-            target, bound = target(**args), EMPTY
-        else:
-            bound = args
-        self.target = target
-        function = _generator(target, what)
+        function = method_of(target, "generate" if hasattr(target, "generate") else "__call__", self._builder, what)
         call = inspect_call(function, what)
-        if bound:
-            check_settings(call, bound, what)
+        if self._builder is None:
+            check_settings(call, args, what)
+        else:
+            check_options(target, args, what)
+        bound = args if self._builder is None else EMPTY
         self.batch_size = getattr(target, "batch_size", None)
-        for name in ("concurrency", "close", "prompt"):
-            if hasattr(target, name) and target is not function:
-                setattr(self, name, getattr(target, name))
-        if hasattr(target, "likelihood") and callable(target.likelihood):
-            if _is_async(target.likelihood) != _is_async(function):
+        if hasattr(target, "concurrency"):
+            self.concurrency = target.concurrency
+        if callable(getattr(target, "prompt", None)):
+            self.prompt = method_of(target, "prompt", self._builder, what)
+        if callable(getattr(target, "likelihood", None)):
+            weigh = method_of(target, "likelihood", self._builder, what)
+            if is_async(weigh) != is_async(function):
                 raise UsageError(f"{what} has only one of `generate` and `likelihood` async", fix="make both alike")
-            self.likelihood = _batched(target.likelihood, reference, EMPTY, _as_weighed)
+            self.likelihood = _batched(weigh, reference, EMPTY, _as_weighed)
         self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
         self.identity = _identity(target, reference, args)
         if call.takes == "requests":
@@ -74,15 +76,18 @@ class FunctionModel:
         else:
             self.generate = _one_by_one(call.caller(function, bound), function, reference)
 
+    def load(self) -> None:
+        """Builds the user's class; whoever calls this learns at once that it cannot be built."""
+        if self._builder is not None:
+            self._builder.build()
+
+    def close(self) -> Any:
+        """Closes what the user's class opened, if it was built and can be closed."""
+        built: Any = self._builder.built if self._builder is not None else None
+        return built.close() if hasattr(built, "close") else None
+
     def __repr__(self) -> str:
         return f"FunctionModel({self.reference!r})"
-
-
-def _generator(target: Any, what: str) -> Callable[..., Any]:
-    function = getattr(target, "generate", target)
-    if not callable(function):
-        raise UsageError(f"{what} is a {type(target).__name__}, not a function or a class with `generate`")
-    return function  # type: ignore[no-any-return]
 
 
 def _abilities(target: Any, call: Call, likelihood: bool) -> Abilities:
@@ -110,10 +115,17 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
         return declared
     path, attribute = split_reference(reference)
     if not path.endswith(".py"):
-        kind = target if inspect.isroutine(target) else type(target)
-        path, attribute = inspect.getsourcefile(kind) or "", kind.__qualname__
+        kind = target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
+        path, attribute = _source(kind), kind.__qualname__
     digest = file_digest(Path(path).expanduser()) if path else ""
     return {"file": Path(path).name, "attribute": attribute, "sha256": digest, "args": dict(args)}
+
+
+def _source(kind: Any) -> str:
+    try:
+        return inspect.getsourcefile(kind) or ""
+    except TypeError:
+        return ""
 
 
 def _one_by_one(
@@ -139,7 +151,7 @@ def _one_by_one(
                 outputs.append(failure(error, reference))
         return outputs
 
-    return generate_async if _is_async(function) else generate
+    return generate_async if is_async(function) else generate
 
 
 def _batched(
@@ -166,7 +178,7 @@ def _batched(
             middle = len(requests) // 2
             return await ask_async(requests[:middle]) + await ask_async(requests[middle:])
 
-    return ask_async if _is_async(function) else ask
+    return ask_async if is_async(function) else ask
 
 
 def _matched(
@@ -222,9 +234,3 @@ def failure(error: Exception, reference: str) -> Output:
     out_of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
     kind = "oom" if out_of_memory else "exception"
     return Output.failed(kind, blamed(ModelError, error, reference).what, retryable=False)
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
-    )

@@ -1,12 +1,13 @@
 """GGUF weights run in this process by llama.cpp: chat and completion, with log-probabilities of what is written.
 
 Greedy unless a temperature is given. An answer must not depend on the question before it, whose beginning may still be
-in the cache. With flash attention it does, so that is off, at no cost in speed; and where the cache would leave only the
-last token of a prompt to compute, which llama.cpp does by another route, the prompt is computed whole.
+in the cache. With flash attention it does, so that is off, at no cost in speed; and where the cache would leave only
+the last token of a prompt to compute, which llama.cpp does by another route, the prompt is computed whole.
 """
 
 import importlib.metadata
 import importlib.util
+import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -118,6 +119,8 @@ class Gguf:
         params.cache_ram_mib = 0
         params.warmup = False
         params.ui = False
+        # The library also opens a port on the loopback interface; nobody else gets to use it.
+        params.api_keys = [secrets.token_hex()]
         params.verbosity = -1
         if self.chat_template is not None:
             params.chat_template = self.chat_template

@@ -69,13 +69,12 @@ class HttpFailure(Exception):
         return Output.failed(self.kind, message, retryable=self.retryable, retry_after=self.retry_after)
 
 
-@dataclass(frozen=True, slots=True)
 class Refused(Exception):
     """An answer with an error status, before it is decided what it means."""
 
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.headers, self.body = status, headers, body
 
     @property
     def error(self) -> Mapping[str, Any]:

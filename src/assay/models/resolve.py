@@ -22,8 +22,9 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
     """The model a name stands for, built from its options; an unknown name or option is an error with the nearest."""
     if is_reference(name):
         return _from_file(name, args)
-    if name in embedded.CATALOGUE:
-        return embedded.build(name, args)
+    known = registry.resolve(name) or name
+    if known in embedded.CATALOGUE:
+        return embedded.build(known, args)
     if name in registry:
         return _from_registry(name, args)
     scheme, slash, rest = name.partition("/")

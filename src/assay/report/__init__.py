@@ -1,7 +1,16 @@
 """Reports: tables and progress for people."""
 
 from .progress import LineProgress, LiveProgress
-from .table import format_interval, format_value, group_rows, html_table, markdown_table, plain_table, printable, show_table
+from .table import (
+    format_interval,
+    format_value,
+    group_rows,
+    html_table,
+    markdown_table,
+    plain_table,
+    printable,
+    show_table,
+)
 
 __all__ = [
     "LineProgress",

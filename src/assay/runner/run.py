@@ -6,7 +6,6 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from ..core import (
     Result,
     Sample,
     StoreError,
-    UsageError,
 )
 from ..core.record import output_from_plain
 from ..core.score import UNRESOLVED

@@ -6,7 +6,7 @@ counted, no number is invented from it. An answer cut by the token limit from wh
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 from ..core import Outcome, Output, Sample, Score, ScoreRecord, as_score, blamed

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import registry
 from ..core import EMPTY, Result, ScoreRecord, Spec, SummarizerError, UsageError, blame
-adapt_summarizer: Any = None
+from ..summarizers.adapt import adapt_summarizer
 from ..summarizers.statistics import seed_of
 from ..userfiles import is_reference, load_attribute
 from .plan import Cell

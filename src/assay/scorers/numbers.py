@@ -129,23 +129,25 @@ def final_number(text: str) -> Quantity | None:
     """The number an answer gives: the first after its last declaration (`####`, boxed, "answer is"), else the last."""
     declared = last_of(_DECLARED.finditer(text))
     if declared is not None:
-        number = next(_quantities(text[declared.end() :]), None)
-        if number is not None:
-            return number
-    return last_of(_quantities(text))
+        first = next(_written_numbers(text, declared.end()), None)
+        if first is not None:
+            return _quantity(first)
+    last = last_of(_written_numbers(text, 0))
+    return None if last is None else _quantity(last)
 
 
-def _quantities(text: str) -> Iterator[Quantity]:
-    for found in _NUMBER.finditer(text):
-        whole, part = found["whole"] or "", found["part"] or ""
-        # Past that length it is noise, and exact arithmetic on it would cost more than the answer is worth.
-        if not (whole or part) or len(whole) + len(part) > _MAX_DIGITS:
-            continue
-        value = Fraction(Decimal(f"{whole.replace(',', '') or '0'}{part}{found['power'] or ''}"))
-        below = int(found["below"] or 1) or 1
-        if found["sign"] in ("-", "−") or found["sign2"]:
-            value = -value
-        yield Quantity(value / below, found["percent"] is not None)
+def _written_numbers(text: str, start: int) -> Iterator[re.Match[str]]:
+    # Past that length it is noise, and exact arithmetic on it would cost more than the answer is worth.
+    return (found for found in _NUMBER.finditer(text, start) if found.end() - found.start() <= _MAX_DIGITS)
+
+
+def _quantity(found: re.Match[str]) -> Quantity:
+    whole, part = found["whole"] or "0", found["part"] or ""
+    value = Fraction(Decimal(f"{whole.replace(',', '')}{part}{found['power'] or ''}"))
+    below = int(found["below"] or 1) or 1
+    if found["sign"] in ("-", "−") or found["sign2"]:
+        value = -value
+    return Quantity(value / below, found["percent"] is not None)
 
 
 def _shown(number: Quantity | None) -> str | None:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core import EMPTY, UNRESOLVED, Result, ScoreRecord, SummaryContext
+from .breakdown import interval_of
 from .statistics import bootstrap
-from .statistics.failures import FLAG_ABOVE
+from .statistics.failures import FLAG_ABOVE, SHOW_BOUNDS_ABOVE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 Formula = Callable[["Floats"], "Floats"]
 """Many rows of sums in, one value for each out."""
+Pooled = Sequence[tuple[ScoreRecord, Sequence[float]]]
 
 
 def corpus_result(
@@ -33,35 +35,44 @@ def corpus_result(
     Clusters are drawn whole. Without clusters the sample is the unit, so that its epochs stay together.
     """
     pooled = [(record, row) for record in records if (row := counts(record)) is not None]
-    outcomes = Counter(record.outcome for record in records)
-    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
-    result: dict[str, Any] = {
+    common: dict[str, Any] = {
         "task": context.task,
         "model": context.model,
         "metric": metric,
-        "n": len(pooled),
-        "n_expected": context.n_expected,
         "protocol": context.protocol,
-        "outcomes": dict(outcomes),
-        "flags": ("unresolved",) if records and unresolved > FLAG_ABOVE * len(records) else (),
         "higher_is_better": higher_is_better,
-        "details": details,
     }
-    rows = [row for _, row in pooled]
-    if not rows or not _is_defined(rows, formula):
-        why = "no sample has counts" if not rows else "undefined on these counts"
-        return Result(value=None, interval=f"none: {why}", **result)
-    estimate = bootstrap(rows, formula, _clusters([record for record, _ in pooled]), seed=context.seed)
-    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
-    return Result(
-        value=estimate.value,
-        stderr=estimate.stderr,
-        ci=ci,
-        interval=estimate.method if ci else f"none: {estimate.method.removeprefix('n/a: ')}",
-        clusters=estimate.clusters,
-        groups=_by_tag(pooled, formula),
-        **result,
-    )
+    own = {**_counted(records), "n_expected": context.n_expected, "details": details, **common}
+    if not pooled:
+        return Result(value=None, n=0, interval="none: no sample has counts", **own)
+    fields = _estimate(pooled, formula, context.seed)
+    groups = {
+        name: {
+            value: Result(n=len(part), n_expected=None, **common, **_estimate(part, formula, context.seed))
+            for value, part in sorted(parts.items())
+        }
+        for name, parts in _by_tag(pooled).items()
+    }
+    return Result(n=len(pooled), groups=groups, **fields, **own)
+
+
+def _estimate(pooled: Pooled, formula: Formula, seed: int) -> dict[str, Any]:
+    import numpy as np
+
+    table = np.asarray([row for _, row in pooled], float)
+    if not np.isfinite(formula(table.sum(axis=0, keepdims=True))).all():
+        return {"value": None, "interval": "none: undefined on these counts"}
+    return interval_of(bootstrap(table, formula, _clusters([record for record, _ in pooled]), seed=seed))
+
+
+def _counted(records: Sequence[ScoreRecord]) -> dict[str, Any]:
+    outcomes = Counter(record.outcome for record in records)
+    share = sum(outcomes[str(outcome)] for outcome in UNRESOLVED) / len(records) if records else 0.0
+    doubt = ": in doubt" if share > FLAG_ABOVE else ""
+    return {
+        "outcomes": dict(outcomes),
+        "flags": (f"unresolved {share:.1%}{doubt}",) if share > SHOW_BOUNDS_ABOVE else (),
+    }
 
 
 def _clusters(records: Sequence[ScoreRecord]) -> list[str] | None:
@@ -71,25 +82,10 @@ def _clusters(records: Sequence[ScoreRecord]) -> list[str] | None:
     return ids if len(set(ids)) < len(ids) else None
 
 
-def _by_tag(pooled: Sequence[tuple[ScoreRecord, Sequence[float]]], formula: Formula) -> dict[str, Any]:
-    """`{"direction=de-en": {"value": …, "n": …}}` for each tag the samples carry."""
-    groups: dict[str, list[Sequence[float]]] = {}
+def _by_tag(pooled: Pooled) -> dict[str, dict[str, list[tuple[ScoreRecord, Sequence[float]]]]]:
+    """For each tag and each of its values, the records that carry it."""
+    found: dict[str, dict[str, list[tuple[ScoreRecord, Sequence[float]]]]] = {}
     for record, row in pooled:
         for name, value in record.tags.items():
-            groups.setdefault(f"{name}={value}", []).append(row)
-    return {
-        name: {"value": _value(rows, formula) if _is_defined(rows, formula) else None, "n": len(rows)}
-        for name, rows in sorted(groups.items())
-    }
-
-
-def _value(rows: Sequence[Sequence[float]], formula: Formula) -> float:
-    import numpy as np
-
-    return float(formula(np.asarray(rows, float).sum(axis=0, keepdims=True))[0])
-
-
-def _is_defined(rows: Sequence[Sequence[float]], formula: Formula) -> bool:
-    import math
-
-    return math.isfinite(_value(rows, formula))
+            found.setdefault(name, {}).setdefault(value, []).append((record, row))
+    return found

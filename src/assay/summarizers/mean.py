@@ -26,10 +26,15 @@ class Mean:
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         """One result for each metric; where nothing was scored, one without a value."""
-        reducer = self.reducer or str(context.options.get("reducer", "mean"))
+        reducer = self.reducer or reducer_of(context)
         table = read_table(records)
         for metric in table.names(context.scorer):
             yield mean_of(table, metric, context, reducer)
+
+
+def reducer_of(context: SummaryContext) -> str:
+    """How the run wants repeats of a sample reduced."""
+    return str(context.options.get("reducer", "mean"))
 
 
 def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
@@ -38,7 +43,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     ends = known_bounds(parsed, context)
     cells = table.resolved(metric, zero_of(context, ends))
     units = units_of(table, cells, reducer, ends, metric=metric)
-    flags = failure_flags(units)
+    flags = failure_flags(units.unresolved_share)
     if ends is None and not context.higher_is_better and _unread(table):
         flags = (*flags, "unread answers left out: their worst value is not known")
     common: dict[str, Any] = {

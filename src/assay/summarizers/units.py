@@ -129,9 +129,8 @@ def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str
     return details
 
 
-def failure_flags(units: Units) -> tuple[str, ...]:
-    """What the row must say of samples without a verdict: above 1 % how many, above 5 % that it is in doubt."""
-    share = units.unresolved_share
+def failure_flags(share: float) -> tuple[str, ...]:
+    """What a row must say of samples without a verdict: above 1 % how many, above 5 % that it is in doubt."""
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()

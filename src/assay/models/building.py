@@ -1,0 +1,66 @@
+"""A user's class as a model: looked at as it is written, built when it is first needed."""
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..core import ComponentError, ModelError, UsageError, blamed
+
+
+class Builder:
+    """Builds a user's class once; one that failed to be built is not tried again for every sample."""
+
+    def __init__(self, kind: type, args: Mapping[str, Any], reference: str) -> None:
+        self.kind, self.args, self.reference = kind, dict(args), reference
+        self.built: Any = None
+        self._error: ComponentError | None = None
+        self._lock = threading.Lock()
+
+    def build(self) -> Any:
+        """The object, built if it is not there yet."""
+        if self.built is not None:
+            return self.built
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            if self.built is None:
+                try:
+                    self.built = self.kind(**self.args)
+                except Exception as error:
+                    self._error = blamed(ModelError, error, f"model {self.reference!r} could not be built")
+                    raise self._error from error
+        return self.built
+
+
+def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Callable[..., Any]:
+    """A method of an object; of a class that is not built yet, one that builds it when it is first called."""
+    if builder is None:
+        function = target if name == "__call__" else getattr(target, name)
+        if not callable(function):
+            raise UsageError(f"{what} is a {type(target).__name__}, not a function or a class with `generate`")
+        return function  # type: ignore[no-any-return]
+    declared = next((vars(kind)[name] for kind in target.__mro__ if name in vars(kind)), None)
+    if declared is None:
+        raise UsageError(f"{what} is a class without `generate`", fix="write def generate(self, messages): …")
+    plain = getattr(target, name)
+
+    def method(*values: Any, **options: Any) -> Any:
+        return getattr(builder.build(), name)(*values, **options)
+
+    async def method_async(*values: Any, **options: Any) -> Any:
+        return await getattr(builder.build(), name)(*values, **options)
+
+    chosen: Any = method_async if is_async(plain) else method
+    signature = inspect.signature(plain)
+    if inspect.isfunction(declared):
+        own = list(signature.parameters.values())[1:]
+        signature = signature.replace(parameters=own)
+    chosen.__signature__ = signature
+    return chosen  # type: ignore[no-any-return]
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether calling it gives a coroutine."""
+    called = getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine function
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

@@ -1,0 +1,48 @@
+"""The pairing of rows with columns that makes the sum of their weights largest: the Hungarian method.
+
+Written here because it is thirty lines and scipy, which has it, is not part of the base install.
+"""
+
+from collections.abc import Sequence
+
+
+def best_pairs(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """(row, column) of each pair, as many as the shorter side has, sorted by row."""
+    if not weights or not weights[0]:
+        return []
+    if len(weights) > len(weights[0]):
+        return sorted((row, column) for column, row in best_pairs(list(zip(*weights, strict=True))))
+    return sorted(_pair_all_rows(weights))
+
+
+def _pair_all_rows(weights: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """Shortest augmenting paths with potentials; column 0 and row 0 are the method's own."""
+    n_rows, n_columns = len(weights), len(weights[0])
+    row_price, column_price = [0.0] * (n_rows + 1), [0.0] * (n_columns + 1)
+    row_of = [0] * (n_columns + 1)
+    for row in range(1, n_rows + 1):
+        row_of[0], column = row, 0
+        least = [float("inf")] * (n_columns + 1)
+        came_from = [0] * (n_columns + 1)
+        done = [False] * (n_columns + 1)
+        while row_of[column]:
+            done[column] = True
+            current, step, following = row_of[column], float("inf"), 0
+            for other in range(1, n_columns + 1):
+                if done[other]:
+                    continue
+                cost = -weights[current - 1][other - 1] - row_price[current] - column_price[other]
+                if cost < least[other]:
+                    least[other], came_from[other] = cost, column
+                if least[other] < step:
+                    step, following = least[other], other
+            for other in range(n_columns + 1):
+                if done[other]:
+                    row_price[row_of[other]] += step
+                    column_price[other] -= step
+                else:
+                    least[other] -= step
+            column = following
+        while column:
+            row_of[column], column = row_of[came_from[column]], came_from[column]
+    return [(row_of[column] - 1, column - 1) for column in range(1, n_columns + 1) if row_of[column]]

@@ -1,0 +1,109 @@
+"""HumanEval: verdicts on model-written functions, read from a file; nothing a model wrote is run here.
+
+Running such code needs a sandbox, which this version does not have. So the scorer refuses to be built unless it is
+given the verdicts of a run made elsewhere, in the format of the official harness: one JSON object a line with
+`task_id`, `completion` and `passed`.
+"""
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..core import EMPTY, DataError, Outcome, Output, Sample, Score, UsageError
+from ..registry import scorers
+
+STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
+"""Where the body of the function has ended; the official sequences."""
+
+
+@scorers.register("humaneval")
+@dataclass(frozen=True)
+class HumanEval:
+    """1 if the function passed its tests, as a verdict file says; refuses without one."""
+
+    verdicts: str = ""
+    """The results file of the official harness, run in a sandbox of yours."""
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
+    _passed: Mapping[tuple[str, str], bool] = field(default_factory=lambda: EMPTY, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.verdicts:
+            raise UsageError(
+                "running model-written code needs a sandbox, which this version does not have",
+                where="scorer 'humaneval'",
+                fix="task humaneval_generate writes the completions; run their tests elsewhere and give verdicts: FILE",
+            )
+        object.__setattr__(self, "_passed", read_verdicts(Path(self.verdicts).expanduser()))
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        completion = cut(output.text)
+        passed = self._passed.get((sample.id, completion), self._passed.get((sample.id, output.text)))
+        if passed is None:
+            reason = f"{self.verdicts} has no verdict on this completion of {sample.id}"
+            return Score(None, Outcome.JUDGE_ERROR, answer=completion, details={"reason": reason})
+        return Score(float(passed), answer=completion)
+
+
+@scorers.register("python_syntax")
+@dataclass(frozen=True)
+class PythonSyntax:
+    """1 if prompt and completion are Python that defines the wanted function: parsed only, never run."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        completion = cut(output.text)
+        before = str(sample.fields.get("prompt", sample.input))
+        wanted = sample.fields.get("entry_point")
+        try:
+            tree = ast.parse(before + completion)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return Score(0.0, answer=completion, details={"reason": f"{type(error).__name__}: {error}"[:200]})
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        return Score(float(wanted is None or wanted in names), answer=completion)
+
+
+def cut(text: str) -> str:
+    """The completion up to where the body ends, as the stop sequences would have ended it."""
+    ends = [place for stop in STOPS if (place := text.find(stop)) >= 0]
+    return text[: min(ends)] if ends else text
+
+
+def read_verdicts(path: Path) -> dict[tuple[str, str], bool]:
+    """Whether each completion of each task passed; two verdicts that differ on one completion are an error."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the verdicts: {error.strerror}", where=str(path), fix="give the harness's results file"
+        ) from error
+    passed: dict[tuple[str, str], bool] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        task, completion, verdict = _verdict(line, str(path), number)
+        if passed.setdefault((task, completion), verdict) != verdict:
+            raise DataError(
+                f"a completion of {task} has passed and failed", file=str(path), row=number, column="passed",
+                fix="its tests depend on chance or time: run them again",
+            )
+    return passed
+
+
+def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
+    try:
+        row: Any = json.loads(line)
+        task, completion, verdict = row["task_id"], row["completion"], row["passed"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            "not a verdict", file=file, row=number, got=line, fix="task_id, completion and passed in each line"
+        ) from error
+    if not (isinstance(task, str) and isinstance(completion, str) and isinstance(verdict, bool)):
+        raise DataError(
+            "not a verdict", file=file, row=number, got=line, fix="task_id and completion are text, passed is true or false"
+        )
+    return task, completion, verdict

@@ -1,0 +1,57 @@
+"""The answer normalizer of the VQA benchmark: punctuation, number words, articles, contractions.
+
+Its habits are kept because published numbers depend on them: a mark that touches a blank is deleted and any other
+becomes a blank; a comma between digits makes every mark be deleted; at most 32 periods are taken out.
+"""
+
+import re
+
+_MARKS = ';/[]"{}()=+\\_-><@`,?!'
+_DIGIT_COMMA = re.compile(r"\d,\d")
+_PERIOD = re.compile(r"\.(?!\d)")
+_MAX_PERIODS = 32
+_ARTICLES = frozenset({"a", "an", "the"})
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
+} | {"none": "0"}
+
+_CONTRACTED = ["ain't", "aren't", "can't", "could've", "couldn't", "couldn't've", "didn't", "doesn't", "don't", "hadn't", "hadn't've", "hasn't", "haven't", "he'd", "he'd've", "he's", "how'd", "how'll", "how's", "isn't", "it'd", "it'd've", "it'll", "ma'am", "mightn't", "mightn't've", "might've", "mustn't", "must've", "needn't", "not've", "o'clock", "oughtn't", "'ow's'at", "shan't", "she'd've", "should've", "shouldn't", "shouldn't've", "somebody'd've", "somebody'll", "somebody's", "someone'd", "someone'd've", "someone'll", "someone's", "something'd", "something'd've", "something'll", "that's", "there'd", "there'd've", "there're", "there's", "they'd", "they'd've", "they'll", "they're", "they've", "'twas", "wasn't", "we'd've", "we've", "weren't", "what'll", "what're", "what's", "what've", "when's", "where'd", "where's", "where've", "who'd", "who'd've", "who'll", "who's", "who've", "why'll", "why're", "why's", "won't", "would've", "wouldn't", "wouldn't've", "y'all", "y'all'll", "y'all'd've", "you'd", "you'd've", "you'll", "you're", "you've"]
+
+
+def _with_one_apostrophe_missing(form: str) -> list[str]:
+    return [form[:at] + form[at + 1 :] for at, letter in enumerate(form) if letter == "'"]
+
+
+CONTRACTIONS = {slip: form for form in _CONTRACTED for slip in _with_one_apostrophe_missing(form)} | {
+    # The published table has this one the wrong way round.
+    "somebody'd": "somebodyd"
+}
+"""What a word becomes when one of its apostrophes was left out: `dont` is `don't`."""
+
+
+def flatten(text: str) -> str:
+    """The text on one line, without blanks at its ends."""
+    return text.replace("\n", " ").replace("\t", " ").strip()
+
+
+def strip_marks(text: str) -> str:
+    """Punctuation deleted or turned to blanks; case and apostrophes stay."""
+    has_digit_comma = _DIGIT_COMMA.search(text) is not None
+    plain = text
+    for mark in _MARKS:
+        if mark in plain:
+            touches_blank = f"{mark} " in text or f" {mark}" in text
+            plain = plain.replace(mark, "" if has_digit_comma or touches_blank else " ")
+    return _PERIOD.sub("", plain, count=_MAX_PERIODS)
+
+
+def plain_words(text: str) -> str:
+    """Lower-case words, number words as digits, articles left out, apostrophes put back."""
+    words = (_NUMBER_WORDS.get(word, word) for word in text.lower().split())
+    return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
+
+
+def vqa_normal(text: str) -> str:
+    """A short answer as the VQA benchmark compares it."""
+    return plain_words(strip_marks(flatten(text)))

@@ -1,0 +1,122 @@
+"""Error rates of transcripts: by word (WER), by character (CER), by Han character or Latin word (MER).
+
+Each is a rate of one sample; the number to report pools the counts S, D, I, N over the corpus. The normalizer is part
+of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from ..core import Output, Sample, Score
+from ..registry import scorers
+from .answers import accepted, no_answer, no_target
+from .chinese_text import HAN
+from .edits import Edits, count_edits
+from .speech_normalize import check_normalizer, check_script, normalizer
+
+_MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
+
+
+class ErrorRate:
+    """What the three rates share; they differ in what counts as one token."""
+
+    normalize: str
+    any_script: bool
+    kind: ClassVar[str]
+    keep_blanks: ClassVar[bool] = True
+    higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float] | None] = None
+    summarizers: ClassVar[tuple[str, ...]] = ("pooled_wer",)
+
+    def __post_init__(self) -> None:
+        check_normalizer(self.normalize, self.kind)
+
+    @property
+    def metric(self) -> str:
+        """The name that stands beside the number."""
+        return f"{self.kind}[{self.normalize}]"
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        edits, answer = self.compare(references, output.text)
+        details = {**edits.details(), "metric": self.metric}
+        if silence := no_answer(output):
+            # The words that were not transcribed stay in the corpus as deletions.
+            return Score(edits.rate, silence.outcome, details=details)
+        return Score(edits.rate, answer=answer, details=details)
+
+    def compare(self, references: Sequence[str], text: str) -> tuple[Edits, str]:
+        """The edits to the nearest of the references, and the text as it was compared."""
+        plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
+        said = self.tokens(plain)
+        return min((count_edits(self._expected(one), said) for one in references), key=_by_rate), plain
+
+    def _expected(self, reference: str) -> Sequence[str]:
+        if not self.any_script:
+            check_script(self.normalize, reference, self.kind)
+        return self.tokens(_normalized(self.normalize, self.keep_blanks, reference))
+
+    @staticmethod
+    def tokens(text: str) -> Sequence[str]:
+        """What is counted."""
+        raise NotImplementedError
+
+
+@scorers.register("wer")
+@dataclass(frozen=True)
+class WordErrorRate(ErrorRate):
+    """Word error rate: words wrong, left out or made up, for each word that was said; above 1 when it talks on."""
+
+    normalize: str = "none"
+    """`none`, `whisper-en`, `whisper-basic` or `zh`."""
+    any_script: bool = False
+    """Lets `whisper-basic` loose on scripts it mutilates, to reproduce a published number."""
+    kind: ClassVar[str] = "wer"
+
+    @staticmethod
+    def tokens(text: str) -> Sequence[str]:
+        return text.split()
+
+
+@scorers.register("cer")
+@dataclass(frozen=True)
+class CharacterErrorRate(ErrorRate):
+    """Character error rate; blanks between words count, as in jiwer, unless the normalizer takes them out."""
+
+    normalize: str = "none"
+    any_script: bool = False
+    kind: ClassVar[str] = "cer"
+    keep_blanks: ClassVar[bool] = False
+
+    @staticmethod
+    def tokens(text: str) -> Sequence[str]:
+        return text.strip()
+
+
+@scorers.register("mer")
+@dataclass(frozen=True)
+class MixedErrorRate(ErrorRate):
+    """Mixed error rate for Chinese with other languages in it: a token is a Han character or a Latin word."""
+
+    normalize: str = "none"
+    any_script: bool = False
+    kind: ClassVar[str] = "mer"
+
+    @staticmethod
+    def tokens(text: str) -> Sequence[str]:
+        return _MIXED.findall(text)
+
+
+def _by_rate(edits: Edits) -> tuple[float, int]:
+    return edits.rate, edits.errors
+
+
+@lru_cache(maxsize=8192)
+def _normalized(name: str, keep_blanks: bool, reference: str) -> str:
+    """References repeat over candidates, epochs and models."""
+    return normalizer(name, keep_blanks=keep_blanks)(reference)

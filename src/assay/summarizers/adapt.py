@@ -1,0 +1,105 @@
+"""Summarizers people write: `def summarize(records) -> dict` becomes one that gives results.
+
+A number is a result; a dictionary is one for each number in it, inner names joined by dots. No interval is invented.
+"""
+
+import inspect
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import UNRESOLVED, Result, ScoreRecord, Summarizer, SummarizerError, SummaryContext, blame, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """A user's summarizer, called with what it asks for; whatever it raises names it."""
+
+    name: str
+    function: Callable[..., Any]
+    takes_context: bool
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
+        """The results it gave, or its numbers as results."""
+        with blame(SummarizerError, f"summarizer {self.name!r}"):
+            given = self.function(records, context) if self.takes_context else self.function(records)
+            if isinstance(given, Result):
+                return [given]
+            if not isinstance(given, Mapping) and isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
+                given = list(given)
+        if isinstance(given, list) and all(isinstance(result, Result) for result in given):
+            return given
+        numbers = dict(self._numbers(given, ""))
+        outcomes = Counter(record.outcome for record in records)
+        judged = sum(n for outcome, n in outcomes.items() if outcome not in UNRESOLVED)
+        return [self._result(metric, number, judged, outcomes, context) for metric, number in numbers.items()]
+
+    def _numbers(self, given: Any, path: str) -> Iterator[tuple[str, float]]:
+        if isinstance(given, Mapping):
+            for key, inner in given.items():
+                yield from self._numbers(inner, f"{path}.{key}" if path else str(key))
+            return
+        # Numbers of numpy and torch know how to become Python's.
+        number = given.item() if callable(getattr(given, "item", None)) and getattr(given, "size", 1) == 1 else given
+        if not isinstance(number, (int, float)):
+            place = f"gave {shorten(given)} for {path!r}" if path else f"returned {shorten(given)}"
+            raise SummarizerError(
+                f"{place}, which is not a number",
+                where=f"summarizer {self.name!r}",
+                fix="return a number, a dict of numbers (it may be nested), or Results",
+            )
+        yield path or self.name, float(number)
+
+    def _result(
+        self, metric: str, number: float, n: int, outcomes: Mapping[str, int], context: SummaryContext
+    ) -> Result:
+        finite = math.isfinite(number)
+        return Result(
+            task=context.task,
+            model=context.model,
+            metric=metric,
+            value=number if finite else None,
+            n=n,
+            n_expected=context.n_expected,
+            protocol=context.protocol,
+            interval="none: user summarizer",
+            outcomes=dict(outcomes),
+            flags=() if finite else (f"the summarizer gave {number}",),
+            higher_is_better=context.higher_is_better,
+        )
+
+
+def adapt_summarizer(thing: Any, name: str) -> Summarizer:
+    """`thing` as a summarizer: a function of the records, or of the records and the context.
+
+    What ships with assay passes through: it has two parameters and gives results.
+    """
+    if not callable(thing) or inspect.isclass(thing):
+        raise SummarizerError(
+            f"{shorten(thing)} cannot be called",
+            where=f"summarizer {name!r}",
+            fix="give a function `summarize(records)` or an object with `__call__`",
+        )
+    if type(thing).__module__.startswith(f"{__package__}.") or getattr(thing, "__module__", "").startswith(
+        f"{__package__}."
+    ):
+        return thing  # type: ignore[no-any-return]
+    return Adapted(name, thing, _takes_context(thing, name))
+
+
+def _takes_context(thing: Callable[..., Any], name: str) -> bool:
+    """Whether a second argument can be given; one that has a default is the function's own option."""
+    parameters = list(inspect.signature(thing).parameters.values())
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    required = [p for p in positional if p.default is p.empty]
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    demanded = [p for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty]
+    if len(required) > 2 or demanded or not (positional or several):
+        raise SummarizerError(
+            f"takes ({', '.join(p.name for p in parameters)})",
+            where=f"summarizer {name!r}",
+            fix="write `def summarize(records)` or `def summarize(records, context)`",
+        )
+    return len(required) == 2 or any(p.name == "context" for p in positional[1:2])

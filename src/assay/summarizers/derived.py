@@ -1,0 +1,73 @@
+"""Records and contexts made from others: how a summarizer hands a changed question to the mean."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord, SummaryContext
+from .mean import mean_of
+from .table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Records that are made anew each time they are read, so that none is kept."""
+
+    make: Callable[[], Iterator[ScoreRecord]]
+
+    def __iter__(self) -> Iterator[ScoreRecord]:
+        return self.make()
+
+
+@dataclass(frozen=True, slots=True)
+class OtherScale:
+    """A context whose values lie on another scale."""
+
+    task: str
+    model: str
+    protocol: str
+    scorer: str
+    n_expected: int | None
+    seed: int
+    higher_is_better: bool
+    bounds: tuple[float, float] | None
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, context: SummaryContext, **changes: Any) -> "OtherScale":
+        """The context with some of its fields changed."""
+        return cls(**{name: changes.get(name, getattr(context, name)) for name in cls.__slots__})
+
+
+def number_of(record: ScoreRecord, metric: str, context: SummaryContext) -> float | None:
+    """What a record says of a metric once its outcome is applied; `None` without a verdict."""
+    if record.outcome in UNRESOLVED:
+        return None
+    if record.outcome in COUNTED_AS_ZERO:
+        if context.higher_is_better:
+            return 0.0
+        return context.bounds[1] if context.bounds is not None else None
+    value = record.values.get(metric)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def verdict(first: ScoreRecord, id: str, metric: str, value: float | None, outcome: str) -> ScoreRecord:
+    """The record of a new unit, with the tags and the cluster of the first record it was made from."""
+    return ScoreRecord(
+        first.task,
+        first.model,
+        id,
+        first.scorer,
+        first.digest,
+        {metric: value},
+        outcome,
+        tags=first.tags,
+        group=first.group,
+        cluster=first.cluster,
+    )
+
+
+def mean_of_units(table: Table, metric: str, context: SummaryContext) -> Result:
+    """The mean of units that were made here; how many were expected is not known."""
+    return mean_of(table, metric, OtherScale.of(context, n_expected=None))

@@ -1,0 +1,106 @@
+"""Samples judged together: a group is right only if all of its samples are.
+
+Rotations of one question, both questions of a picture. A group that lacks a verdict is unresolved, never a smaller AND.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..core import Outcome, Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .derived import Derived, mean_of_units, number_of
+from .mean import mean_of
+from .table import Table, read_table
+
+INCOMPLETE = "incomplete"
+
+
+@dataclass(slots=True)
+class _Group:
+    """What is known of one group in one epoch."""
+
+    first: ScoreRecord
+    size: int = 0
+    numbers: dict[str, float] = field(default_factory=dict)
+    """The worst value of each metric among the samples."""
+    judged: Counter[str] = field(default_factory=Counter)
+    """Samples with a value, for each metric."""
+
+
+@summarizers.register("grouped")
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The share of groups all of whose samples are right, and the mean over samples beside it."""
+
+    expected_size: int | None = None
+    """Samples a group must have; a group of another size is incomplete. Left out: as many as there are."""
+    label: str = "grouped"
+    """Added to the name of the metric: `exact_match.grouped`."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """`metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
+        samples = read_table(Derived(lambda: _clustered_by_group(records)))
+        metrics = samples.names(context.scorer)
+        groups = _read_groups(records, metrics, context)
+        for metric in metrics:
+            name = f"{metric}.{self.label}"
+            table = read_table(Derived(self._verdicts(groups, metric, name)))
+            yield _with_sizes(mean_of_units(table, name, context), table, groups)
+            yield mean_of(samples, metric, context)
+
+    def _verdicts(
+        self, groups: dict[tuple[str, int], _Group], metric: str, name: str
+    ) -> Callable[[], Iterator[ScoreRecord]]:
+        def make() -> Iterator[ScoreRecord]:
+            for (key, epoch), group in groups.items():
+                whole = group.judged[metric] == group.size
+                if self.expected_size is not None and group.size != self.expected_size:
+                    whole = False
+                yield replace(
+                    group.first,
+                    id=key,
+                    epoch=epoch,
+                    values={name: group.numbers[metric] if whole else None},
+                    outcome=Outcome.SCORED.value if whole else INCOMPLETE,
+                )
+
+        return make
+
+
+def _read_groups(
+    records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext
+) -> dict[tuple[str, int], _Group]:
+    worse = min if context.higher_is_better else max
+    groups: dict[tuple[str, int], _Group] = {}
+    for record in records:
+        # A sample without a group is a group of one; the prefixes keep its id apart from the groups' names.
+        key = (f"group {record.group}" if record.group is not None else f"sample {record.id}", record.epoch)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _Group(replace(record, details={}, candidates=(), answer=None))
+        group.size += 1
+        for metric in metrics:
+            number = number_of(record, metric, context)
+            if number is not None:
+                group.judged[metric] += 1
+                known = group.numbers.get(metric)
+                group.numbers[metric] = number if known is None else worse(known, number)
+    return groups
+
+
+def _clustered_by_group(records: Sequence[ScoreRecord]) -> Iterator[ScoreRecord]:
+    """Samples of one group go right or wrong together: without a cluster, their group is one."""
+    for record in records:
+        if record.cluster is None and record.group is not None:
+            yield replace(record, cluster=record.group)
+        else:
+            yield record
+
+
+def _with_sizes(result: Result, table: Table, groups: dict[tuple[str, int], _Group]) -> Result:
+    sizes = [group.size for group in groups.values()]
+    if not sizes:
+        return result
+    details = {**result.details, "group_size": [min(sizes), max(sizes)]}
+    return replace(result, details=details, n_expected=table.n_samples)

@@ -1,0 +1,79 @@
+"""The vote of repeated answers: each question gets the verdict on the answer that was given most often."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..core import UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
+from ..registry import summarizers
+from .derived import mean_of_units, number_of, verdict
+from .table import read_table
+
+
+@dataclass(slots=True)
+class _Vote:
+    """The answers to one question, with the verdict on each."""
+
+    first: ScoreRecord
+    ballots: Counter[str] = field(default_factory=Counter)
+    verdicts: dict[str, dict[str, float]] = field(default_factory=dict)
+    unread: int = 0
+
+    def leaders(self) -> list[str]:
+        """The answers with the most votes; several are a tie."""
+        top = max(self.ballots.values(), default=0)
+        return [answer for answer, votes in self.ballots.items() if votes == top]
+
+
+@summarizers.register("majority")
+@dataclass(frozen=True, slots=True)
+class Majority:
+    """The mean over questions of the verdict on the most frequent answer of all epochs.
+
+    An answer that could not be read does not vote. A tie counts as the mean of the verdicts that tied, and is counted.
+    """
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """`metric.majority` for each metric."""
+        metrics = read_table(records).names(context.scorer)
+        votes = _read_votes(records, metrics, context)
+        ties = sum(len(vote.leaders()) > 1 for vote in votes.values())
+        for metric in metrics:
+            name = f"{metric}.majority"
+            table = read_table(_verdict(id, vote, metric, name) for id, vote in votes.items())
+            result = mean_of_units(table, name, context)
+            yield replace(result, details={**result.details, "tied": ties})
+
+
+def _read_votes(records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext) -> dict[str, _Vote]:
+    votes: dict[str, _Vote] = {}
+    for record in records:
+        vote = votes.get(record.id)
+        if vote is None:
+            vote = votes[record.id] = _Vote(verdict(record, record.id, "", None, record.outcome))
+        if record.outcome in UNRESOLVED:
+            continue
+        if record.outcome != Outcome.SCORED:
+            vote.unread += 1
+            continue
+        if record.answer is None:
+            raise SummarizerError(
+                f"sample {record.id!r} was scored without an extracted answer: there is nothing to vote on",
+                where="summarizer 'majority'",
+                fix="let the scorer set `answer`, or vote on values with {mean: {reducer: majority}}",
+            )
+        vote.ballots[record.answer] += 1
+        numbers = vote.verdicts.setdefault(record.answer, {})
+        for metric in metrics:
+            number = number_of(record, metric, context)
+            if number is not None:
+                numbers[metric] = number
+    return votes
+
+
+def _verdict(id: str, vote: _Vote, metric: str, name: str) -> ScoreRecord:
+    numbers = [vote.verdicts[answer][metric] for answer in vote.leaders() if metric in vote.verdicts[answer]]
+    if numbers:
+        return verdict(vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value)
+    outcome = Outcome.UNPARSED if vote.unread and not vote.ballots else Outcome.MODEL_ERROR
+    return verdict(vote.first, id, name, None, outcome.value)

@@ -1,0 +1,119 @@
+"""pass@k and pass^k: the chance that at least one, or every one, of k answers to a question is right.
+
+The answers are the candidates of each request and its epochs together; both numbers are the unbiased estimates.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
+from ..registry import summarizers
+from .derived import OtherScale, mean_of_units, verdict
+from .statistics import pass_at_k, pass_hat_k
+from .table import read_table
+
+
+@dataclass(slots=True)
+class _Answers:
+    """The answers to one question: how many are right, how many wrong, how many never came."""
+
+    first: ScoreRecord
+    right: int = 0
+    judged: int = 0
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _PassK:
+    k: int | Sequence[int] = 1
+    right_at: float = 1.0
+    """The value from which an answer is right."""
+
+    def __post_init__(self) -> None:
+        for k in self._all_k():
+            if not isinstance(k, int) or k < 1:
+                raise SummarizerError(f"k must be a whole number from 1 on, got {k!r}", where="pass@k")
+
+    def _all_k(self) -> tuple[int, ...]:
+        return (self.k,) if isinstance(self.k, int) else tuple(self.k)
+
+    def _results(
+        self,
+        records: Sequence[ScoreRecord],
+        context: SummaryContext,
+        sign: str,
+        chance: Callable[[int, int, int], float],
+    ) -> Iterator[Result]:
+        chances = OtherScale.of(context, bounds=(0.0, 1.0), higher_is_better=True)
+        for metric, questions in _questions(records, context, self.right_at).items():
+            for k in self._all_k():
+                name = f"{metric}.pass{sign}{k}"
+                rows = (_verdict(id, answers, name, k, chance) for id, answers in questions.items())
+                yield mean_of_units(read_table(rows), name, chances)
+
+
+@summarizers.register("pass_at_k")
+@dataclass(frozen=True, slots=True)
+class PassAtK(_PassK):
+    """The chance that at least one of k answers is right."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """`metric.pass@k` for each k."""
+        return self._results(records, context, "@", pass_at_k)
+
+
+@summarizers.register("pass_hat_k")
+@dataclass(frozen=True, slots=True)
+class PassHatK(_PassK):
+    """The chance that all of k answers are right."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """`metric.pass^k` for each k."""
+        return self._results(records, context, "^", pass_hat_k)
+
+
+def _verdict(id: str, answers: _Answers, name: str, k: int, chance: Callable[[int, int, int], float]) -> ScoreRecord:
+    # A request that failed gives one lost answer, however many candidates it asked for: only whole questions are blamed.
+    if answers.judged < k and answers.lost:
+        return verdict(answers.first, id, name, None, Outcome.MODEL_ERROR.value)
+    if answers.judged < k:
+        raise SummarizerError(
+            f"k={k}, but sample {id!r} has {answers.judged} answer{'s' if answers.judged != 1 else ''}",
+            where=f"metric {name!r}",
+            fix=f"ask for at least {k} candidates (`n`) or `epochs`, or choose a smaller k",
+        )
+    return verdict(answers.first, id, name, chance(answers.judged, answers.right, k), Outcome.SCORED.value)
+
+
+def _questions(
+    records: Sequence[ScoreRecord], context: SummaryContext, right_at: float
+) -> dict[str, dict[str, _Answers]]:
+    """For each metric, the counts of each question."""
+    metrics = read_table(records).names(context.scorer)
+    found: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}
+    for record in records:
+        for metric, questions in found.items():
+            answers = questions.get(record.id)
+            if answers is None:
+                answers = questions[record.id] = _Answers(_bare(record))
+            for value in _values(record, metric):
+                if value is None:
+                    answers.lost += 1
+                else:
+                    answers.judged += 1
+                    answers.right += value >= right_at
+    return found
+
+
+def _values(record: ScoreRecord, metric: str) -> Sequence[float | None]:
+    """The value of each answer of one record; `None` for one without a verdict."""
+    if record.outcome in UNRESOLVED:
+        return record.candidates if any(v is not None for v in record.candidates) else (None,)
+    if record.candidates:
+        return record.candidates
+    return (0.0,) if record.outcome in COUNTED_AS_ZERO else (record.values.get(metric),)
+
+
+def _bare(record: ScoreRecord) -> ScoreRecord:
+    """The record without what only its own scorer needs, so that many can be kept."""
+    return verdict(record, record.id, "", None, record.outcome)

@@ -1,0 +1,91 @@
+"""Scores seen through a bar or on another scale: the share that clears it, or the mean after rescaling."""
+
+import math
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
+from ..registry import summarizers
+from .derived import OtherScale
+from .mean import mean_of, reducer_of
+from .table import Table, read_table
+
+
+@summarizers.register("threshold")
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The share of values that reach a bar, with the mean beside it."""
+
+    bar: float
+    inclusive: bool = True
+    """Whether a value exactly at the bar counts as reaching it."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """`metric>=bar`, then `metric`; where lower is better, the share at or below the bar."""
+        table = read_table(records)
+        sign = (">" if context.higher_is_better else "<") + ("=" if self.inclusive else "")
+        shares = OtherScale.of(context, bounds=(0.0, 1.0), higher_is_better=True)
+        for metric in table.names(context.scorer):
+            name = f"{metric}{sign}{self.bar:g}"
+            yield mean_of(with_metric(table, metric, name, self._reaches(sign)), name, shares, reducer_of(context))
+            yield mean_of(table, metric, context, reducer_of(context))
+
+    def _reaches(self, sign: str) -> Callable[[float], float]:
+        bar = self.bar
+        tests: dict[str, Callable[[float], float]] = {
+            ">=": lambda value: float(value >= bar),
+            ">": lambda value: float(value > bar),
+            "<=": lambda value: float(value <= bar),
+            "<": lambda value: float(value < bar),
+        }
+        return tests[sign]
+
+
+@summarizers.register("rescaled")
+@dataclass(frozen=True, slots=True)
+class Rescaled:
+    """The mean after each value is moved from `low … high` to `0 … to`, raised to a power on the way.
+
+    `to * ((value - low) / (high - low)) ** power`; an answer that could not be read counts as 0 on the new scale.
+    """
+
+    low: float = 0.0
+    high: float = 1.0
+    to: float = 100.0
+    power: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.high <= self.low or self.power <= 0 or self.to <= 0:
+            raise SummarizerError(
+                f"a scale needs low < high, power > 0 and to > 0, got {self.low}, {self.high}, {self.power}, {self.to}",
+                where="summarizer 'rescaled'",
+            )
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """One result for each metric, under its own name."""
+        table = read_table(records)
+        scale = OtherScale.of(context, bounds=(0.0, self.to))
+        for metric in table.names(context.scorer):
+            yield mean_of(with_metric(table, metric, metric, self._move), metric, scale, reducer_of(context))
+
+    def _move(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        if not 0.0 <= share <= 1.0:
+            raise SummarizerError(
+                f"a value of {value:g} lies outside {self.low:g} … {self.high:g}",
+                where="summarizer 'rescaled'",
+                fix="give the scale of the scorer as `low` and `high`",
+            )
+        return float(self.to * share**self.power)
+
+
+def with_metric(table: Table, metric: str, name: str, change: Callable[[float], float]) -> Table:
+    """The table with one metric under a new name, each number that was scored changed."""
+    cells = array("d")
+    others = {other: column for other, column in table.metrics.items() if other != metric}
+    for value, code in zip(table.metrics.get(metric, ()), table.outcomes, strict=False):
+        # What is not scored has no value on the old scale to move: its outcome decides.
+        is_number = math.isfinite(value) and table.outcome_names[code] == "scored"
+        cells.append(change(value) if is_number else value)
+    return replace(table, metrics={**others, name: cells} if cells else others)

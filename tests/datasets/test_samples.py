@@ -1,0 +1,160 @@
+"""Ids, duplicates, fingerprints and a task's own way from row to sample."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core import BadSample, Sample, UsageError
+from assay.datasets import open_dataset
+
+from .conftest import ROWS, Read, json_lines
+
+Write = Callable[[str, list[bytes] | bytes], Path]
+
+
+def _without_ids() -> list[dict[str, str]]:
+    return [{"question": row["question"], "answer": row["answer"]} for row in ROWS]
+
+
+def test_rows_without_ids_are_numbered_from_zero(read: type[Read]) -> None:
+    assert read(_without_ids()).ids == [str(n) for n in range(20)]
+
+
+def test_a_broken_row_does_not_move_the_numbers_of_the_others(write: Write, read: type[Read]) -> None:
+    lines = json_lines(_without_ids())
+    lines[3] = b"{broken\n"
+
+    got = read(write("data.jsonl", lines))
+
+    assert got.ids[2:6] == ["2", "row-4", "4", "5"]
+
+
+def test_a_first_row_without_the_id_that_the_others_have_is_the_fault(read: type[Read]) -> None:
+    got = read([{"question": "?", "answer": "1"}, *ROWS[1:]])
+
+    assert len(got.good) == 19
+    assert "rows:1:id: the id is missing" in got.fault
+
+
+def test_an_id_that_appears_late_among_rows_without_is_the_fault(read: type[Read]) -> None:
+    rows = [*({"question": "?", "answer": "1"} for _ in range(100)), ROWS[0]]
+
+    got = read(rows)
+
+    assert len(got.good) == 100
+    assert "rows:101:id: this row has an id and those before it have none" in got.fault
+
+
+@pytest.mark.parametrize(("given", "kept"), [(7, "7"), (0, "0"), (1.5, "1.5"), ("007", "007"), (" x ", " x ")])
+def test_ids_are_text_exactly(read: type[Read], given: Any, kept: str) -> None:
+    assert read([{"id": given, "question": "?", "answer": "!"}]).ids == [kept]
+
+
+def test_repeated_ids_may_be_dropped_or_numbered(read: type[Read]) -> None:
+    rows = [{"id": "a", "question": str(n), "answer": "x"} for n in range(3)]
+
+    first, suffix = read(rows, on_duplicate="first"), read(rows, on_duplicate="suffix")
+
+    assert [(sample.id, sample.input) for sample in first.good] == [("a", "0")]
+    assert [(sample.id, sample.input) for sample in suffix.good] == [("a", "0"), ("a#2", "1"), ("a#3", "2")]
+
+
+def test_another_duplicate_policy_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"on_duplicate: 'last'; fix: error, first or suffix"):
+        open_dataset(ROWS, on_duplicate="last")  # type: ignore[arg-type]
+
+
+def test_repeated_ids_among_finished_samples_are_found_too(read: type[Read]) -> None:
+    got = read([Sample("a", "x"), Sample("a", "y")])
+
+    assert "rows:2:id: the id is already that of row 1" in got.fault
+
+
+def test_something_that_is_no_row_is_the_fault_of_that_row(read: type[Read]) -> None:
+    got = read([*ROWS, "text"])
+
+    assert "rows:21: expected a dictionary or a Sample, found a str, got 'text'" in got.fault
+
+
+def test_the_fingerprint_changes_when_the_file_does(write: Write) -> None:
+    path = write("data.jsonl", json_lines(ROWS))
+    before = open_dataset(path).fingerprint()
+    os.utime(path, ns=(1, 1))
+
+    after = open_dataset(path).fingerprint()
+
+    assert before["files"][0]["size"] == path.stat().st_size
+    assert before != after
+    assert json.loads(json.dumps(after)) == after
+
+
+def test_the_digest_of_a_file_is_that_of_its_bytes(write: Write) -> None:
+    path = write("data.jsonl", json_lines(ROWS))
+
+    assert open_dataset(path).digest() == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_the_digest_of_rows_depends_on_what_they_say_and_not_on_the_order_of_keys() -> None:
+    one = open_dataset([{"question": "a", "answer": "b"}])
+    same = open_dataset([{"answer": "b", "question": "a"}])
+    other = open_dataset([{"question": "a", "answer": "c"}])
+
+    assert one.digest() == same.digest() != other.digest()
+    assert one.fingerprint() == same.fingerprint() != other.fingerprint()
+
+
+def test_the_digest_of_a_folder_covers_every_file(write: Write) -> None:
+    folder = write("set/a.jsonl", json_lines(ROWS[:10])).parent
+    second = write("set/b.jsonl", json_lines(ROWS[10:]))
+    before = open_dataset(folder).digest()
+    second.write_bytes(b"".join(json_lines(ROWS[11:])))
+
+    assert open_dataset(folder).digest() != before
+    assert open_dataset(folder).files == (folder / "a.jsonl", folder / "b.jsonl")
+
+
+def test_the_fingerprint_of_a_function_is_that_of_its_source() -> None:
+    def rows() -> list[dict[str, str]]:
+        return ROWS
+
+    fingerprint = open_dataset(rows).fingerprint()
+
+    assert fingerprint["function"].endswith("rows()")
+    assert fingerprint == open_dataset(rows).fingerprint()
+
+
+def _to_sample(row: Any) -> Sample:
+    return Sample("", f"Q: {row['question']}", target=str(int(row["answer"])))
+
+
+def test_a_task_may_make_samples_of_rows_itself(write: Write, read: type[Read]) -> None:
+    rows = [{**row, "subject": "sums"} for row in ROWS]
+    rows[6]["answer"] = "seven"
+
+    got = read(write("data.jsonl", json_lines(rows)), to_sample=_to_sample, tags=["subject"], cluster="subject")
+
+    assert got.good[0] == Sample(
+        "q1", "Q: What is 1 plus 1?", "2", fields=rows[0], tags={"subject": "sums"}, cluster="sums"
+    )
+    assert len(got.good) == 19
+    assert ":7: to_sample failed: ValueError: invalid literal for int() with base 10: 'seven'" in got.fault
+
+
+def test_a_to_sample_that_returns_something_else_fails_on_every_row() -> None:
+    with pytest.raises(Exception, match="none of the 20 rows can be used; the first: .*to_sample returned a dict"):
+        open_dataset(ROWS, to_sample=lambda row: row)
+
+
+def test_faulty_rows_have_ids_of_their_own(write: Write) -> None:
+    lines = json_lines([{**ROWS[0], "id": "row-2"}, *ROWS[1:]])
+    lines[1] = b"broken\n"
+
+    items = list(open_dataset(write("data.jsonl", lines)))
+
+    assert isinstance(items[1], BadSample)
+    assert len({item.id for item in items}) == 20

@@ -1,0 +1,60 @@
+"""Quotes, line ends and empty lines in CSV and TSV."""
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.datasets.faults import RowFault
+from assay.datasets.tables import split_quoted
+
+from .conftest import Read
+
+Write = Callable[[str, list[bytes] | bytes], Path]
+CELLS = st.lists(st.text(alphabet="ab,\"\t \n;'é", max_size=8), min_size=2, max_size=5)
+
+
+@given(CELLS, st.sampled_from([",", "\t"]))
+def test_what_the_csv_module_writes_is_read_back(cells: list[str], separator: str) -> None:
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerow(cells)
+
+    assert split_quoted(text.getvalue(), separator) == (cells, None)
+
+
+def test_a_quoted_cell_may_hold_lines_separators_and_quotes(write: Write, read: type[Read]) -> None:
+    content = b'id,question,answer\r\n1,"line one\nline ""two"", and",x\r\n2,plain 5" disk,y\r\n\r\n3,"",z'
+
+    got = read(write("data.csv", content))
+
+    assert [(s.id, s.input, s.target) for s in got.good] == [
+        ("1", 'line one\nline "two", and', "x"), ("2", 'plain 5" disk', "y"), ("3", "", "z"),
+    ]  # fmt: skip
+    assert not got.bad
+
+
+def test_row_numbers_are_line_numbers_even_after_a_cell_of_many_lines(write: Write, read: type[Read]) -> None:
+    got = read(write("data.csv", b'id,question,answer\n1,"a\nb\nc",x\n2,only two\n3,q,z\n'))
+
+    assert got.ids == ["1", "row-5", "3"]
+
+
+def test_an_unclosed_quote_at_the_end_of_the_file_loses_only_its_row(write: Write, read: type[Read]) -> None:
+    got = read(write("data.tsv", b'id\tquestion\tanswer\n1\tq\tx\n2\t"q\ty\n'))
+
+    assert [s.id for s in got.good] == ["1"]
+    assert ":3:question: a quote is opened and never closed" in got.fault
+
+
+def test_text_after_a_closing_quote_is_a_fault() -> None:
+    with pytest.raises(RowFault, match="text after the closing quote"):
+        split_quoted('1,"a"b,c\n', ",")
+
+
+def test_a_file_with_only_carriage_returns_is_refused(write: Write, read: type[Read]) -> None:
+    with pytest.raises(Exception, match="the lines end in CR alone"):
+        read(write("data.csv", b"question\rfirst\rsecond\r"))

@@ -1,0 +1,36 @@
+"""Secrets and limits of the HTTP core; its failures are tested through the OpenAI model."""
+
+import pytest
+
+from assay.models.http import Limits, redact
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see https://me:pass@host/x", "see https://[hidden]@host/x"),
+        ("Authorization: Bearer abc123", "Authorization: Bearer [hidden]"),
+        ("{'authorization': 'Basic Zm9v'}", "{'authorization': 'Basic [hidden]'}"),
+        ("sent bearer abc.def-1, refused", "sent bearer [hidden], refused"),
+        ("nothing to hide", "nothing to hide"),
+    ],
+)
+def test_credentials_are_hidden_by_their_form(text, expected):
+    assert redact(text) == expected
+
+
+def test_secrets_are_hidden_by_value_wherever_they_stand(monkeypatch):
+    monkeypatch.setenv("MY_SERVICE_TOKEN", "abcdefgh-token")
+    monkeypatch.setenv("SHORT_KEY", "on")
+
+    hidden = redact("x abcdefgh-token y given-secret turn on", ["given-secret"])
+
+    assert hidden == "x [hidden] y [hidden] turn on"
+
+
+def test_a_secret_within_a_longer_one_does_not_uncover_it(monkeypatch):
+    assert redact("12345678-90", ["12345678", "12345678-90"]) == "[hidden]"
+
+
+def test_the_limits_are_those_we_promise():
+    assert Limits() == Limits(connect=10, first_byte=120, idle=60, total=600, response_bytes=32 * 2**20)

@@ -1,0 +1,125 @@
+"""The journal: checked lines, torn tails, damaged blocks."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from assay.core import DiskFull, OutputRecord, ScoreRecord
+from assay.store import Index, open_journal
+from assay.store.journal import decode_output, is_whole, output_line, read_lines, score_line, seal
+
+
+def write_records(path: Path, count: int) -> None:
+    journal, _ = open_journal(path)
+    for number in range(count):
+        output = {"candidates": [{"text": f"answer {number}"}]}
+        journal.append(output_line(OutputRecord("t", "m", f"s{number}", f"key{number}", output=output)))
+        journal.append(score_line(ScoreRecord("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored")))
+    journal.close()
+
+
+def test_a_line_is_plain_json_with_its_checksum():
+    line = seal({"kind": "output", "id": "a"})
+
+    assert json.loads(line)["id"] == "a"
+    assert is_whole(line[:-1])
+
+
+def test_one_changed_byte_is_seen():
+    line = bytearray(seal({"kind": "output", "id": "abc"})[:-1])
+    for position in range(len(line)):
+        changed = bytearray(line)
+        changed[position] ^= 1
+
+        assert not is_whole(bytes(changed)), position
+
+
+def test_lone_surrogates_and_huge_integers_survive():
+    record = OutputRecord("t", "m", "a\ud800", "k", output={"candidates": [{"text": "x\udc80"}]}, target=10**4000)
+
+    read = decode_output(seal(output_line(record))[:-1])
+
+    assert read.id == "a\ud800"
+    assert read.output["candidates"][0]["text"] == "x\udc80"
+    assert read.target == 10**4000
+
+
+def test_append_tells_where_the_line_lies(tmp_path: Path):
+    journal, _ = open_journal(tmp_path / "j")
+    offsets = [journal.append({"kind": "output", "id": str(number)}) for number in range(20)]
+    journal.close()
+
+    assert [offset for offset, _ in read_lines(tmp_path / "j")] == offsets
+
+
+def test_a_journal_cut_at_any_byte_of_its_last_lines_opens_and_loses_only_the_torn_one(tmp_path: Path):
+    whole = tmp_path / "whole"
+    write_records(whole, 30)
+    data = whole.read_bytes()
+    for cut in range(max(0, len(data) - 4096), len(data)):
+        torn = tmp_path / "torn"
+        torn.write_bytes(data[:cut])
+        complete = data[:cut].count(b"\n")
+
+        journal, repair = open_journal(torn)
+        journal.close()
+
+        assert sum(1 for _, line in read_lines(torn) if line is not None) == complete
+        assert bool(repair.torn_bytes) == (not data[:cut].endswith(b"\n"))
+
+
+def test_zeroed_blocks_lose_only_the_lines_they_touch(tmp_path: Path):
+    whole = tmp_path / "whole"
+    write_records(whole, 200)
+    data = whole.read_bytes()
+    rng = random.Random(7)
+    for _ in range(100):
+        start = rng.randrange(0, len(data) - 512)
+        damaged = data[:start] + b"\0" * 512 + data[start + 512 :]
+        path = tmp_path / "damaged"
+        path.write_bytes(damaged)
+        first = data.count(b"\n", 0, start)
+        last = data.count(b"\n", 0, start + 512)
+        touched = last - first + 1
+
+        journal, _ = open_journal(path)
+        journal.close()
+        index = Index(path)
+
+        readable = sum(1 for _, line in read_lines(path) if line is not None)
+        assert readable >= 400 - touched
+        assert index.damaged <= touched
+
+
+def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(tmp_path: Path, monkeypatch):
+    import os
+
+    journal, _ = open_journal(tmp_path / "j")
+    journal.append({"kind": "output", "id": "first"})
+    journal.flush()
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda handle, block: real(handle, block[: len(block) - 7]))
+    for number in range(3):
+        journal.append({"kind": "output", "id": f"later{number}"})
+
+    with pytest.raises(DiskFull, match="disk is full"):
+        journal.flush()
+
+    monkeypatch.undo()
+    lines = [line for _, line in read_lines(tmp_path / "j")]
+    assert len(lines) == 3
+    assert all(line is not None for line in lines)
+
+
+def test_a_later_line_replaces_an_earlier_one(tmp_path: Path):
+    journal, _ = open_journal(tmp_path / "j")
+    journal.append(output_line(OutputRecord("t", "m", "a", "k1", output={"error": {"kind": "timeout"}})))
+    journal.append(output_line(OutputRecord("t", "m", "a", "k1", output={"candidates": [{"text": "yes"}]})))
+    journal.close()
+
+    answer = Index(tmp_path / "j").cell("t", "m").answers["a", 0][0]
+
+    assert answer is not None
+    assert not answer.failed

@@ -1,0 +1,80 @@
+"""The direction of imports: a room imports only from groups to its left."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent.parent / "src" / "assay"
+GROUPS = (
+    {"core"},
+    {"catalogue", "userfiles"},
+    {"registry"},
+    {"media"},
+    {"datasets", "templates", "models", "scorers", "summarizers"},
+    {"store"},
+    {"report"},
+    {"runner"},
+    {"dialects", "benchmarks", "conformance"},
+    {"cli"},
+)
+LEVEL = {room: level for level, group in enumerate(GROUPS) for room in group}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms of assay a module imports, at its top or inside functions."""
+    package = ("assay", *path.relative_to(SOURCE).parent.parts)
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *(node.module or "").split(".")]).strip(".")
+            names = [module] if module != "assay" else [f"assay.{alias.name}" for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("assay.")}
+    return {room for room in found if not room.startswith("__")}
+
+
+def test_every_room_has_its_place():
+    rooms = {room_of(path) for path in MODULES} - {"__init__"}
+
+    assert rooms <= set(LEVEL), f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if p.name != "__init__.py" or p.parent != SOURCE], ids=str)
+def test_a_module_imports_only_to_its_left(path: Path):
+    own = room_of(path)
+
+    for room in imported_rooms(path) - {own}:
+        assert LEVEL[room] < LEVEL[own], f"{path.name} in {own!r} imports {room!r}, which is not to its left"
+
+
+def test_the_core_needs_only_the_standard_library():
+    import sys
+
+    allowed = set(sys.stdlib_module_names) | {"assay"}
+    for path in (SOURCE / "core").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert all(alias.name.split(".")[0] in allowed for alias in node.names), path
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                assert (node.module or "").split(".")[0] in allowed, path
+
+
+def test_importing_assay_loads_nothing_heavy():
+    import subprocess
+    import sys
+
+    code = "import sys, assay; print(sorted({'numpy','torch','pandas','transformers','aiohttp','yaml'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
