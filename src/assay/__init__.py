@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         Video,
     )
     from .registry import models, scorers, summarizers, tasks, templates
-    from .runner import RunOptions, RunResult, run, score
+    from .runner import RunOptions, RunResult, score
+    from .runner.run import run
     from .store import RunReader
 
 __version__ = "0.1.0"

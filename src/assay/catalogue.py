@@ -33,7 +33,10 @@ SCORERS: dict[str, tuple[str, str]] = {
     "regex": ("assay.scorers.match:Regex", "a pattern finds the answer, or matches it"),
     "f1": ("assay.scorers.tokens_f1:TokenF1", "overlap of words with the best target"),
     "choice": ("assay.scorers.choice:Choice", "the chosen letter, read by the rule stack"),
-    "choice_likelihood": ("assay.scorers.likelihood:ChoiceLikelihood", "the most probable option: acc, acc_norm, acc_bytes"),
+    "choice_likelihood": (
+        "assay.scorers.likelihood:ChoiceLikelihood",
+        "the most probable option: acc, acc_norm, acc_bytes",
+    ),
     "gsm8k": ("assay.scorers.numbers:Gsm8k", "GSM8K: strict and flexible filters, numeric equality beside"),
     "number": ("assay.scorers.numbers:NumberMatch", "the final number equals the target's"),
     "math": ("assay.scorers.math_equivalence:MathEquivalence", "mathematical equivalence (math-verify)"),

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dataset_rows import Read
 
 from assay.core import Audio, Image, Message, Sample, UsageError
 from assay.datasets import open_dataset
-
-from .conftest import Read
 
 
 def _one(row: dict[str, Any], **options: Any) -> Sample:

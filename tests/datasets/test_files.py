@@ -9,11 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 import zstandard
+from dataset_rows import ROWS, Read, json_lines, table
 
 from assay.core import DataError, Sample, UsageError
 from assay.datasets import is_data_path, open_dataset
-
-from .conftest import ROWS, Read, json_lines, table
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"

@@ -1,5 +1,6 @@
 """Hugging Face ids: snapshots on disk, and what is said when there is none."""
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,11 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
+from dataset_rows import ROWS, json_lines
 
 from assay.core import Image, MissingExtra, Sample, UsageError
 from assay.datasets import open_dataset
 from assay.datasets.hub import HubName, HubRows, find_snapshot, without_decoding
-
-from .conftest import ROWS, json_lines
 
 
 @pytest.fixture
@@ -78,7 +78,8 @@ def test_a_name_that_is_no_id_is_refused(text: str) -> None:
 
 
 def test_the_library_gives_the_rows_and_media_stay_bytes(tmp_path: Path) -> None:
-    library: Any = pytest.importorskip("datasets", reason="the extra hf is not installed")
+    pytest.importorskip("datasets.features", reason="the extra hf is not installed")
+    library: Any = importlib.import_module("datasets")
     png = b"\x89PNG\r\n\x1a\nnot really a picture"
     data = library.Dataset.from_list(
         [{"question": "?", "answer": "x", "image": {"bytes": png, "path": None}}],

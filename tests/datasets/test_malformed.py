@@ -9,11 +9,10 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
+from dataset_rows import CHOICE_ROWS, ROWS, Read, json_lines, table
 
 from assay.core import DataError, UsageError
 from assay.datasets import open_dataset
-
-from .conftest import CHOICE_ROWS, ROWS, Read, json_lines, table
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 

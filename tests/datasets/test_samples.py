@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dataset_rows import ROWS, Read, json_lines
 
-from assay.core import BadSample, Sample, UsageError
-from assay.datasets import open_dataset
-
-from .conftest import ROWS, Read, json_lines
+from assay.core import BadSample, DataError, Sample, UsageError
+from assay.datasets import open_dataset, view
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 
@@ -145,8 +144,23 @@ def test_a_task_may_make_samples_of_rows_itself(write: Write, read: type[Read]) 
     assert ":7: to_sample failed: ValueError: invalid literal for int() with base 10: 'seven'" in got.fault
 
 
+def test_a_column_that_a_tasks_own_function_misses_is_named(read: type[Read]) -> None:
+    got = read([*ROWS, {"id": "x", "question": "?"}], to_sample=_to_sample)
+
+    assert "rows:21:answer: missing column 'answer'" in got.fault
+
+
+def test_samples_a_task_made_itself_shuffle_with_their_ids(write: Write) -> None:
+    rows = [{"question": "?", "answer": str(n)} for n in range(9)]
+    samples = open_dataset(write("data.jsonl", json_lines(rows)), to_sample=_to_sample)
+
+    found = {sample.id: sample.target for sample in view(samples, shuffle=1)}  # type: ignore[union-attr]
+
+    assert found == {str(n): str(n) for n in range(9)}
+
+
 def test_a_to_sample_that_returns_something_else_fails_on_every_row() -> None:
-    with pytest.raises(Exception, match="none of the 20 rows can be used; the first: .*to_sample returned a dict"):
+    with pytest.raises(DataError, match=r"none of the 20 rows can be used; the first: .*to_sample returned a dict"):
         open_dataset(ROWS, to_sample=lambda row: row)
 
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from dataset_rows import Read
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.datasets.faults import RowFault
 from assay.datasets.tables import split_quoted
-
-from .conftest import Read
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 CELLS = st.lists(st.text(alphabet="ab,\"\t \n;'é", max_size=8), min_size=2, max_size=5)

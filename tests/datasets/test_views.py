@@ -1,15 +1,15 @@
 """Limits, ids, shuffles and shards."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dataset_rows import ROWS, json_lines, table
 
 from assay.core import BadSample, UsageError
 from assay.datasets import open_dataset, view
-
-from .conftest import ROWS, json_lines, table
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 IDS = [row["id"] for row in ROWS]
@@ -21,7 +21,8 @@ def _ids(**options: Any) -> list[str]:
 
 @pytest.mark.parametrize(
     ("limit", "expected"),
-    [(3, IDS[:3]), ("3", IDS[:3]), (0.25, IDS[:5]), ("0.25", IDS[:5]), ("11-13", IDS[10:13]), (None, IDS), (99, IDS), (1.0, IDS)],
+    [
+        (1.0, IDS), (3, IDS[:3]), ("3", IDS[:3]), (0.25, IDS[:5]), ("0.25", IDS[:5]), ("11-13", IDS[10:13]), (None, IDS), (99, IDS)],
 )  # fmt: skip
 def test_a_limit_is_a_number_a_fraction_or_a_range(limit: Any, expected: list[str]) -> None:
     assert _ids(limit=limit) == expected
@@ -61,7 +62,7 @@ def test_an_id_that_no_sample_has_is_refused_with_the_nearest() -> None:
 def test_shards_part_the_samples_among_them() -> None:
     parts = [_ids(shard=(part, 3), limit=10) for part in range(3)]
 
-    assert sorted(sum(parts, [])) == sorted(IDS[:10])
+    assert sorted(itertools.chain(*parts)) == sorted(IDS[:10])
     assert _ids(shard="1/3", limit=10) == parts[0]
 
 

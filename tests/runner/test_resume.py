@@ -12,7 +12,7 @@ from pathlib import Path
 import assay
 from assay.store import RunReader
 
-MODEL = '''
+MODEL = """
 import os
 LOG = os.environ.get("CALL_LOG")
 DELAY = float(os.environ.get("CALL_DELAY", "0"))
@@ -25,7 +25,7 @@ def generate(messages):
         with open(LOG, "a") as log:
             log.write(question + "\\n")
     return question.split()[-1]
-'''
+"""
 
 
 def make_data(folder: Path, count: int) -> Path:
@@ -53,7 +53,9 @@ def test_ten_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: 
     points = sorted(rng.sample(range(20, 1900), 10))
     repeated_before = 0
     for point in points:
-        process = subprocess.Popen(command(data, tmp_path / "run"), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command(data, tmp_path / "run"), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while process.poll() is None and (not log.exists() or len(set(log.read_text().split("\n"))) - 1 < point):
             time.sleep(0.005)
         process.kill()
@@ -63,8 +65,12 @@ def test_ten_kills_lose_nothing_and_repeat_at_most_what_was_in_flight(tmp_path: 
         # A hand-over of about 20 ms at 1 ms a call, and one more whose answers were not written yet.
         assert repeated - repeated_before <= 2 * 64
         repeated_before = repeated
-    done = subprocess.run([*command(data, tmp_path / "run"), "--json"], env=env, capture_output=True, text=True, check=False)
-    undisturbed = subprocess.run([*command(data, tmp_path / "clean"), "--json"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*command(data, tmp_path / "run"), "--json"], env=env, capture_output=True, text=True, check=False
+    )
+    undisturbed = subprocess.run(
+        [*command(data, tmp_path / "clean"), "--json"], capture_output=True, text=True, check=True
+    )
 
     assert done.returncode == 0, done.stderr
     first, second = json.loads(done.stdout)["results"], json.loads(undisturbed.stdout)["results"]
@@ -80,7 +86,9 @@ def test_the_same_command_again_asks_nothing(tmp_path: Path, monkeypatch):
     subprocess.run(command(data, tmp_path / "run"), env=env, capture_output=True, check=True)
     before = log.read_text()
 
-    again = subprocess.run([*command(data, tmp_path / "run"), "--json"], env=env, capture_output=True, text=True, check=True)
+    again = subprocess.run(
+        [*command(data, tmp_path / "run"), "--json"], env=env, capture_output=True, text=True, check=True
+    )
 
     assert log.read_text() == before
     assert json.loads(again.stdout)["results"][0]["n"] == 50
@@ -116,11 +124,22 @@ def test_a_smaller_limit_counts_only_its_own_samples(tmp_path: Path):
 
 def test_a_run_repeated_from_its_manifest_has_equal_keys(tmp_path: Path):
     data = make_data(tmp_path, 30)
-    subprocess.run(command(data, tmp_path / "run", "--temperature", "0.5", "--seed", "3"), capture_output=True, check=True)
+    subprocess.run(
+        command(data, tmp_path / "run", "--temperature", "0.5", "--seed", "3"), capture_output=True, check=True
+    )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
 
-    again = [sys.executable, "-m", "assay.cli.main", "run", "--config", str(tmp_path / "run" / "run.json"), "-o", "copy"]
+    again = [
+        sys.executable,
+        "-m",
+        "assay.cli.main",
+        "run",
+        "--config",
+        str(tmp_path / "run" / "run.json"),
+        "-o",
+        "copy",
+    ]
     subprocess.run(again, cwd=elsewhere, capture_output=True, check=True)
 
     assert keys_of(elsewhere / "copy") == keys_of(tmp_path / "run")
@@ -201,7 +220,9 @@ def test_an_interrupt_drains_writes_the_summary_and_leaves_with_130(tmp_path: Pa
     data = make_data(tmp_path, 400)
     log = tmp_path / "calls.log"
     env = {**os.environ, "CALL_LOG": str(log), "CALL_DELAY": "0.02"}
-    process = subprocess.Popen(command(data, tmp_path / "run"), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(data, tmp_path / "run"), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     while not log.exists() or len(log.read_text().split("\n")) < 20:
         time.sleep(0.01)
 

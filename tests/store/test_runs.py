@@ -15,7 +15,9 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 
 def test_a_second_writer_is_refused_with_the_owner_named(tmp_path: Path):
-    code = "import sys\nfrom assay.store import RunWriter\nwith RunWriter(sys.argv[1]): print('in', flush=True); input()"
+    code = (
+        "import sys\nfrom assay.store import RunWriter\nwith RunWriter(sys.argv[1]): print('in', flush=True); input()"
+    )
     owner = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -38,7 +40,9 @@ def test_ten_processes_at_once_and_exactly_one_proceeds(tmp_path: Path):
         "except FolderInUse:\n    print('refused', flush=True); sys.stdin.readline()\n"
     )
     racers = [
-        subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         for _ in range(10)
     ]
     for racer in racers:

@@ -150,7 +150,10 @@ def test_each_named_value_is_a_metric_and_an_unread_answer_counts_in_all_of_them
 
     results = {r.metric: r for r in Mean()(records, Context(scorer="gsm8k"))}
 
-    assert {name: (r.value, r.n) for name, r in results.items()} == {"gsm8k.strict": (0.0, 2), "gsm8k.flexible": (0.5, 2)}
+    assert {name: (r.value, r.n) for name, r in results.items()} == {
+        "gsm8k.strict": (0.0, 2),
+        "gsm8k.flexible": (0.5, 2),
+    }
 
 
 def test_a_metric_that_a_sample_does_not_have_is_left_out_for_it():

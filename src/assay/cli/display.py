@@ -65,5 +65,3 @@ def next_steps(result: RunResult) -> Sequence[str]:
         f"assay show {result.folder}     every sample: prompt, answer, verdict",
         f"assay score {result.folder}    score again without asking the model",
     )
-
-

@@ -1,6 +1,7 @@
 """`assay score`: a run scored again from its journal; the model is not asked."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from .arguments import Parser, key_values
 from .run import _judge, _stdout_for_people
@@ -21,7 +22,7 @@ def command(arguments: Sequence[str]) -> int:
         from ..runner.run import score
         from .display import finish, watcher
 
-        settings = {}
+        settings: dict[str, Any] = {}
         if given.scorer:
             settings["scorers"] = tuple(given.scorer)
         if given.data:

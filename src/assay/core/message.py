@@ -108,7 +108,9 @@ def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
 def _medium(kind: str, source: Any) -> Image | Audio | Video:
     if isinstance(source, (Image, Audio, Video)):
         return source
-    return {"image": Image, "audio": Audio, "video": Video}[kind](source)
+    if kind == "image":
+        return Image(source)
+    return Audio(source) if kind == "audio" else Video(source)
 
 
 def as_message(turn: Any, *, default_role: str = "user") -> Message:

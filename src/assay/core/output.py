@@ -104,9 +104,7 @@ class Output:
         return cls(tuple(Candidate((as_part(answer),), stop_reason) for answer in answers))
 
     @classmethod
-    def failed(
-        cls, kind: str, message: str, *, retryable: bool = True, retry_after: float | None = None
-    ) -> "Output":
+    def failed(cls, kind: str, message: str, *, retryable: bool = True, retry_after: float | None = None) -> "Output":
         """An output that says why there is none."""
         return cls(error=ErrorInfo(kind, message, retryable, retry_after))
 

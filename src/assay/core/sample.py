@@ -28,7 +28,7 @@ class Sample:
     input: str | tuple[Message, ...] = ""
     """The question as text, or as ready-made messages."""
     target: Any = None
-    """The right answer: text, a tuple (any of them), `AllOf`, or what the scorer understands; `None` if there is none."""
+    """Text, a tuple (any of them), `AllOf`, or what the scorer understands; `None` if there is no right answer."""
     choices: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The untouched row."""

@@ -1,6 +1,6 @@
 """Specs: a component as plain data, so that a saved run can rebuild itself.
 
-A spec is a name with options: `{"name": "choice", "layout": "lines"}`. The name is a registry name or `file.py:attribute`.
+A spec is a name with options: `{"name": "choice", "layout": "lines"}`. The name is registered, or `file.py:attribute`.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ class Spec:
             if "name" in value:
                 return cls(str(value["name"]), {k: v for k, v in value.items() if k != "name"})
             if len(value) == 1:
-                (name, options), = value.items()
+                ((name, options),) = value.items()
                 if options is None or isinstance(options, Mapping):
                     return cls(str(name), dict(options or {}))
         raise UsageError(f"expected a name or a name with options, got {shorten(value)}", where=where)

@@ -1,65 +1,37 @@
 """Converted rows: a benchmark's own function from a row to a `Sample`, in place of the columns' conventions."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from ..core import DataError, Sample, shorten
-from .shards import Row, RowData, Shard
+from ..core import DataError, Sample
+from .columns import Columns
+from .faults import RowFault
+
+ToSample = Callable[[Mapping[str, Any]], Sample]
 
 
-@dataclass(frozen=True)
-class Converted:
-    """A shard whose rows become samples by a function; a row it cannot convert is a fault of that row alone."""
+def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> Sample:
+    """What a task's own function makes of a row, with the row, tags and cluster put in where it left them out.
 
-    shard: Shard
-    to_sample: Callable[[Mapping[str, Any]], Sample]
-
-    @property
-    def name(self) -> str:
-        """How faults name it."""
-        return self.shard.name
-
-    @property
-    def path(self) -> Path | None:
-        """The file behind it."""
-        return self.shard.path
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """All columns, where the file says."""
-        return self.shard.columns
-
-    @property
-    def known_length(self) -> int | None:
-        """How many rows there are, where that is known."""
-        return self.shard.known_length
-
-    @property
-    def seekable(self) -> bool:
-        """Whether `row_at` is cheap."""
-        return self.shard.seekable
-
-    def rows(self) -> Iterator[Row]:
-        """The rows as samples; one without an id of its own is known by its place."""
-        for place, (number, offset, row) in enumerate(self.shard.rows()):
-            yield number, offset, self._convert(row, number, place)
-
-    def row_at(self, number: int, offset: int) -> RowData:
-        """One row again."""
-        return self._convert(self.shard.row_at(number, offset), number, None)
-
-    def _convert(self, row: RowData, number: int, place: int | None) -> RowData:
-        if not isinstance(row, Mapping):
-            return row
-        try:
-            sample = self.to_sample(row)
-        except Exception as error:  # noqa: BLE001 - the boundary to a benchmark's own code: a fault of this row
-            what = f"missing column {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
-            return DataError(what, file=self.shard.name, row=number, got=row)
-        if not isinstance(sample, Sample):
-            return DataError(f"to_sample returned {shorten(sample)}, not a Sample", file=self.shard.name, row=number)
-        if not sample.id and place is not None:
-            sample = replace(sample, id=str(place))
-        return sample if sample.fields else replace(sample, fields=row)
+    An empty id stays empty: whoever counts the rows fills it in. An error in the function is the fault of that row.
+    """
+    try:
+        made = to_sample(row)
+    except (RowFault, DataError) as fault:
+        raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
+    except KeyError as error:
+        raise RowFault(f"missing column {error}", column=str(error.args[0]), got=sorted(row)) from error
+    except Exception as error:
+        raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
+    if not isinstance(made, Sample):
+        raise RowFault(f"to_sample returned a {type(made).__name__}, not a Sample", got=made)
+    missing = [name for name in (*mapping.tags, mapping.cluster) if name is not None and name not in row]
+    if missing:
+        raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
+    return replace(
+        made,
+        fields=made.fields or row,
+        tags=made.tags or {name: str(row[name]) for name in mapping.tags},
+        cluster=str(row[mapping.cluster]) if made.cluster is None and mapping.cluster else made.cluster,
+    )

@@ -103,15 +103,13 @@ def find_snapshot(name: HubName, environment: Mapping[str, str] | None = None) -
 
 def _load(name: HubName, split: str | None, text: str) -> HubRows:
     try:
-        import datasets
+        from datasets import load_dataset
     except ImportError as error:
         raise MissingExtra(
             "datasets, which reads Hugging Face ids,", "'assay[hf]', or pass --data PATH with a local copy", where=text
         ) from error
     try:
-        data = datasets.load_dataset(
-            name.repository, name.config, split=split or "test", revision=name.revision, streaming=True
-        )
+        data = load_dataset(name.repository, name.config, split=split or "test", revision=name.revision, streaming=True)
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0][:160]
         raise DataError(

@@ -1,12 +1,12 @@
 """Opening: from whatever a task names as its data to `Samples`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import Sample, UsageError, shorten
+from ..core import UsageError, shorten
 from ..registry import datasets as registered
-from .converted import Converted
+from .converted import ToSample
 from .files import open_files
 from .hub import is_hub_name, open_hub
 from .memory import Called, Rows
@@ -24,7 +24,7 @@ def open_dataset(
     split: str | None = None,
     on_duplicate: OnDuplicate = "error",
     strict: bool = False,
-    to_sample: Callable[[Mapping[str, Any]], Sample] | None = None,
+    to_sample: ToSample | None = None,
     where: str = "",
 ) -> Samples:
     """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
@@ -40,8 +40,6 @@ def open_dataset(
     if isinstance(source, Samples):
         return source
     shards, settled = _shards(source, split, where)
-    if to_sample is not None:
-        shards = [Converted(shard, to_sample) for shard in shards]
     samples = Samples(
         shards,
         dict(columns or {}),

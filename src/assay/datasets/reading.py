@@ -1,22 +1,20 @@
 """Reading: one pass over the rows of a dataset, from numbered rows to samples with ids of their own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..core import BadSample, DataError, Sample
 from .cells import as_id
 from .columns import Columns, Kind
+from .converted import ToSample, converted
 from .faults import RowFault
 from .shards import RowData, Shard, folder_of
 
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
 """The mapping of a set of columns, given what the first rows had."""
-
-ToSample = Callable[[Mapping[str, Any]], Sample]
-"""A task's own way from a row to a sample; an empty id is filled in by the columns or the row's position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,24 +137,3 @@ class Reading:
         made = f"{sample_id}#{number}"
         self._seen[made] = place
         return made
-
-
-def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> Sample:
-    """What a task's own function makes of a row, with the row, tags and cluster put in where it left them out."""
-    try:
-        made = to_sample(row)
-    except (RowFault, DataError) as fault:
-        raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
-    except Exception as error:
-        raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
-    if not isinstance(made, Sample):
-        raise RowFault(f"to_sample returned a {type(made).__name__}, not a Sample", got=made)
-    missing = [name for name in (*mapping.tags, mapping.cluster) if name is not None and name not in row]
-    if missing:
-        raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])
-    return replace(
-        made,
-        fields=made.fields or row,
-        tags=made.tags or {name: str(row[name]) for name in mapping.tags},
-        cluster=str(row[mapping.cluster]) if made.cluster is None and mapping.cluster else made.cluster,
-    )

@@ -11,9 +11,10 @@ from typing import Any
 
 from ..core import BadSample, DataError, Sample
 from .columns import Columns, Kind, check_given, find_columns
+from .converted import ToSample, converted
 from .faults import RowFault
 from .memory import Called, Rows, plain_row, source_digest
-from .reading import Head, OnDuplicate, Reading, ToSample, converted
+from .reading import Head, OnDuplicate, Reading
 from .shards import RowData, Shard, folder_of
 
 HEAD_ROWS = 32
@@ -173,9 +174,10 @@ class Samples:
             raise self._nothing(count, fault)
         first = self._columns_for(tuple(usable[0]), None)
         has_ids = any(self._columns_for(tuple(row), None).id is not None for row in usable)
-        return Head(
-            first if self.to_sample is None else replace(first, input=None, target=None), has_ids, kind or first.kind
-        )
+        if self.to_sample is not None:
+            # The task reads its own columns: none of the conventional ones is required.
+            first = replace(first, input=None, target=None)
+        return Head(first, has_ids, kind or first.kind)
 
     def _reading(self) -> Reading:
         return Reading(self.shards, self.head, self._columns_for, self.on_duplicate, self.strict, self.to_sample)

@@ -12,7 +12,7 @@ HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expect
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """The cells of the table as text."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for result in results:
         rows.append(
             (
@@ -83,9 +83,7 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
 def html_table(results: Sequence[Result]) -> str:
     """The table for a notebook; everything escaped."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows_of(results)
-    )
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows_of(results))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -99,7 +97,9 @@ def markdown_table(results: Sequence[Result]) -> str:
 
 def printable(text: str) -> str:
     """Text without control characters, terminal escapes or direction overrides."""
-    return "".join(c if c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069" else "�" for c in text)
+    return "".join(
+        c if c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069" else "�" for c in text
+    )
 
 
 def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:

@@ -34,7 +34,9 @@ def _describe(thing: Any) -> Any:
     if is_dataclass(thing) and not inspect.isclass(thing):
         described["options"] = {f.name: _describe(getattr(thing, f.name)) for f in fields(thing) if f.compare}
     closure = getattr(thing, "__closure__", None) or ()
-    cells = [_describe(cell.cell_contents) for cell in closure if isinstance(cell.cell_contents, (str, int, float, dict))]
+    cells = [
+        _describe(cell.cell_contents) for cell in closure if isinstance(cell.cell_contents, (str, int, float, dict))
+    ]
     return {**described, "closure": cells} if cells else described
 
 
@@ -46,7 +48,9 @@ def _module_digest(thing: Any) -> str:
             return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
         except (OSError, TypeError):
             return "unknown"
-    paths = sorted(_files_behind(module, Path(file).parent)) if not module.__name__.startswith("assay.") else [Path(file)]
+    paths = (
+        sorted(_files_behind(module, Path(file).parent)) if not module.__name__.startswith("assay.") else [Path(file)]
+    )
     digest = hashlib.sha256()
     for path in paths:
         digest.update(_file_digest(path, path.stat().st_mtime_ns).encode())

@@ -20,7 +20,9 @@ from .schedule import Scheduler
 class Helper:
     """One helper model, as a scorer sees it: `await helper.ask(prompt)`."""
 
-    def __init__(self, role: str, name: str, model: Model, writer: RunWriter, task: str, concurrency: int | None) -> None:
+    def __init__(
+        self, role: str, name: str, model: Model, writer: RunWriter, task: str, concurrency: int | None
+    ) -> None:
         self.role = role
         self.name = name
         self.model = model
@@ -29,7 +31,9 @@ class Helper:
         self._scheduler = Scheduler(model, concurrency=concurrency)
         self._keys = KeyMaker(model.identity)
         cell = writer.cell(self._task, name)
-        self._known = {answer.key: answer for rounds in cell.answers.values() for answer in rounds if answer and not answer.failed}
+        self._known = {
+            answer.key: answer for rounds in cell.answers.values() for answer in rounds if answer and not answer.failed
+        }
         self._asked: dict[str, asyncio.Future[Output]] = {}
         self._one_at_a_time = asyncio.Lock()
 

@@ -35,7 +35,9 @@ def _inside(path: Path, source: DataSource, task: Task) -> Path:
         return found
     if source.local:
         raise UsageError(
-            f"none of {', '.join(source.local)} is there", where=str(path), fix=f"--data: {task.data_hint or 'a data file'}"
+            f"none of {', '.join(source.local)} is there",
+            where=str(path),
+            fix=f"--data: {task.data_hint or 'a data file'}",
         )
     return path
 

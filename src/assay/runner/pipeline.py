@@ -149,7 +149,7 @@ class CellRun:
         return job
 
     def _prompt(self, sample: Sample) -> Prompt:
-        prompt = self.cell.template(sample)
+        prompt: Prompt = self.cell.template(sample)
         if self._builds_prompt is not None:
             try:
                 built: Prompt | None = self._builds_prompt(sample, prompt)

@@ -79,8 +79,9 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
             cell = Cell(
                 task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
             )
-            fault = _gather(faults, lambda cell=cell: check_abilities(cell) or True)  # type: ignore[misc]
-            if fault:
+            before = len(faults)
+            _gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
+            if len(faults) == before:
                 cells.append(cell)
     _check_judges(cells, run, faults)
     if faults:
@@ -244,12 +245,11 @@ def check_abilities(cell: Cell) -> None:
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
             fix="`assay ls models` says what each produces",
         )
-    if prompt is not None and not weighs:
-        if abilities.roles == "chat" and not prompt.is_chat:
-            raise ModalityMismatch(
-                f"task {task!r} uses free roles and model {model!r} takes chat roles only",
-                fix="give the task `roles`, a mapping to system/user/assistant",
-            )
+    if prompt is not None and not weighs and abilities.roles == "chat" and not prompt.is_chat:
+        raise ModalityMismatch(
+            f"task {task!r} uses free roles and model {model!r} takes chat roles only",
+            fix="give the task `roles`, a mapping to system/user/assistant",
+        )
 
 
 def _check_judges(cells: Sequence[Cell], run: RunOptions, faults: list[AssayError]) -> None:

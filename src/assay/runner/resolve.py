@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import registry
-from ..core import Suite, Task, UnknownName, UsageError, shorten
+from ..core import DEFAULT_OPTIONS, Suite, Task, UnknownName, UsageError, shorten
 from ..datasets import is_data_path
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
 from .options import RunOptions
@@ -116,7 +116,7 @@ def _from_conventions(module: ModuleType, path: Path) -> Task:
         template=given.get("prompt"),
         scorers=() if score is None else score,
         summarizers=given.get("summarize") or (),
-        options=given.get("options") or {},
+        options=DEFAULT_OPTIONS.set(**(given.get("options") or {})),
         tags=tuple(getattr(module, "tags", ())),
         cluster=getattr(module, "cluster", None),
         produces=tuple(getattr(module, "produces", ("text",))),

@@ -29,6 +29,7 @@ from .manifest import changed_digests, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
 from .plan import Cell, make_plan
+from .recorded import recorded_models
 from .result import RunResult
 from .schedule import DRAIN_SECONDS, Scheduler, Work
 from .summary import set_level_results, summarize
@@ -61,7 +62,9 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
     options = RunOptions.from_plain(config, where=str(folder)).but(output=str(folder), fresh=False, **settings)
-    return _in_loop(lambda: _run(options, {}, watcher or Silent(), ask_model=False))
+    models = recorded_models(reader.manifest)
+    options = options.but(models=tuple(models) or options.models)
+    return _in_loop(lambda: _run(options, models, watcher or Silent(), ask_model=False))
 
 
 def _options(
@@ -241,7 +244,9 @@ class Session:
         await self._summarize(cell, running, progress)
 
     async def _summarize(self, cell: Cell, running: CellRun, progress: CellProgress) -> None:
-        expected = running.expected if not self.stopped and not self._failure else (progress.expected or running.expected)
+        expected = (
+            running.expected if not self.stopped and not self._failure else (progress.expected or running.expected)
+        )
         if running.unanswered:
             self._incomplete = True
             self._say(
@@ -385,5 +390,3 @@ def _expected(before: Mapping[str, Any], cell: Cell, changed: list[str] | None) 
             expected = described.get("n_expected")
             return expected if isinstance(expected, int) else None
     return None
-
-

@@ -1,7 +1,7 @@
 """Scoring: one scorer applied to one sample's output, whatever became of it.
 
 A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises is `judge_error`: its fault is
-counted, no number is invented from it. An answer cut by the token limit from which nothing could be read is `truncated`.
+counted, no number is invented from it. An answer cut by the token limit and not readable is `truncated`.
 """
 
 import inspect
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from ..core import Outcome, Output, Sample, Score, ScoreRecord, as_score, blamed
+from ..core import Outcome, Output, Sample, Score, ScoreRecord, UsageError, as_score, blamed
 from ..core.errors import ScorerError
 from .fingerprint import code_digest
 
@@ -60,8 +60,9 @@ class Scoring:
         """The same with its helper models."""
         if not self.roles:
             return self
-        scorer = replace(self.scorer, models=models) if is_dataclass(self.scorer) else self.scorer
-        return replace(self, scorer=scorer)
+        if not is_dataclass(self.scorer) or isinstance(self.scorer, type):
+            raise UsageError(f"scorer {self.name!r} names helper models but has no field `models` to be given them in")
+        return replace(self, scorer=replace(self.scorer, models=models))
 
     def score(self, sample: Sample, output: Output, epoch: int) -> ScoreRecord:
         """The verdict on one output by a scorer that answers at once."""
@@ -70,9 +71,7 @@ class Scoring:
             return self.record(sample, settled, epoch)
         try:
             if len(output.candidates) > 1 and not self.whole_output:
-                scores = [
-                    as_score(self.scorer(sample, output.only(i))) for i in range(len(output.candidates))
-                ]
+                scores = [as_score(self.scorer(sample, output.only(i))) for i in range(len(output.candidates))]
                 return self.record(sample, reduce_candidates(scores), epoch)
             return self.record(sample, self._settle(as_score(self.scorer(sample, output)), output), epoch)
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
@@ -85,9 +84,7 @@ class Scoring:
             return self.record(sample, settled, epoch)
         try:
             if len(output.candidates) > 1 and not self.whole_output:
-                scores = [
-                    as_score(await self.scorer(sample, output.only(i))) for i in range(len(output.candidates))
-                ]
+                scores = [as_score(await self.scorer(sample, output.only(i))) for i in range(len(output.candidates))]
                 return self.record(sample, reduce_candidates(scores), epoch)
             return self.record(sample, self._settle(as_score(await self.scorer(sample, output)), output), epoch)
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error

@@ -1,4 +1,4 @@
-"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key is an error with the nearest."""
+"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key is answered with the nearest."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -19,7 +19,9 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 _StrictLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")]
+    first: [
+        (tag, pattern) for tag, pattern in resolvers if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
+    ]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
@@ -60,7 +62,7 @@ def load_yaml(path: Path) -> Any:
                 raise UsageError(f"nested more than {MAX_DEPTH} deep", where=str(path))
             if isinstance(event, yaml.events.AliasEvent):
                 raise UsageError(
-                    "uses an alias (*name)", where=f"{path}:{event.start_mark.line + 1}", fix="write the value out"
+                    "uses an alias (*name)", where=f"{path}:{event.start_mark.line + 1 if event.start_mark else 1}", fix="write the value out"
                 )
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
     except yaml.YAMLError as error:

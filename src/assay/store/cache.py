@@ -26,7 +26,9 @@ class ResponseCache:
             self._database.execute("pragma synchronous=normal")
             self._database.execute("create table if not exists responses (key text primary key, output blob not null)")
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"cannot use the cache: {error}", where=str(root), fix="choose another --cache folder") from error
+            raise StoreError(
+                f"cannot use the cache: {error}", where=str(root), fix="choose another --cache folder"
+            ) from error
         self._blobs = Blobs(root / "media")
 
     def get(self, key: str) -> Output | None:

@@ -5,9 +5,8 @@ Derived from the journal whenever a run folder is opened; a later line for the s
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, BinaryIO, overload
 
 import msgspec
 
@@ -79,7 +78,7 @@ class Index:
         self.path = path
         self.cells: dict[Cell, CellIndex] = {}
         self.damaged = 0
-        self._file: BufferedReader | None = None
+        self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
 
@@ -133,10 +132,11 @@ class Index:
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.
-        if self._file is None:
-            self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
-        self._file.seek(offset)
-        return self._file.readline()[:-1]
+        file = self._file
+        if file is None:
+            file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
+        file.seek(offset)
+        return file.readline()[:-1]
 
 
 class Scores(Sequence[ScoreRecord]):

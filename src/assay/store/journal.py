@@ -92,9 +92,7 @@ class Journal:
             self._buffer.clear()
             self._write(block)
             self._unsynced += lines
-        if self._unsynced and (
-            self._unsynced >= SYNC_LINES or time.monotonic() - self._last_sync >= SYNC_SECONDS
-        ):
+        if self._unsynced and (self._unsynced >= SYNC_LINES or time.monotonic() - self._last_sync >= SYNC_SECONDS):
             self._sync_in_background()
 
     def close(self) -> None:

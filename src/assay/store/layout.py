@@ -1,9 +1,9 @@
 """The run folder: which file is where, and how derived files are written whole or not at all.
 
-    run.json        what was run: options, versions, digests
-    records.jsonl   the journal: what was answered and scored; the truth
-    summary.json    the numbers, derived from the journal
-    media/          pictures and sounds by content hash
+run.json        what was run: options, versions, digests
+records.jsonl   the journal: what was answered and scored; the truth
+summary.json    the numbers, derived from the journal
+media/          pictures and sounds by content hash
 """
 
 import errno

@@ -73,7 +73,7 @@ class PassHatK(_PassK):
 
 
 def _verdict(id: str, answers: _Answers, name: str, k: int, chance: Callable[[int, int, int], float]) -> ScoreRecord:
-    # A request that failed gives one lost answer, however many candidates it asked for: only whole questions are blamed.
+    # A failed request is one lost answer however many candidates it asked for, so its question cannot be blamed.
     if answers.judged < k and answers.lost:
         return verdict(answers.first, id, name, None, Outcome.MODEL_ERROR.value)
     if answers.judged < k:
