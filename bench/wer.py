@@ -50,7 +50,10 @@ def jiwer_one_by_one(pairs: Pairs) -> list[float]:
 
 def jiwer_counts(pairs: Pairs) -> list[Edits]:
     made = [jiwer.process_words(reference, said) for reference, said in pairs]
-    return [Edits(m.substitutions, m.deletions, m.insertions, m.hits + m.substitutions + m.deletions) for m in made]
+    return [
+        Edits(m.substitutions, m.deletions, m.insertions, m.hits + m.substitutions + m.deletions)
+        for m in made
+    ]
 
 
 def jiwer_in_one_call(pairs: Pairs) -> list[float]:
@@ -69,17 +72,23 @@ def best_of(function: Callable[[Pairs], list[float]], pairs: Pairs, times: int =
 
 def main() -> int:
     """Prints the figures; 0 when every value agrees, else 1."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=5000)
     parser.add_argument("--words", type=int, default=25, help="mean words of a reference")
     options = parser.parse_args()
     pairs = make_pairs(options.pairs, options.words)
     agree = ours(pairs) == jiwer_one_by_one(pairs) == ours_as_a_scorer(pairs)
     agree = agree and [count_edits(r.split(), s.split()) for r, s in pairs] == jiwer_counts(pairs)
-    figures = {f.__name__: best_of(f, pairs) for f in (ours, ours_as_a_scorer, jiwer_one_by_one, jiwer_in_one_call)}
+    figures = {
+        f.__name__: best_of(f, pairs) for f in (ours, ours_as_a_scorer, jiwer_one_by_one, jiwer_in_one_call)
+    }
     print(f"{options.pairs} pairs, about {options.words} words; values and counts equal: {agree}")
     for name, seconds in figures.items():
-        print(f"{name:<18} {seconds:8.4f} s   {1e6 * seconds / len(pairs):8.2f} us a pair   x{seconds / figures['ours']:.1f}")
+        print(
+            f"{name:<18} {seconds:8.4f} s   {1e6 * seconds / len(pairs):8.2f} us a pair   x{seconds / figures['ours']:.1f}"
+        )
     print(f"ratio to jiwer one by one: {figures['jiwer_one_by_one'] / figures['ours']:.1f}")
     print(f"ratio to jiwer in one call: {figures['jiwer_in_one_call'] / figures['ours']:.1f}")
     return 0 if agree else 1

@@ -42,7 +42,7 @@ SCORERS: dict[str, tuple[str, str]] = {
     "math": ("assay.scorers.math_equivalence:MathEquivalence", "mathematical equivalence (math-verify)"),
     "bleu": ("assay.scorers.translation:Bleu", "corpus BLEU (sacreBLEU)"),
     "chrf": ("assay.scorers.translation:Chrf", "corpus chrF (sacreBLEU)"),
-    "rouge": ("assay.scorers.rouge:Rouge", "ROUGE-1, -2, -L, -Lsum"),
+    "rouge": ("assay.scorers.rouge:Rouge", "ROUGE-1, -2, -L (and -Lsum when asked)"),
     "perplexity": ("assay.scorers.perplexity:Perplexity", "token, word and byte perplexity"),
     "last_word": ("assay.scorers.perplexity:LastWord", "LAMBADA: greedy accuracy and per-item perplexity"),
     "judge": ("assay.scorers.judge:Judge", "a model's grade of one answer"),
@@ -52,6 +52,14 @@ SCORERS: dict[str, tuple[str, str]] = {
 
 SUMMARIZERS: dict[str, tuple[str, str]] = {
     "mean": ("assay.summarizers.mean:Mean", "the mean with its interval, failures counted"),
+    "grouped": ("assay.summarizers.grouped:Grouped", "groups all of whose samples are right, the mean beside"),
+    "pooled": ("assay.summarizers.pooled:Pooled", "ratio of summed counts, bootstrap over clusters"),
+    "threshold": ("assay.summarizers.threshold:Threshold", "share of values that reach a bar, the mean beside"),
+    "rescaled": ("assay.summarizers.threshold:Rescaled", "mean after linear or power rescaling"),
+    "pass_at_k": ("assay.summarizers.passk:PassAtK", "chance that one of k answers is right"),
+    "pass_hat_k": ("assay.summarizers.passk:PassHatK", "chance that all of k answers are right"),
+    "majority": ("assay.summarizers.majority:Majority", "verdict on the most frequent answer of all epochs"),
+    "item_perplexity": ("assay.summarizers.perplexity:item_perplexity", "perplexity by item, as LAMBADA reports it"),
     "bleu": ("assay.summarizers.translation:bleu", "corpus BLEU from stored counts"),
     "chrf": ("assay.summarizers.translation:chrf", "corpus chrF from stored counts"),
     "perplexity": ("assay.summarizers.perplexity:perplexity", "corpus-weighted perplexities"),
@@ -59,5 +67,7 @@ SUMMARIZERS: dict[str, tuple[str, str]] = {
 
 BENCHMARKS: dict[str, tuple[str, str]] = {}
 
-RECOGNISERS: tuple[str, ...] = ()
+RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)
 """`module:function` of rooms further right that may know what a task reference stands for."""
+MODEL_RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise_model",)
+"""The same for models in users' files."""

@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, Generic, TypeVar
 
-from .catalogue import BENCHMARKS, DATASETS, MODELS, RECOGNISERS, SCORERS, SUMMARIZERS, TEMPLATES
+from .catalogue import (
+    BENCHMARKS,
+    DATASETS,
+    MODEL_RECOGNISERS,
+    MODELS,
+    RECOGNISERS,
+    SCORERS,
+    SUMMARIZERS,
+    TEMPLATES,
+)
 from .core.errors import NameTaken, UnknownName, UsageError, nearest
 from .core.spec import Spec
 
@@ -185,8 +194,17 @@ ALL: dict[str, Registry[Any]] = {
 }
 
 
-def recognisers() -> Iterator[Callable[[str], Any]]:
-    """Functions that may know what a reference stands for: `(reference) -> tasks or None`; cheapest look first."""
-    for target in RECOGNISERS:
+def model_recognisers() -> Iterator[Callable[[str, Mapping[str, Any]], Any]]:
+    """Functions that may know a model in a user's file: `(reference, arguments) -> model or None`."""
+    return _resolved(MODEL_RECOGNISERS)
+
+
+def recognisers() -> Iterator[Callable[[str, Any], Any]]:
+    """Functions that may know what a task reference stands for: `(reference, run options) -> tasks or None`."""
+    return _resolved(RECOGNISERS)
+
+
+def _resolved(targets: tuple[str, ...]) -> Iterator[Any]:
+    for target in targets:
         module, _, attribute = target.partition(":")
         yield getattr(importlib.import_module(module), attribute)

@@ -52,7 +52,7 @@ def load_file(path: str | Path) -> ModuleType:
         del sys.modules[name]
         if isinstance(error, AssayError) or not isinstance(error, Exception):
             raise
-        raise UsageError(_describe(error), where=f"{path}{_line(error, file)}") from error
+        raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
     _loaded[file, digest] = module
     return module
 
@@ -78,7 +78,8 @@ def file_digest(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def _describe(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
+    """What a file that could not be loaded did wrong, in a few words."""
     if isinstance(error, SyntaxError):
         return f"not valid Python: {error.msg}"
     if isinstance(error, ModuleNotFoundError):
@@ -86,7 +87,8 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _line(error: BaseException, file: Path) -> str:
+def failing_line(error: BaseException, file: Path) -> str:
+    """`:12` of the line of `file` where an error arose; empty if it arose elsewhere."""
     if isinstance(error, SyntaxError) and error.lineno:
         return f":{error.lineno}"
     line, trace = "", error.__traceback__

@@ -1,9 +1,14 @@
 """Fixtures: write a file, read a dataset."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+# Not a package of tests: one called `datasets` would stand before the library of that name.
+sys.path.insert(0, str(Path(__file__).parent))
+
 from dataset_rows import Read
 
 

@@ -203,3 +203,9 @@ def test_media_may_be_bytes_base64_or_several(read: type[Read]) -> None:
         [b"abc"], [b"ABC" * 100], [b"1", b"2"], [],
     ]  # fmt: skip
     assert "rows:5:image: cannot read image from a int" in got.fault
+
+
+def test_the_kind_is_told_by_the_first_row_that_can_be_used() -> None:
+    rows = [{"question": "?", "options": [], "answer": "A"}, {"question": "?", "answer": "A"}]
+
+    assert open_dataset(rows).kind == "qa"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import DataError, UsageError
-from assay.datasets import fetch
+from assay.datasets.fetch import fetch
 
 BODY = b'{"question": "?", "answer": "!"}\n' * 1000
 DIGEST = hashlib.sha256(BODY).hexdigest()

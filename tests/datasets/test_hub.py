@@ -1,6 +1,8 @@
 """Hugging Face ids: snapshots on disk, and what is said when there is none."""
 
 import importlib
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -93,3 +95,35 @@ def test_the_library_gives_the_rows_and_media_stay_bytes(tmp_path: Path) -> None
 
     assert isinstance(sample, Sample)
     assert sample.media == (Image(png),)
+
+
+def test_the_library_is_asked_for_a_stream_of_the_named_split(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasets.features", reason="the extra hf is not installed")
+    library: Any = importlib.import_module("datasets")
+    asked: list[Any] = []
+
+    def load(*args: Any, **options: Any) -> Any:
+        asked.append((args, options))
+        return library.Dataset.from_list(ROWS).to_iterable_dataset()
+
+    monkeypatch.setattr(library, "load_dataset", load)
+
+    samples = open_dataset("hf://org/other@law?revision=abc#dev")
+
+    assert [sample.id for sample in samples] == [row["id"] for row in ROWS]
+    assert asked == [(("org/other", "law"), {"split": "dev", "revision": "abc", "streaming": True})]
+    assert samples.fingerprint() == {"source": "hf://org/other@law?revision=abc#dev"}
+
+
+def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
+    pytest.importorskip("datasets.features", reason="the extra hf is not installed")
+    script = (
+        "from assay.datasets import open_dataset\ntry: open_dataset('hf://org/none')\nexcept Exception as e: print(e)"
+    )
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=True)
+
+    assert run.stdout.startswith("hf://org/none: cannot load from the hub: ")
+    assert run.stdout.rstrip().endswith("or pass --data PATH with a local copy")
+    assert run.stdout.count("\n") == 1

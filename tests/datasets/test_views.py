@@ -22,8 +22,16 @@ def _ids(**options: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("limit", "expected"),
     [
-        (1.0, IDS), (3, IDS[:3]), ("3", IDS[:3]), (0.25, IDS[:5]), ("0.25", IDS[:5]), ("11-13", IDS[10:13]), (None, IDS), (99, IDS)],
-)  # fmt: skip
+        (None, IDS),
+        (3, IDS[:3]),
+        ("3", IDS[:3]),
+        (99, IDS),
+        (0.25, IDS[:5]),
+        ("0.25", IDS[:5]),
+        (1.0, IDS),
+        ("11-13", IDS[10:13]),
+    ],
+)
 def test_a_limit_is_a_number_a_fraction_or_a_range(limit: Any, expected: list[str]) -> None:
     assert _ids(limit=limit) == expected
 

@@ -28,7 +28,7 @@ SCORERS = [
     Gsm8k(),
     NumberMatch(),
     Rouge(),
-    Rouge(words="cjk"),
+    Rouge(words="cjk", lsum=True),
     Bleu(),
     Bleu(tokenize="zh"),
     Chrf(word_order=2),

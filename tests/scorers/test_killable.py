@@ -71,6 +71,13 @@ def test_a_worker_that_cannot_load_its_libraries_says_so(tmp_path):
         worker.ask({})
 
 
+def test_a_worker_that_dies_at_once_is_told_from_one_that_lacks_a_library(tmp_path):
+    worker = KillableWorker(write_worker(tmp_path, "os._exit(1)\n"), seconds=1.0, memory_bytes=1 << 30)
+
+    with pytest.raises(RuntimeError, match="ended or hung while it started"):
+        worker.ask({})
+
+
 def test_a_process_is_replaced_before_its_caches_fill_the_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("assay.scorers._killable._REQUESTS_PER_PROCESS", 2)
     worker = KillableWorker(write_worker(tmp_path, ECHO), seconds=5.0, memory_bytes=1 << 30)

@@ -1,10 +1,11 @@
 """Mathematical equivalence in a process that may be killed."""
 
 import time
+from pathlib import Path
 
 import pytest
 
-from assay.core import Candidate, MissingExtra, Outcome, Output, Sample
+from assay.core import Candidate, MissingExtra, Outcome, Output, Sample, UsageError
 from assay.scorers import math_equivalence
 from assay.scorers._killable import KillableWorker
 from assay.scorers.math_equivalence import MathEquivalence
@@ -109,6 +110,24 @@ def test_hostile_answers_end_in_time_and_are_not_right(answer):
 
     assert score.value == 0.0
     assert time.monotonic() - started < 20
+
+
+def test_a_comparison_gets_no_more_memory_than_it_was_given():
+    limits = Path("/proc/self/limits")
+    if not limits.exists():
+        pytest.skip("limits of a process can be read on Linux only")
+    compare("1/2", "0.5", memory_mib=512)
+
+    pid = math_equivalence._worker(5.0, 512 << 20)._process.pid
+
+    space = next(line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if "address space" in line)
+    assert space.split()[3:5] == [str(512 << 20)] * 2
+
+
+@pytest.mark.parametrize("options", [{"seconds": 0}, {"memory_mib": 16}])
+def test_limits_under_which_nothing_could_be_compared_are_refused_before_the_run(options):
+    with pytest.raises(UsageError, match="with so little"):
+        MathEquivalence(**options)
 
 
 def test_environment_variables_do_not_reach_the_comparison(monkeypatch, tmp_path):

@@ -16,15 +16,16 @@ def score(answer, *references, **options):
 
 @pytest.mark.parametrize("stemmer", [False, True])
 def test_all_values_equal_those_of_the_library_on_random_texts(stemmer):
-    library = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=stemmer)
+    library = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL", "rougeLsum"], use_stemmer=stemmer)
     rng = random.Random(7)
     vocabulary = ["running", "runs", "the", "Dogs", "dog", "x-ray", "42", "naïve", "—", "Talked"]
     for _ in range(500):
-        texts = [" ".join(rng.choices(vocabulary, k=rng.randint(0, 12))) for _ in range(3)]
+        texts = [rng.choice(" \n").join(rng.choices(vocabulary, k=rng.randint(0, 12))) for _ in range(3)]
 
-        ours = score(texts[0], texts[1], texts[2], stemmer=stemmer)
+        ours = score(texts[0], texts[1], texts[2], stemmer=stemmer, lsum=True)
 
         theirs = library.score_multi(texts[1:], texts[0])
+        assert ours.value.keys() == theirs.keys()
         for name, value in ours.value.items():
             assert value == pytest.approx(theirs[name].fmeasure, abs=1e-9)
 

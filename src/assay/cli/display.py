@@ -43,7 +43,7 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     if comparison is not None:
         console.print()
         for line in comparison.lines():
-            console.print(printable(line), markup=False)
+            console.print(printable(line), markup=False, soft_wrap=True)
     console.print()
     for note in result.notes:
         console.print(printable(f"note: {note}"), markup=False, soft_wrap=True)

@@ -66,6 +66,12 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except Exception as error:  # noqa: BLE001 - the last boundary: a fault of assay itself, said in one line
+        if debug:
+            raise
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        print(f"assay: unexpected {what}; fix: run it again with --debug and report what it prints", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

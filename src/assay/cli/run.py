@@ -73,6 +73,9 @@ def parser() -> Parser:
     out.add_argument("--dry_run", "--write_out", action="store_true", help="the first prompt, the requests, a forecast")
     out.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     out.add_argument("--fresh", action="store_true", help="forget what this folder holds")
+    guests = p.add_argument_group("guests")
+    guests.add_argument("--dialect", default=None, help="testbed, vlmeval, pipeline, televal or ulmeval")
+    guests.add_argument("--register", action="append", default=None, metavar="FILE", help="a guest file to load first")
     trust = p.add_argument_group("trust")
     trust.add_argument("--trust_pickle", action="store_true")
     trust.add_argument("--trust_remote_code", action="store_true")
@@ -94,6 +97,10 @@ def command(arguments: Sequence[str]) -> int:
             return show_plan(options, stdout, given.json)
         from .display import finish, watcher
 
+        if given.baseline:
+            from .baseline import open_baseline
+
+            open_baseline(given.baseline)
         result = run(options=options, watcher=watcher(given.json))
         comparison = None
         if given.baseline:
@@ -145,10 +152,12 @@ def options_from(given: argparse.Namespace) -> Any:
         changes["columns"] = {k: str(v) for k, v in key_values(given.columns, option="--columns").items()}
     if given.sample_id:
         changes["ids"] = tuple(given.sample_id)
+    if given.register:
+        changes["register"] = tuple(given.register)
     if given.scorer:
         changes["scorers"] = tuple(given.scorer)
     for name in ("data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "system", "epochs", "reducer",
-                 "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache"):  # fmt: skip
+                 "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache", "dialect"):  # fmt: skip
         if getattr(given, name) is not None:
             changes[name] = getattr(given, name)
     for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls"):

@@ -56,6 +56,8 @@ class ScoreRecord:
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     group: str | None = None
     cluster: str | None = None
+    order: int = 0
+    """Place of the sample in the data, so that results do not depend on who answered first."""
     kind: str = "score"
 
     @property
@@ -117,7 +119,18 @@ class Result:
         return plain
 
 
+def result_from_plain(plain: Mapping[str, Any]) -> Result:
+    """The result a row of `summary.json` holds."""
+    given = dict(plain)
+    for name in ("ci", "bounds", "flags"):
+        if given.get(name) is not None:
+            given[name] = tuple(given[name])
+    return Result(**given)
+
+
 def _plain_group(group: Any) -> Any:
+    if isinstance(group, Mapping):
+        return {str(name): _plain_group(value) for name, value in group.items()}
     return group.to_plain() if isinstance(group, Result) else group
 
 

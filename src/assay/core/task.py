@@ -73,6 +73,11 @@ class Task:
     needs: frozenset[str] = frozenset()
     """Abilities without which the task makes no sense: `likelihood`, `image`, `audio`, …"""
     produces: tuple[str, ...] = ("text",)
+    hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Passed to the model with every request: empty, except where a guest dialect must pass a benchmark's name."""
+    driver: Any = None
+    """A function of a recording engine that drives the model by itself and returns numbers; replaces template and
+    scorers."""
     description: str = ""
     citation: str = ""
     licence: str = ""

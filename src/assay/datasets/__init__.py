@@ -1,9 +1,8 @@
 """Datasets: rows of any file, list or function as samples, streamed."""
 
-from .fetch import fetch
 from .files import is_data_path
 from .opening import open_dataset
 from .samples import Samples
 from .views import view
 
-__all__ = ["Samples", "fetch", "is_data_path", "open_dataset", "view"]
+__all__ = ["Samples", "is_data_path", "open_dataset", "view"]

@@ -19,6 +19,7 @@ from .shards import Row, RowData
 
 CHUNK_BYTES = 256 * 1024
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],]|"', re.DOTALL)
+_VISIBLE = re.compile(rb"[^ \t\r\n]")
 _SPACE = b" \t\r\n"
 
 
@@ -168,8 +169,12 @@ class _Scanner:
 
     def byte_after(self) -> bytes:
         """The byte after the one `place` stands at, white space aside."""
-        kept = self.buffer[self.place + 1 : self.place + 64].lstrip()
-        return bytes(kept[:1])
+        while True:
+            found = _VISIBLE.search(self.buffer, self.place + 1)
+            if found is not None:
+                return found.group()
+            if not self.fill():
+                return b""
 
     def value(self) -> bytes | None:
         """The bytes of the value that starts at `place`, which moves behind it; `None` if the file ends first."""

@@ -38,7 +38,7 @@ class JsonLines:
             try:
                 yield at, start, decode_row(line)
             except RowFault as fault:
-                if line.strip():
+                if not line.isspace():
                     yield at, start, fault.at(self.name, at)
 
     def row_at(self, number: int, offset: int) -> RowData:

@@ -85,7 +85,7 @@ def _named(source: str | Path, split: str | None, where: str) -> tuple[Sequence[
         raise UsageError(
             f"a URL is not read directly: {text}",
             where=where or None,
-            fix="download it with `assay.datasets.fetch(url, sha256=…)` and give the path",
+            fix="download it and give the path",
         )
     path = Path(source).expanduser()
     if not path.exists() and text in registered:

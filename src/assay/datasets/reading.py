@@ -41,6 +41,7 @@ class Reading:
     ) -> None:
         self._shards = shards
         self._head = head
+        self._has_ids = head.has_ids
         self._find = find
         self._on_duplicate = on_duplicate
         self._strict = strict
@@ -61,23 +62,21 @@ class Reading:
                     return self._unique(at, number, own, row)
             names = tuple(row)
             mapping = self._mappings.get(names) or self._map(names)
-            made = None if self._to_sample is None else converted(self._to_sample, row, mapping)
-            if made is not None and made.id:
-                own = as_id(made.id, "id")
-                sample_id = own
-            elif mapping.id is not None and self._head.has_ids:
+            made = None
+            if self._to_sample is not None:
+                made = converted(self._to_sample, row, mapping)
+                own = as_id(made.id, "id") if made.id else None
+            if own is None and mapping.id is not None and self._has_ids:
                 own = as_id(row[mapping.id], mapping.id)
-                sample_id = own
-            else:
-                sample_id = self._number(mapping, position)
-            if made is not None:
-                sample = made if made.id == sample_id else replace(made, id=sample_id)
-            else:
-                sample = mapping.sample(row, sample_id, self._folders[at])
+            sample_id = own if own is not None else self._number(mapping, position)
+            if made is None:
+                made = mapping.sample(row, sample_id, self._folders[at])
+            elif made.id != sample_id:
+                made = replace(made, id=sample_id)
             if sample_id not in self._seen:
                 self._seen[sample_id] = (at, number)
-                return sample
-            return self._unique(at, number, sample_id, sample)
+                return made
+            return self._unique(at, number, sample_id, made)
         except RowFault as fault:
             return self._bad(at, number, own, fault.at(self._shards[at].name, number))
 
@@ -95,7 +94,7 @@ class Reading:
         return mapping
 
     def _number(self, mapping: Columns, position: int) -> str:
-        if self._head.has_ids:
+        if self._has_ids:
             column = (self._head.columns.id if self._head.columns else None) or "id"
             raise RowFault("the id is missing", column=column, fix="give every row an id, or none")
         if mapping.id is not None:

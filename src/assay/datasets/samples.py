@@ -113,6 +113,8 @@ class Samples:
         first = self.shards[0]
         if isinstance(first, Called):
             return {"function": first.name, "source_sha256": source_digest(first.function)}
+        if not isinstance(first, Rows):
+            return {"source": first.name}
         return {"rows": self.known_length, "sha256": self.digest()}
 
     def digest(self) -> str:
@@ -155,8 +157,8 @@ class Samples:
             try:
                 mapping = self._columns_for(tuple(row), None)
                 if self.to_sample is None:
-                    kind = kind or mapping.kind
                     mapping.sample(row, "", folder_of(shard))
+                    kind = kind or mapping.kind
                 else:
                     kind = kind or _kind_of(converted(self.to_sample, row, mapping))
             except RowFault as error:
@@ -164,8 +166,7 @@ class Samples:
             else:
                 usable.append(row)
                 size = offset
-            enough = HEAD_ROWS if isinstance(shard, Rows) or (shard.columns is None and shard.path) else 1
-            if usable and (count >= enough or size > HEAD_BYTES):
+            if usable and (count >= self._enough(shard, mapping) or size > HEAD_BYTES):
                 break
         if names:
             asked = [*self.tags, *([self.cluster] if self.cluster else [])]
@@ -178,6 +179,12 @@ class Samples:
             # The task reads its own columns: none of the conventional ones is required.
             first = replace(first, input=None, target=None)
         return Head(first, has_ids, kind or first.kind)
+
+    def _enough(self, shard: Shard, mapping: Columns) -> int:
+        """How many rows to look at: one, unless it lacks an id or a named column that later rows may have."""
+        is_complete = mapping.id is not None and not mapping.lacking
+        has_more = isinstance(shard, Rows) or (shard.columns is None and shard.path is not None)
+        return HEAD_ROWS if has_more and not is_complete else 1
 
     def _reading(self) -> Reading:
         return Reading(self.shards, self.head, self._columns_for, self.on_duplicate, self.strict, self.to_sample)

@@ -115,8 +115,8 @@ class Table:
 
     def _cells(self, line: bytes, lines: "_Lines", number: int, header: tuple[str, ...] | None) -> list[str]:
         text = _decode(line, self.separator, header)
-        quoted = text.startswith('"') or self.separator + '"' in text
-        if not quoted:
+        # One character is found much faster than two: most rows have no quote at all.
+        if '"' not in text or not (text.startswith('"') or self.separator + '"' in text):
             return _without_end(text).split(self.separator)
         return self._quoted_cells(text, lines, header)
 

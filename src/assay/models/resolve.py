@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import EMPTY, Model, Spec, UnknownName, UsageError
-from ..registry import construct
+from ..registry import construct, model_recognisers
 from ..registry import models as registry
 from ..userfiles import is_reference, load_attribute, split_reference
 from . import embedded
@@ -21,6 +21,10 @@ DEFAULT_MODEL = "smollm2"
 def build_model(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
     """The model a name stands for, built from its options; an unknown name or option is an error with the nearest."""
     if is_reference(name):
+        for recognise in model_recognisers():
+            guest: Model | None = recognise(name, args)
+            if guest is not None:
+                return guest
         return _from_file(name, args)
     known = registry.resolve(name) or name
     if known in embedded.CATALOGUE:

@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from ..core import Result
+from ..core.record import result_from_plain
 
 HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expected", "Failures")
 
@@ -110,7 +111,8 @@ def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:
             if not isinstance(values, Mapping):
                 continue
             for name, group in values.items():
-                if isinstance(group, Result):
-                    shown = f"{format_value(group.value)} {format_interval(group)}"
-                    rows.append((f"{result.task}.{result.metric}", f"{tag}={name}", shown, str(group.n)))
+                found = result_from_plain(group) if isinstance(group, Mapping) and "metric" in group else group
+                if isinstance(found, Result):
+                    shown = f"{format_value(found.value)} {format_interval(found)}"
+                    rows.append((f"{result.task}.{result.metric}", f"{tag}={name}", shown, str(found.n)))
     return rows

@@ -17,7 +17,8 @@ class CellProgress:
     outcomes: dict[str, int] = field(default_factory=dict)
     state: str = "waiting"
     """waiting, loading, running, scoring, finished."""
-    concurrency: int | None = None
+    first_errors: dict[str, str] = field(default_factory=dict)
+    """By outcome: the first sample it happened to, and why."""
 
     def count(self, outcome: str) -> None:
         """Notes one verdict."""

@@ -48,24 +48,29 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
         "num_fewshot": task.fewshot.num if cell.run.num_fewshot is None else cell.run.num_fewshot,
         "data": [str(path) for path in cell.samples.files],
         "scorers": {scoring.name: scoring.digest for scoring in cell.scorings},
+        "summarizers": cell.summarizer_digest,
         "digests": cell.digests,
         "citation": task.citation,
         "licence": task.licence,
     }
 
 
-def changed_digests(before: Mapping[str, Any], cell: Cell) -> list[str] | None:
-    """Which digests of a cell differ from an earlier manifest; `None` if the cell was not in it."""
+def described_cell(before: Mapping[str, Any], cell: Cell) -> Mapping[str, Any] | None:
+    """What an earlier manifest says of a cell."""
     for described in before.get("cells", ()):
         if described.get("task") == cell.task.name and described.get("model") == cell.model_name:
-            then = described.get("digests", {})
-            return [name for name, value in cell.digests.items() if _differ(then.get(name), value)]
+            found: Mapping[str, Any] = described
+            return found
     return None
 
 
-def _differ(then: Any, now: Any) -> bool:
-    """Data is the same when its size and time are, or else its bytes."""
-    return bool(then != now)
+def changed_digests(before: Mapping[str, Any], cell: Cell) -> list[str] | None:
+    """Which digests of a cell differ from an earlier manifest; `None` if the cell was not in it."""
+    described = described_cell(before, cell)
+    if described is None:
+        return None
+    then = described.get("digests", {})
+    return [name for name, value in cell.digests.items() if then.get(name) != value]
 
 
 def _absolute(run: RunOptions) -> RunOptions:

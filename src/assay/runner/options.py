@@ -49,6 +49,10 @@ class RunOptions:
     output: str | None = None
     cache: str | None = None
     fresh: bool = False
+    dialect: str | None = None
+    """Which system guest files were written for, where it cannot be told from the file."""
+    register: tuple[str, ...] = ()
+    """Guest files to load before the tasks are looked up."""
     trust_pickle: bool = False
     trust_remote_code: bool = False
     allow_private_urls: bool = False
@@ -80,7 +84,7 @@ class RunOptions:
                 close = nearest(name, known)
                 fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
                 raise UsageError(f"unknown key {name!r}", where=where, fix=fix)
-        for name in ("tasks", "models", "ids", "scorers"):
+        for name in ("tasks", "models", "ids", "scorers", "register"):
             if name in given:
                 value = given[name]
                 given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)

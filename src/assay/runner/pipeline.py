@@ -162,7 +162,7 @@ class CellRun:
     def _request(self, sample: Sample, prompt: Prompt, epoch: int, previous: str = "", state: Any = None) -> Request:
         options = prompt.options or self.cell.options
         seed = None if options.seed is None else options.seed + epoch
-        request = Request(prompt, options, seed, epoch, state, id=sample.id)
+        request = Request(prompt, options, seed, epoch, state, self.cell.task.hints, id=sample.id)
         object.__setattr__(request, "key", self._keys.key(request, previous))
         return request
 
@@ -197,7 +197,7 @@ class CellRun:
             if known is not None and known[1] == scoring.digest and (id, epoch) not in self._index.answers:
                 self.tallies[scoring.name].add(order, known[0])
             else:
-                self._write_score(scoring.data_error(id, message, epoch), scoring, order)
+                self._write_score(scoring.data_error(id, message, epoch, order), scoring, order)
         self.progress.count("data_error")
         self.progress.done += 1
 
@@ -304,7 +304,7 @@ class CellRun:
             if scoring.is_async or scoring.is_slow:
                 late.append(scoring)
                 continue
-            record = scoring.score(sample, output, epoch)
+            record = scoring.score(sample, output, epoch, order)
             self._write_score(record, scoring, order)
             self.progress.count(record.outcome)
         self.progress.done += 1
@@ -315,9 +315,9 @@ class CellRun:
 
     async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
         if scoring.is_async:
-            record = await scoring.score_async(sample, output, epoch)
+            record = await scoring.score_async(sample, output, epoch, order)
         else:
-            record = await asyncio.to_thread(scoring.score, sample, output, epoch)
+            record = await asyncio.to_thread(scoring.score, sample, output, epoch, order)
         self._write_score(record, scoring, order)
         self.progress.count(record.outcome)
 
@@ -328,6 +328,8 @@ class CellRun:
     def _write_score(self, record: ScoreRecord, scoring: Scoring, order: int) -> None:
         offset = self.writer.write_score(record)
         self.tallies[scoring.name].add(order, offset)
+        if record.outcome not in self.progress.first_errors and "error" in record.details:
+            self.progress.first_errors[record.outcome] = f"{record.id}: {record.details['error']}"
 
 
 def _with_rounds(outputs: Sequence[Output]) -> Output:

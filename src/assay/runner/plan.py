@@ -49,6 +49,11 @@ class Cell:
     """What the few-shot examples come from."""
     digests: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def summarizer_digest(self) -> str:
+        """Of the code that makes the numbers."""
+        return code_digest([self.task.summarizers, self.task.reducer, [s.summarizers for s in self.scorings]])[:16]
+
     def view(self) -> Iterator[Sample | BadSample]:
         """The samples this run is about, in order."""
         run = self.run
@@ -71,7 +76,7 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
             models[name] = built
     cells: list[Cell] = []
     for task in tasks:
-        prepared = _gather(faults, lambda task=task: _prepare(task, run, faults))  # type: ignore[misc]
+        prepared = _gather(faults, lambda task=task: prepare(task, run, faults))  # type: ignore[misc]
         if prepared is None:
             continue
         for name, model in models.items():
@@ -129,7 +134,7 @@ class Prepared:
     scorers: list[tuple[str, Any]]
 
 
-def _prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
+def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     samples = open_dataset(
         _source_of(task, run),
         columns={**task.columns, **run.columns},
@@ -160,7 +165,7 @@ def _prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
 
 
 def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, template: Any) -> tuple[Any, Any]:
-    """The template with its shots, and what they come from; the pool is never cut by `--limit`, so that shots do not depend on it."""
+    """The template with its shots, and what they come from. The pool is never cut by `--limit`: shots stay the same."""
     fewshot = replace(task.fewshot, num=num, seed=task.fewshot.seed if run.seed is None else run.seed)
     source = run.fewshot_data or fewshot.source
     is_own = source is None and fewshot.split is None

@@ -11,7 +11,17 @@ from types import ModuleType
 from typing import Any
 
 from .. import registry
-from ..core import DEFAULT_OPTIONS, Suite, Task, UnknownName, UsageError, shorten
+from ..core import (
+    DEFAULT_OPTIONS,
+    AssayError,
+    ComponentError,
+    Suite,
+    Task,
+    UnknownName,
+    UsageError,
+    blamed,
+    shorten,
+)
 from ..datasets import is_data_path
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
 from .options import RunOptions
@@ -22,23 +32,23 @@ CONVENTIONS = ("dataset", "prompt", "score", "summarize", "options")
 
 def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
     """The tasks a reference stands for, with the run's own template and scorers put in."""
-    found = _find(reference)
+    found = _find(reference, run)
     return [_with_overrides(task, run) for task in found]
 
 
-def _find(reference: Any) -> list[Task]:
+def _find(reference: Any, run: RunOptions) -> list[Task]:
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
-        return _expand(reference, "a task")
+        return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
     known = registry.tasks.resolve(name)
     if known is not None:
-        return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known)]
+        return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     for recognise in registry.recognisers():
-        tasks = recognise(name)
+        tasks = recognise(name, run)
         if tasks is not None:
             return list(tasks)
     if is_reference(name):
-        return [_with_num(task, shots) for task in _from_python(name)]
+        return [_with_num(task, shots) for task in _from_python(name, run)]
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
         return [_with_num(read_task_file(path), shots)]
@@ -70,28 +80,40 @@ def _with_num(task: Task, shots: int | None) -> Task:
     return task if shots is None else task.but(fewshot=replace(task.fewshot, num=shots))
 
 
-def _expand(thing: Any, where: str) -> list[Task]:
+def _expand(thing: Any, where: str, run: RunOptions) -> list[Task]:
     """Tasks from a task, a suite, or a function that makes one."""
     if isinstance(thing, Task):
         return [thing]
     if isinstance(thing, Suite):
-        return [task for part in thing.tasks for task in _find(part)]
+        return [task for part in thing.tasks for task in _find(part, run)]
     if callable(thing) and not inspect.isclass(thing):
-        return _expand(thing(), where)
+        return _expand(_made(thing, where), where, run)
     if isinstance(thing, (list, tuple)):
-        return [task for part in thing for task in _expand(part, where)]
+        return [task for part in thing for task in _expand(part, where, run)]
     raise UsageError(f"expected a Task, got {shorten(thing)}", where=where)
 
 
-def _from_python(reference: str) -> list[Task]:
+def _made(function: Callable[[], Any], where: str) -> Any:
+    """What a function of tasks returns; anything it raises is said of the file it stands in."""
+    try:
+        return function()
+    except AssayError:
+        raise
+    except Exception as error:
+        described = blamed(ComponentError, error, where)
+        fix = "a function that makes a task takes no arguments and returns a Task"
+        raise UsageError(described.what, where=where, fix=fix) from error
+
+
+def _from_python(reference: str, run: RunOptions) -> list[Task]:
     path, attribute = split_reference(reference)
     if attribute is not None:
-        return _expand(load_attribute(reference), reference)
+        return _expand(load_attribute(reference), reference, run)
     module = load_file(path)
     tasks = [value for value in vars(module).values() if isinstance(value, (Task, Suite))]
     marked = [value for value in vars(module).values() if getattr(value, "is_assay_task", False)]
     if tasks or marked:
-        return [task for thing in (*tasks, *marked) for task in _expand(thing, path)]
+        return [task for thing in (*tasks, *marked) for task in _expand(thing, path, run)]
     return [_from_conventions(module, Path(path))]
 
 
@@ -106,6 +128,9 @@ def _from_conventions(module: ModuleType, path: Path) -> Task:
             fix="define `dataset` (and `prompt`, `score`), or a Task; "
             + (f"it has {', '.join(names[:8])}" if names else "it is empty"),
         )
+    if not isinstance(given.get("options") or {}, Mapping):
+        fix = 'write options = {"max_tokens": 64}'
+        raise UsageError(f"`options` is {shorten(given['options'])}", where=str(path), fix=fix)
     dataset = given["dataset"]
     if isinstance(dataset, str) and not Path(dataset).is_absolute() and (path.parent / dataset).exists():
         dataset = path.parent / dataset

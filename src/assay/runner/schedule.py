@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from ..core import Model, Output, Request, Sample, shorten
+from ..core import Model, Output, Request, Sample, UsageError, shorten
 from .retry import Limiter, RetryPolicy
 
 HANDOVER_SECONDS = 0.02
@@ -63,6 +63,14 @@ class Work:
             taken.append(job)
         self.in_flight += len(taken)
         return taken
+
+    def has_jobs(self) -> bool:
+        """Whether there is anything to do; the first job is looked up for it."""
+        if not self._ready:
+            first = next(self._jobs, None)
+            if first is not None:
+                self._ready.append(first)
+        return bool(self._ready)
 
     def put(self, job: Job) -> None:
         """The next round of a dialogue, or another try."""
@@ -226,6 +234,8 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
     method: Any = model.likelihood if weigh else model.generate  # type: ignore[attr-defined]
     try:
         outputs = list(method(requests))
+    except UsageError:
+        raise
     except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
         if is_out_of_memory(error) and len(requests) > 1:
             half = len(requests) // 2
@@ -248,6 +258,8 @@ async def call_async(model: Model, request: Request) -> Output:
     try:
         outputs = await method([request])
         output: Output = outputs[0]
+    except UsageError:
+        raise
     except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
         return Output.failed("exception", f"{type(error).__name__}: {error}", retryable=False)
     return output if output.seconds is not None else _timed(output, time.perf_counter() - started)

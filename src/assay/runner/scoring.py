@@ -52,7 +52,7 @@ class Scoring:
             reducer=reducer,
             summarizers=tuple(getattr(scorer, "summarizers", ("mean",))),
             higher_is_better=bool(getattr(scorer, "higher_is_better", True)),
-            bounds=getattr(scorer, "bounds", (0.0, 1.0) if inspect.isclass(type(scorer)) else None),
+            bounds=getattr(scorer, "bounds", (0.0, 1.0)),
             roles=tuple(getattr(scorer, "needs", ())),
         )
 
@@ -64,38 +64,38 @@ class Scoring:
             raise UsageError(f"scorer {self.name!r} names helper models but has no field `models` to be given them in")
         return replace(self, scorer=replace(self.scorer, models=models))
 
-    def score(self, sample: Sample, output: Output, epoch: int) -> ScoreRecord:
+    def score(self, sample: Sample, output: Output, epoch: int, order: int = 0) -> ScoreRecord:
         """The verdict on one output by a scorer that answers at once."""
         settled = self._without_scorer(output)
         if settled is not None:
-            return self.record(sample, settled, epoch)
+            return self.record(sample, settled, epoch, order)
         try:
             if len(output.candidates) > 1 and not self.whole_output:
                 scores = [as_score(self.scorer(sample, output.only(i))) for i in range(len(output.candidates))]
-                return self.record(sample, reduce_candidates(scores), epoch)
-            return self.record(sample, self._settle(as_score(self.scorer(sample, output)), output), epoch)
+                return self.record(sample, reduce_candidates(scores), epoch, order)
+            return self.record(sample, self._settle(as_score(self.scorer(sample, output)), output), epoch, order)
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
-            return self.record(sample, self.broken(error, sample), epoch)
+            return self.record(sample, self.broken(error, sample), epoch, order)
 
-    async def score_async(self, sample: Sample, output: Output, epoch: int) -> ScoreRecord:
+    async def score_async(self, sample: Sample, output: Output, epoch: int, order: int = 0) -> ScoreRecord:
         """The verdict by a scorer that must wait, as a judge does."""
         settled = self._without_scorer(output)
         if settled is not None:
-            return self.record(sample, settled, epoch)
+            return self.record(sample, settled, epoch, order)
         try:
             if len(output.candidates) > 1 and not self.whole_output:
                 scores = [as_score(await self.scorer(sample, output.only(i))) for i in range(len(output.candidates))]
-                return self.record(sample, reduce_candidates(scores), epoch)
-            return self.record(sample, self._settle(as_score(await self.scorer(sample, output)), output), epoch)
+                return self.record(sample, reduce_candidates(scores), epoch, order)
+            return self.record(sample, self._settle(as_score(await self.scorer(sample, output)), output), epoch, order)
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
-            return self.record(sample, self.broken(error, sample), epoch)
+            return self.record(sample, self.broken(error, sample), epoch, order)
 
     def broken(self, error: Exception, sample: Sample) -> Score:
         """The verdict when the scorer itself failed."""
         described = str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
-    def record(self, sample: Sample, score: Score, epoch: int) -> ScoreRecord:
+    def record(self, sample: Sample, score: Score, epoch: int, order: int) -> ScoreRecord:
         """A score as a line of the journal."""
         value = score.value
         values: Mapping[str, float | None]
@@ -120,14 +120,16 @@ class Scoring:
             sample.tags,
             sample.group,
             sample.cluster,
+            order,
         )
 
-    def data_error(self, id: str, message: str, epoch: int = 0) -> ScoreRecord:
+    def data_error(self, id: str, message: str, epoch: int = 0, order: int = 0) -> ScoreRecord:
         """The line of a row that never became a question."""
         details = {"error": message}
         return ScoreRecord(
-            self.task, self.model, id, self.name, self.digest, {}, Outcome.DATA_ERROR.value, epoch, details=details
-        )
+            self.task, self.model, id, self.name, self.digest, {}, Outcome.DATA_ERROR.value, epoch, None, details,
+            order=order,
+        )  # fmt: skip
 
     @staticmethod
     def _without_scorer(output: Output) -> Score | None:

@@ -1,11 +1,13 @@
 """Summaries: from score records to results, with what the whole cell cost."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import registry
-from ..core import EMPTY, Result, ScoreRecord, Spec, SummarizerError, UsageError, blame
+from ..core import EMPTY, Result, Sample, ScoreRecord, ScorerError, Spec, SummarizerError, UsageError, blame
+from ..core.record import output_from_plain
+from ..store import RunWriter
 from ..summarizers.adapt import adapt_summarizer
 from ..summarizers.statistics import seed_of
 from ..userfiles import is_reference, load_attribute
@@ -72,6 +74,21 @@ def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
     return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
 
 
+def set_level(cell: Cell, scoring: Scoring, writer: RunWriter, expected: int) -> list[Result]:
+    """The numbers of a scorer that looks at all samples at once, from the journal."""
+    writer.reload()
+    answers = writer.cell(cell.task.name, cell.model_name).answers
+    rows = []
+    for item in cell.view():
+        stored = answers.get((item.id, 0)) if isinstance(item, Sample) else None
+        if stored and stored[-1] is not None and not stored[-1].failed:
+            plain = writer.read_output(stored[-1]).output
+            rows.append((item, output_from_plain(plain, writer.blobs)))
+    with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
+        values = scoring.scorer.score_all(rows)
+    return set_level_results(cell, scoring, values, len(rows), expected)
+
+
 def set_level_results(cell: Cell, scoring: Scoring, values: Mapping[str, Any], n: int, expected: int) -> list[Result]:
     """What a set-level scorer returned, as results without intervals: its samples cannot be recovered."""
     flat = flatten(values)
@@ -101,8 +118,3 @@ def flatten(values: Any, prefix: str = "") -> dict[str, float]:
             flat.update(flatten(value, f"{prefix}.{name}" if prefix else str(name)))
         return flat
     return {}
-
-
-def with_outcomes(results: Sequence[Result], outcomes: Mapping[str, int]) -> list[Result]:
-    """Results with the cell's own outcome counts where a summarizer gave none."""
-    return [r if r.outcomes else replace(r, outcomes=dict(outcomes)) for r in results]

@@ -1,4 +1,4 @@
-"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key is answered with the nearest."""
+"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key names the nearest."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from ..core import Fewshot, Task, UsageError, nearest
+from ..core import Fewshot, Task, UsageError, nearest, shorten
 from ..userfiles import is_reference
 
 _ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
@@ -62,7 +62,9 @@ def load_yaml(path: Path) -> Any:
                 raise UsageError(f"nested more than {MAX_DEPTH} deep", where=str(path))
             if isinstance(event, yaml.events.AliasEvent):
                 raise UsageError(
-                    "uses an alias (*name)", where=f"{path}:{event.start_mark.line + 1 if event.start_mark else 1}", fix="write the value out"
+                    "uses an alias (*name)",
+                    where=f"{path}:{event.start_mark.line + 1 if event.start_mark else 1}",
+                    fix="write the value out",
                 )
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
     except yaml.YAMLError as error:
@@ -94,6 +96,7 @@ def read_task_file(path: Path) -> Task:
             close = nearest(name, known | set(_ALIASES))
             fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
             raise UsageError(f"unknown key {key!r}", where=str(path), fix=fix)
+        _check_kind(name, value, path)
         given[name] = value
     given.setdefault("name", path.stem)
     given["dataset"] = _beside(given.get("dataset"), path)
@@ -111,6 +114,32 @@ def read_task_file(path: Path) -> Task:
         given["scorers"] = tuple(_reference_beside(entry, path) for entry in entries)
     given["template"] = _reference_beside(given.get("template"), path)
     return Task(**given)
+
+
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "name": ((str,), "a text"),
+    "dataset": ((str, list), "a path, or a list of rows"),
+    "template": ((str, list, dict), "a text, messages, or a template's name"),
+    "scorers": ((str, list, dict), "a scorer's name, or a list of them"),
+    "summarizers": ((str, list, dict), "a summarizer's name, or a list of them"),
+    "options": ((dict,), "keys and values, as max_tokens: 64"),
+    "fewshot": ((dict,), "keys and values, as num: 5"),
+    "columns": ((dict,), "keys and values, as target: gold"),
+    "roles": ((dict,), "keys and values, as Question: user"),
+    "epochs": ((int,), "a whole number"),
+    "tags": ((str, list), "a column, or a list of them"),
+    "produces": ((list,), "a list, as [text]"),
+    "needs": ((list,), "a list, as [image]"),
+    "system": ((str,), "a text"),
+    "cluster": ((str,), "a column"),
+}
+
+
+def _check_kind(name: str, value: Any, path: Path) -> None:
+    """Refuses a value that is not of the kind its key takes; an empty one is as good as none."""
+    kinds, wanted = _KINDS.get(name, ((object,), ""))
+    if value is not None and not isinstance(value, kinds):
+        raise UsageError(f"key {name!r} holds {shorten(value)}", where=str(path), fix=f"write {wanted}")
 
 
 def _fewshot(plain: Mapping[str, Any], path: Path) -> Fewshot:

@@ -3,9 +3,7 @@
 import time
 from typing import Any
 
-from ..store import RunWriter
 from .pipeline import CellRun
-from .plan import Cell
 
 
 class UsageMeter:
@@ -15,7 +13,7 @@ class UsageMeter:
         self._started = time.monotonic()
         self._cpu = time.process_time()
 
-    def read(self, writer: RunWriter, cell: Cell, running: CellRun) -> dict[str, Any]:
+    def read(self, running: CellRun) -> dict[str, Any]:
         """What the cell took; tokens where the backend counted them."""
         seconds = time.monotonic() - self._started
         asked = running.progress.done - running.progress.reused

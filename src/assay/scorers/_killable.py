@@ -19,7 +19,7 @@ _REQUESTS_PER_PROCESS = 2000
 
 
 class WorkerUnready(RuntimeError):
-    """The helper process could not load what it needs."""
+    """The helper process says that a library it needs is not installed."""
 
 
 @dataclass(eq=False)
@@ -78,9 +78,12 @@ class KillableWorker:
         self._owner, self._served, self._pending = os.getpid(), 0, b""
         setup = {"path": sys.path, "seconds": self.seconds, "bytes": self.memory_bytes}
         line = self._exchange(setup, _START_SECONDS)
-        if not line or not json.loads(line).get("ready"):
+        if not line:
             self._kill()
-            raise WorkerUnready(str(self.script.name))
+            raise RuntimeError(f"the helper process {self.script.name} ended or hung while it started")
+        if not json.loads(line).get("ready"):
+            self._kill()
+            raise WorkerUnready(self.script.name)
 
     def _exchange(self, message: Mapping[str, Any], seconds: float) -> bytes | None:
         """The next line out after a line in: `None` past the deadline, empty when the process is gone."""

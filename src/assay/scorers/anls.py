@@ -1,6 +1,7 @@
 """ANLS: how near the answer is to a target, letter by letter; less than half right counts as wrong.
 
-s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 where s < 0.5; the best target counts.
+s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 where s < 0.5. The best target
+counts.
 """
 
 from dataclasses import dataclass

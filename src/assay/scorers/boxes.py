@@ -122,7 +122,7 @@ def _area(box: Box) -> float:
 
 
 def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
-    """The box in shares of the picture; where both boxes have one scale, sizes are 1 and nothing changes but the unit."""
+    """The box in shares of the picture; with a size of 1 x 1, as given."""
     width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[scale]
     return box[0] / width, box[1] / height, box[2] / width, box[3] / height
 

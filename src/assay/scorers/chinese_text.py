@@ -18,18 +18,21 @@ HAN = f"[{_HAN_RANGES}]"
 
 _PLAIN_HAN = re.compile(f"[{_HAN_RANGES}，。！？、；：“”‘’（）《》…—]*")
 
+_NARROW = {code + 0xFEE0: chr(code) for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))}
+"""Full-width digits and Latin letters as plain ones."""
+
 
 def normalize_chinese(text: str) -> str:
     """Lower-case simplified text with spoken numbers, without punctuation and blanks.
 
     Example: `normalize_chinese("2024年，臺灣。") == "二零二四年台湾"`
     """
-    return strip_marks(spoken_numbers(simplify(text))).lower()
+    return strip_marks(spoken_numbers(simplify(text.translate(_NARROW)))).lower()
 
 
 def normalize_mixed(text: str) -> str:
     """The same with one blank where marks or blanks were, so that foreign words stay apart."""
-    spoken = spoken_numbers(simplify(text)).replace("'", "").replace("’", "")
+    spoken = spoken_numbers(simplify(text.translate(_NARROW))).replace("'", "").replace("’", "")
     return " ".join(spoken.translate(_blanks()).split()).lower()
 
 
@@ -56,9 +59,7 @@ def _marks() -> dict[int, None]:
     """Punctuation, separators and controls by Unicode category, and the ASCII signs `$+<=>^`|~` in both widths."""
     signs = {ord(mark) for mark in string.punctuation}
     wide = {code + 0xFEE0 for code in signs}
-    dropped = {
-        code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _DROPPED_CATEGORIES
-    }
+    dropped = {code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _DROPPED_CATEGORIES}
     return dict.fromkeys(dropped | signs | wide)
 
 

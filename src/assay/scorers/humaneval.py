@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..core import EMPTY, DataError, Outcome, Output, Sample, Score, UsageError
+from ..core import DataError, Outcome, Output, Sample, Score, UsageError, digest_of
 from ..registry import scorers
 
 STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
@@ -28,7 +28,9 @@ class HumanEval:
     """The results file of the official harness, run in a sandbox of yours."""
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
-    _passed: Mapping[tuple[str, str], bool] = field(default_factory=lambda: EMPTY, init=False, repr=False, compare=False)
+    _digest: str = field(default="", init=False, repr=False)
+    """Of the verdict file: another file under the same name makes the scores stale."""
+    _passed: Mapping[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.verdicts:
@@ -37,7 +39,9 @@ class HumanEval:
                 where="scorer 'humaneval'",
                 fix="task humaneval_generate writes the completions; run their tests elsewhere and give verdicts: FILE",
             )
-        object.__setattr__(self, "_passed", read_verdicts(Path(self.verdicts).expanduser()))
+        text = _read(Path(self.verdicts).expanduser())
+        object.__setattr__(self, "_digest", digest_of(text))
+        object.__setattr__(self, "_passed", read_verdicts(text, self.verdicts))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         completion = cut(output.text)
@@ -73,25 +77,28 @@ def cut(text: str) -> str:
     return text[: min(ends)] if ends else text
 
 
-def read_verdicts(path: Path) -> dict[tuple[str, str], bool]:
+def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:
     """Whether each completion of each task passed; two verdicts that differ on one completion are an error."""
+    passed: dict[tuple[str, str], bool] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        task, completion, verdict = _verdict(line, file, number)
+        if passed.setdefault((task, completion), verdict) != verdict:
+            raise DataError(
+                f"a completion of {task} has passed and failed", file=file, row=number, column="passed",
+                fix="its tests depend on chance or time: run them again",
+            )
+    return passed
+
+
+def _read(path: Path) -> str:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(
             f"cannot read the verdicts: {error.strerror}", where=str(path), fix="give the harness's results file"
         ) from error
-    passed: dict[tuple[str, str], bool] = {}
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        task, completion, verdict = _verdict(line, str(path), number)
-        if passed.setdefault((task, completion), verdict) != verdict:
-            raise DataError(
-                f"a completion of {task} has passed and failed", file=str(path), row=number, column="passed",
-                fix="its tests depend on chance or time: run them again",
-            )
-    return passed
 
 
 def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
@@ -104,6 +111,6 @@ def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
         ) from error
     if not (isinstance(task, str) and isinstance(completion, str) and isinstance(verdict, bool)):
         raise DataError(
-            "not a verdict", file=file, row=number, got=line, fix="task_id and completion are text, passed is true or false"
+            "not a verdict", file=file, row=number, got=line, fix="task_id and completion: text; passed: true or false"
         )
     return task, completion, verdict

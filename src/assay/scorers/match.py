@@ -32,7 +32,7 @@ class ExactMatch:
         return Score(float(any(answer == target.strip() for target in targets)), answer=answer)
 
 
-@scorers.register("quasi_exact_match")
+@scorers.register("quasi_exact")
 @dataclass(frozen=True)
 class QuasiExactMatch:
     """1 if answer and target have the same words: case, punctuation and English articles aside, as in SQuAD."""

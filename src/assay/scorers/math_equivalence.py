@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from ..core import MissingExtra, Outcome, Output, Sample, Score
+from ..core import MissingExtra, Outcome, Output, Sample, Score, UsageError
 from ..registry import scorers
 from ._killable import KillableWorker, WorkerUnready
 from .answers import accepted, no_answer, no_target
@@ -27,6 +27,10 @@ class MathEquivalence:
     """Wall-clock time for one comparison."""
     memory_mib: int = 1024
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.seconds <= 0 or self.memory_mib < 256:
+            raise UsageError("scorer 'math' cannot compare with so little", fix="seconds > 0 and memory_mib >= 256")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         golds = accepted(sample)

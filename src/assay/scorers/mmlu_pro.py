@@ -15,7 +15,7 @@ from .answers import accepted, last_of
 from .choice import Choice
 
 _DECLARED = re.compile(r"answer is \(?([A-J])\)?")
-_ANSWER_LINE = re.compile(r".*[aA]nswer:\s*([A-J])")
+_ANSWER_LINE = re.compile(r"[aA]nswer:\s*([A-J])")
 _ALONE = re.compile(r"\b[A-J]\b")
 _LETTERS = "ABCDEFGHIJ"
 _GUESS_SEED = 12345
@@ -46,11 +46,20 @@ class MmluPro:
 
 def official_letter(text: str) -> str | None:
     """The letter the official script reads; `None` where it would guess."""
-    found = _DECLARED.search(text) or _ANSWER_LINE.search(text)
+    found = _DECLARED.search(text) or _last_of_first_line(text)
     if found:
         return found[1]
     alone = last_of(_ALONE.finditer(text))
     return alone[0] if alone else None
+
+
+def _last_of_first_line(text: str) -> re.Match[str] | None:
+    first = _ANSWER_LINE.search(text)
+    if first is None:
+        return None
+    end = text.find("\n", first.start())
+    on_line = (m for m in _ANSWER_LINE.finditer(text, first.start()) if end < 0 or m.start() < end)
+    return last_of(on_line)
 
 
 def guessed_letter() -> str:

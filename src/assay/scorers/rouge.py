@@ -27,22 +27,39 @@ class Rouge:
     """Whether English word endings are cut off first, as many papers do."""
     words: str = "ascii"
     """`ascii` as the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
+    lsum: bool = False
+    """Also `rougeLsum`, sentence by line; the library's own table in Python, so slow on long texts."""
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         if self.words not in ("ascii", "cjk"):
             raise UsageError(f"scorer 'rouge' cannot count {self.words!r}", fix="words: ascii, or words: cjk")
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*_NAMES, "rougeLsum") if self.lsum else _NAMES
+
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
         if not references:
             return no_target(sample)
         if silence := no_answer(output):
-            return named(silence, *_NAMES)
+            return named(silence, *self._names)
         answer = self._tokens(output.text)
         scores = [self._against(self._tokens(reference), answer) for reference in references]
-        best = {name: max(score[name] for score in scores) for name in _NAMES}
-        return Score({name: f for name, (f, _, _) in best.items()}, details={n: list(best[n]) for n in _NAMES})
+        if self.lsum:
+            for score, reference in zip(scores, references, strict=True):
+                score["rougeLsum"] = self._by_lines(reference, output.text)
+        best = {name: max(score[name] for score in scores) for name in self._names}
+        return Score(
+            {name: f for name, (f, _, _) in best.items()}, details={name: list(best[name]) for name in self._names}
+        )
+
+    def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
+        from rouge_score.rouge_scorer import RougeScorer
+
+        found = RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
+        return float(found.fmeasure), float(found.precision), float(found.recall)
 
     def _tokens(self, text: str) -> list[str]:
         return cjk_words(text) if self.words == "cjk" else list(_tokenizer(self.stemmer).tokenize(text))
@@ -56,6 +73,16 @@ class Rouge:
             "rouge2": _ngram_score(reference, answer, 2),
             "rougeL": _f_measure(common, len(reference), len(answer)),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """This scorer's words, in the shape the library asks for."""
+
+    rouge: Rouge
+
+    def tokenize(self, text: str) -> list[str]:
+        return self.rouge._tokens(text)
 
 
 def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:

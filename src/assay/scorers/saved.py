@@ -12,7 +12,7 @@ from ..core import Outcome, Output, Sample, Score
 
 
 def saved(sample: Sample, output: Output, name: str) -> Any:
-    """The entry called `name`, or the whole JSON of the output where it has no such entry; `None` if nothing is there."""
+    """The entry called `name`, or the whole JSON of the output where there is no such entry; `None` for neither."""
     answer = output.json
     if isinstance(answer, Mapping) and name in answer:
         return answer[name]

@@ -11,19 +11,26 @@ _DIGIT_COMMA = re.compile(r"\d,\d")
 _PERIOD = re.compile(r"\.(?!\d)")
 _MAX_PERIODS = 32
 _ARTICLES = frozenset({"a", "an", "the"})
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, word in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"])
-} | {"none": "0"}
+_NUMBER_WORDS = {"none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5"} | {
+    "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10"
+}
 
-_CONTRACTED = ["ain't", "aren't", "can't", "could've", "couldn't", "couldn't've", "didn't", "doesn't", "don't", "hadn't", "hadn't've", "hasn't", "haven't", "he'd", "he'd've", "he's", "how'd", "how'll", "how's", "isn't", "it'd", "it'd've", "it'll", "ma'am", "mightn't", "mightn't've", "might've", "mustn't", "must've", "needn't", "not've", "o'clock", "oughtn't", "'ow's'at", "shan't", "she'd've", "should've", "shouldn't", "shouldn't've", "somebody'd've", "somebody'll", "somebody's", "someone'd", "someone'd've", "someone'll", "someone's", "something'd", "something'd've", "something'll", "that's", "there'd", "there'd've", "there're", "there's", "they'd", "they'd've", "they'll", "they're", "they've", "'twas", "wasn't", "we'd've", "we've", "weren't", "what'll", "what're", "what's", "what've", "when's", "where'd", "where's", "where've", "who'd", "who'd've", "who'll", "who's", "who've", "why'll", "why're", "why's", "won't", "would've", "wouldn't", "wouldn't've", "y'all", "y'all'll", "y'all'd've", "you'd", "you'd've", "you'll", "you're", "you've"]
+_CONTRACTED = """
+ain't aren't can't could've couldn't couldn't've didn't doesn't don't hadn't hadn't've hasn't haven't he'd he'd've
+he's how'd how'll how's isn't it'd it'd've it'll ma'am mightn't mightn't've might've mustn't must've needn't not've
+o'clock oughtn't 'ow's'at shan't she'd've should've shouldn't shouldn't've somebody'd've somebody'll somebody's
+someone'd someone'd've someone'll someone's something'd something'd've something'll that's there'd there'd've there're
+there's they'd they'd've they'll they're they've 'twas wasn't we'd've we've weren't what'll what're what's what've
+when's where'd where's where've who'd who'd've who'll who's who've why'll why're why's won't would've wouldn't
+wouldn't've y'all y'all'll y'all'd've you'd you'd've you'll you're you've
+"""
 
 
 def _with_one_apostrophe_missing(form: str) -> list[str]:
     return [form[:at] + form[at + 1 :] for at, letter in enumerate(form) if letter == "'"]
 
 
-CONTRACTIONS = {slip: form for form in _CONTRACTED for slip in _with_one_apostrophe_missing(form)} | {
+CONTRACTIONS = {slip: form for form in _CONTRACTED.split() for slip in _with_one_apostrophe_missing(form)} | {
     # The published table has this one the wrong way round.
     "somebody'd": "somebodyd"
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from ..core import Output, Sample, Score
+from ..core import Output, Sample, Score, Spec
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .chinese_text import HAN
@@ -29,7 +29,6 @@ class ErrorRate:
     keep_blanks: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
-    summarizers: ClassVar[tuple[str, ...]] = ("pooled_wer",)
 
     def __post_init__(self) -> None:
         check_normalizer(self.normalize, self.kind)
@@ -39,12 +38,17 @@ class ErrorRate:
         """The name that stands beside the number."""
         return f"{self.kind}[{self.normalize}]"
 
+    @property
+    def summarizers(self) -> tuple[Spec, ...]:
+        """All errors over all reference tokens, and how many samples have more errors than tokens."""
+        return pooled_rates(self.metric)
+
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
         if not references:
             return no_target(sample)
         edits, answer = self.compare(references, output.text)
-        details = {**edits.details(), "metric": self.metric}
+        details = rate_details(edits, self.metric)
         if silence := no_answer(output):
             # The words that were not transcribed stay in the corpus as deletions.
             return Score(edits.rate, silence.outcome, details=details)
@@ -110,6 +114,19 @@ class MixedErrorRate(ErrorRate):
     @staticmethod
     def tokens(text: str) -> Sequence[str]:
         return _MIXED.findall(text)
+
+
+def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
+    """What a summarizer pools, and the name of what was counted."""
+    return {**edits.details(), "utterances": 1, "above_one": int(edits.rate > 1), "metric": metric}
+
+
+def pooled_rates(metric: str) -> tuple[Spec, ...]:
+    """The summarizers of `rate_details`. A model caught in a loop shows in the second before it ruins the first."""
+    return (
+        Spec("pooled", {"numerator": ("S", "D", "I"), "denominator": "N", "metric": metric}),
+        Spec("pooled", {"numerator": "above_one", "denominator": "utterances", "metric": f"{metric}>1"}),
+    )
 
 
 def _by_rate(edits: Edits) -> tuple[float, int]:

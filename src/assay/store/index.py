@@ -38,6 +38,7 @@ class _ScoreHead(msgspec.Struct):
     id: str
     scorer: str
     digest: str
+    outcome: str
     epoch: int = 0
 
 
@@ -128,7 +129,8 @@ class Index:
         except msgspec.DecodeError:
             head = decode_score(line)
         scored = self.cell(head.task, head.model).scores.setdefault(head.scorer, {})
-        scored[head.id, head.epoch] = (offset, head.digest)
+        # A judge that failed is an infrastructure error: without a digest its line is stale, and it is asked again.
+        scored[head.id, head.epoch] = (offset, "" if head.outcome == "judge_error" else head.digest)
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.

@@ -224,6 +224,8 @@ def score_line(record: ScoreRecord) -> dict[str, Any]:
         line["group"] = record.group
     if record.cluster is not None:
         line["cluster"] = record.cluster
+    if record.order:
+        line["order"] = record.order
     return line
 
 

@@ -67,8 +67,8 @@ class RunWriter:
         try:
             self.journal: Journal
             self.journal, repair = open_journal(self.layout.journal)
-            self.index = Index(self.layout.journal)
-            self.repair = Repair(repair.torn_bytes, self.index.damaged)
+            self._index: Index | None = None
+            self._torn_bytes = repair.torn_bytes
         except BaseException:
             self._lock.__exit__(None, None, None)
             raise
@@ -78,7 +78,8 @@ class RunWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self.index.close()
+            if self._index is not None:
+                self._index.close()
             self.journal.close()
         finally:
             self._lock.__exit__(kind, error, trace)
@@ -96,8 +97,21 @@ class RunWriter:
     def reload(self) -> None:
         """Reads the journal anew, so that the index knows what was written since it was opened."""
         self.journal.flush()
-        self.index.close()
-        self.index = Index(self.layout.journal)
+        if self._index is not None:
+            self._index.close()
+        self._index = Index(self.layout.journal)
+
+    @property
+    def index(self) -> Index:
+        """What the journal held when it was first looked into."""
+        if self._index is None:
+            self._index = Index(self.layout.journal)
+        return self._index
+
+    @property
+    def repair(self) -> Repair:
+        """What was wrong with the journal."""
+        return Repair(self._torn_bytes, self.index.damaged)
 
     def scores_at(self, offsets: Sequence[int]) -> Scores:
         """The score records whose lines lie at `offsets`."""
@@ -111,6 +125,15 @@ class RunWriter:
     def read_output(self, answer: Answered) -> OutputRecord:
         """The output record of an answer."""
         return self.index.output(answer)
+
+    @property
+    def journal_bytes(self) -> int:
+        """How long the journal is."""
+        return self.layout.journal.stat().st_size
+
+    def read_summary(self) -> dict[str, Any]:
+        """`summary.json` of an earlier run in this folder; empty if there is none."""
+        return read_json(self.layout.summary) if self.layout.summary.exists() else {}
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces `run.json`."""

@@ -15,7 +15,7 @@ MAX_GROUPS = 1000
 
 
 def break_down(
-    table: Table, units: Units, common: Mapping[str, Any], *, binary: bool | None
+    table: Table, units: Units, common: Mapping[str, Any], *, binary: bool
 ) -> tuple[dict[str, dict[str, Result]], dict[str, Any]]:
     """`{tag: {value: result}}`, and for each tag the macro and micro mean over its values."""
     by_name = _tag_sets_by_name(table)

@@ -60,7 +60,8 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     if not units.values:
         return Result(value=None, interval="none: nothing was scored", flags=flags, **common)
     # Only a score that ends at 0 and 1 can be read as right or wrong; a rating of which all are 1 cannot.
-    binary = None if context.bounds is None or _is_unit(context.bounds) else False
+    may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
+    binary = may_be_binary and set(units.values) <= {0.0, 1.0}
     estimate, epochs = estimate_units(table, units, reducer, binary=binary)
     groups, aggregates = break_down(table, units, common, binary=binary)
     details: dict[str, Any] = {}
@@ -75,7 +76,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         **interval_of(estimate),
         **common,
         groups=groups,
-        parsed_value=_parsed_value(table, parsed, reducer, metric),
+        parsed_value=estimate.value if parsed is cells else _parsed_value(table, parsed, reducer, metric),
         flags=(*flags, *_cluster_flags(table, units)),
         details=details,
     )
@@ -117,7 +118,3 @@ def _cluster_flags(table: Table, units: Units) -> tuple[str, ...]:
         return ()
     alone = sum(table.clusters[row] >= table.n_clusters for row in units.rows)
     return (f"{alone} samples have no cluster",) if alone else ()
-
-
-def _is_unit(bounds: tuple[float, float]) -> bool:
-    return tuple(bounds) == (0.0, 1.0)

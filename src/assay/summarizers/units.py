@@ -100,16 +100,14 @@ def _enough(answers: int, reducer: str) -> bool:
 
 
 def estimate_units(
-    table: Table, units: Units, reducer: str = "mean", *, binary: bool | None
+    table: Table, units: Units, reducer: str = "mean", *, binary: bool
 ) -> tuple[Estimate, dict[str, Any]]:
     """The mean over units with its interval, and the decomposition of the variance where there are repeats."""
     clusters = None if table.clusters is None else [table.clusters[row] for row in units.rows]
     if table.samples is None:
         return estimate_mean(units.values, clusters, binary=binary), {}
     parts = decompose(units.repeats, clusters)
-    use_parts = reducer == "mean" and binary is not False
-    estimate = parts.estimate if use_parts else estimate_mean(units.values, clusters, binary=binary)
-    return estimate, _epoch_details(units, parts, reducer)
+    return estimate_mean(units.values, clusters, binary=binary), _epoch_details(units, parts, reducer)
 
 
 def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str, Any]:

@@ -42,5 +42,11 @@ class IfEval:
         return Score(
             {"prompt_strict": float(verdict.prompt_strict), "prompt_loose": float(verdict.prompt_loose)},
             silence.outcome if silence else Outcome.SCORED,
-            details={"instructions": list(names), "strict": list(verdict.strict), "loose": list(verdict.loose)},
+            details={
+                "asked": len(names),
+                "strict": sum(verdict.strict),
+                "loose": sum(verdict.loose),
+                "each_strict": list(zip(names, verdict.strict, strict=True)),
+                "each_loose": list(zip(names, verdict.loose, strict=True)),
+            },
         )

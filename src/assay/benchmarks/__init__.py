@@ -1,0 +1,1 @@
+"""Benchmarks: what ships with assay, one file each, loaded when it is asked for."""

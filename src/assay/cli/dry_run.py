@@ -1,0 +1,180 @@
+"""`assay run --dry_run`: the first prompt, how many requests, and a forecast of tokens and cost.
+
+Nothing is written and no model is loaded. Tokens are guessed as characters divided by four, from the first prompts.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TextIO
+
+from ..core import BadSample, ComponentError, Prompt, Sample
+from ..core.record import prompt_to_plain
+from ..datasets import view
+from ..report import printable
+from ..runner.options import RunOptions
+from ..runner.plan import Cell, make_plan
+from ..templates import has_rounds
+from .samples import prompt_lines
+
+CHARACTERS_PER_TOKEN = 4
+PROMPTS_RENDERED = 200
+PRICES = ("price_input", "price_output")
+
+
+@dataclass(slots=True)
+class Forecast:
+    """What one task with one model would ask."""
+
+    cell: Cell
+    first: tuple[str, Prompt] | None
+    samples: int
+    unusable: int
+    """Rows that would become `data_error`, among those that were looked at."""
+    requests: int
+    at_least: bool
+    """Whether the template leads a dialogue whose length nobody knows."""
+    input_tokens: int
+    output_tokens: int | None
+    """At most, by `max_tokens`; `None` where nothing limits the answer."""
+    cost: float | None
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        cell = self.cell
+        yield f"{printable(cell.task.name)} on {printable(cell.model_name)}"
+        if self.first is not None:
+            yield f"  first prompt (sample {printable(self.first[0])}):"
+            yield from (f"  {line}" for line in prompt_lines(self.first[1]))
+        options = ", ".join(f"{name}={value!r}" for name, value in cell.options.given().items())
+        yield f"  options: {options or 'those of the model'}"
+        shown = f"  samples {self.samples}, epochs {cell.task.epochs}, "
+        yield shown + f"requests {'at least ' if self.at_least else ''}{self.requests}"
+        if self.unusable:
+            yield f"  rows that cannot be used: {self.unusable} (among those looked at)"
+        limit = "no limit set" if self.output_tokens is None else f"at most {self.output_tokens:,}"
+        yield f"  tokens in about {self.input_tokens:,} (characters / {CHARACTERS_PER_TOKEN}), out {limit}"
+        yield f"  cost: {'unknown' if self.cost is None else f'at most about {self.cost:.4f}'}"
+
+    def to_plain(self) -> dict[str, Any]:
+        """For programs."""
+        first = None
+        if self.first is not None:
+            prompt = self.first[1]
+            continuations = None if prompt.continuations is None else list(prompt.continuations)
+            first = {"id": self.first[0], "messages": prompt_to_plain(prompt), "continuations": continuations}
+        return {
+            "task": self.cell.task.name,
+            "model": self.cell.model_name,
+            "first_prompt": first,
+            "options": self.cell.options.given(),
+            "samples": self.samples,
+            "epochs": self.cell.task.epochs,
+            "requests": self.requests,
+            "at_least": self.at_least,
+            "unusable_rows": self.unusable,
+            "tokens": {
+                "input": self.input_tokens,
+                "output_at_most": self.output_tokens,
+                "counted_by": f"characters / {CHARACTERS_PER_TOKEN}",
+            },
+            "cost_at_most": self.cost,
+        }
+
+
+def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
+    """Plans, forecasts and prints; 0 unless the plan has a fault."""
+    prices = {name: options.model_args[name] for name in PRICES if name in options.model_args}
+    bare = options.but(model_args={k: v for k, v in options.model_args.items() if k not in PRICES})
+    forecasts = [forecast(cell, prices) for cell in make_plan(bare)]
+    if is_json:
+        document = {"dry_run": True, "cells": [f.to_plain() for f in forecasts], "requests": _total(forecasts)}
+        stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        return 0
+    for item in forecasts:
+        for line in item.lines():
+            stdout.write(line + "\n")
+    stdout.write(f"{_total(forecasts)} requests in all; nothing was asked or written\n")
+    return 0
+
+
+def _total(forecasts: Sequence[Forecast]) -> int:
+    return sum(item.requests for item in forecasts)
+
+
+def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
+    """What a cell would ask, from its first prompts and the number of its samples."""
+    looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
+    first: tuple[str, Prompt] | None = None
+    characters = rendered = 0
+    for item in looked_at:
+        if isinstance(item, BadSample):
+            continue
+        try:
+            prompt = cell.template(item)
+        except ComponentError:
+            continue
+        first = first or (item.id, prompt)
+        characters += _characters(prompt)
+        rendered += 1
+    samples, rounds, unusable = _count(cell, looked_at)
+    requests = rounds * cell.task.epochs
+    input_tokens = round(characters / max(rendered, 1) * requests / CHARACTERS_PER_TOKEN)
+    output_tokens = _output_tokens(cell, first[1] if first else None, requests)
+    return Forecast(
+        cell,
+        first,
+        samples,
+        unusable,
+        requests,
+        getattr(cell.template, "next_turn", None) is not None,
+        input_tokens,
+        output_tokens,
+        _cost(prices, input_tokens, output_tokens),
+    )
+
+
+def _count(cell: Cell, looked_at: Sequence[Sample | BadSample]) -> tuple[int, int, int]:
+    """Samples, rounds of all of them, and rows that cannot be used; reads on only where the number is not known."""
+    run = cell.run
+    chosen = view(cell.samples, limit=run.limit, ids=run.ids or None, shard=run.shard)
+    known = chosen.known_length
+    faulty = sum(isinstance(item, BadSample) for item in looked_at)
+    is_plain = not any(isinstance(item, Sample) and has_rounds(item) for item in looked_at)
+    if len(looked_at) < PROMPTS_RENDERED or (is_plain and known is not None):
+        total = len(looked_at) if len(looked_at) < PROMPTS_RENDERED or known is None else known
+        rounds = _rounds(looked_at) + total - len(looked_at)
+        return total - faulty, rounds, faulty
+    total = rounds = faulty = 0
+    for item in chosen:
+        total += 1
+        faulty += isinstance(item, BadSample)
+        rounds += _rounds([item])
+    return total - faulty, rounds, faulty
+
+
+def _rounds(items: Sequence[Sample | BadSample]) -> int:
+    return sum(1 + len(item.turns) for item in items if isinstance(item, Sample))
+
+
+def _characters(prompt: Prompt) -> int:
+    """Characters of the messages; where continuations are weighed, the messages count once for each of them."""
+    own = sum(len(message.text) for message in prompt.messages)
+    if prompt.continuations is None:
+        return own
+    return sum(own + len(continuation) for continuation in prompt.continuations)
+
+
+def _output_tokens(cell: Cell, prompt: Prompt | None, requests: int) -> int | None:
+    if prompt is not None and (prompt.continuations is not None or prompt.rolling):
+        return 0
+    options = (prompt.options if prompt else None) or cell.options
+    return None if options.max_tokens is None else options.max_tokens * options.n * requests
+
+
+def _cost(prices: Mapping[str, float], input_tokens: int, output_tokens: int | None) -> float | None:
+    """Prices are for a million tokens; without both of them, or without a limit on the answer, nobody knows."""
+    if set(prices) != set(PRICES) or output_tokens is None:
+        return None
+    return (input_tokens * float(prices["price_input"]) + output_tokens * float(prices["price_output"])) / 1_000_000

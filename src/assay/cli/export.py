@@ -1,0 +1,37 @@
+"""`assay export`: a run as CSV, Parquet, or the results file of lm-eval."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .arguments import Parser
+
+SUFFIX = {"csv": ".csv", "parquet": ".parquet", "lm-eval-json": ".json"}
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Writes the file and says where it is."""
+    p = Parser(
+        prog="assay export",
+        description="A run for other tools. csv and parquet: a row for each sample and scorer.\n"
+        "In csv, text that a spreadsheet would take for a formula gets a ' before it (take it away to get the text).",
+    )
+    p.add_argument("run", help="a run folder")
+    p.add_argument("--to", choices=tuple(SUFFIX), default="csv")
+    p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the run's records")
+    p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    from ..store import RunReader
+    from ..store.export import write_csv, write_lm_eval, write_parquet
+
+    reader = RunReader(Path(given.run).expanduser())
+    name = "results" if given.to == "lm-eval-json" else "samples"
+    path = Path(given.output).expanduser() if given.output else reader.layout.folder / f"{name}{SUFFIX[given.to]}"
+    if given.to == "lm-eval-json":
+        count, what = write_lm_eval(reader, path, given.model), "tasks"
+    else:
+        write = write_csv if given.to == "csv" else write_parquet
+        count, what = write(reader, path), "rows"
+    sys.stdout.write(f"{path}: {count} {what}\n")
+    return 0

@@ -1,0 +1,77 @@
+"""`assay new`: a small file to start from, that passes `assay check` as it is."""
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core.errors import UsageError
+from .arguments import Parser
+
+BENCHMARK = '''\
+"""{name}: say in one line what it measures."""
+dataset = [  # rows, or the path of a data file: "questions.jsonl"
+    {{"question": "What is 2 + 2?", "answer": "4"}},
+]
+
+def prompt(sample):
+    return f"{{sample.input}} Answer with the number only."
+
+def score(sample, output):
+    return output.text.strip() == sample.target
+'''
+MODEL = '''\
+"""{name}: a model; `assay run data.jsonl --model {file}:generate`."""
+
+
+def generate(messages):
+    question = messages[-1]["content"]  # each message is {{"role": ..., "content": ...}}
+    return f"I was asked {{len(question)}} characters."
+'''
+SCORER = '''\
+"""{name}: a scorer; `assay run data.jsonl --scorer {file}:score`."""
+
+
+def score(sample, output):
+    # A truth value, a number, or a dict of numbers.
+    return output.text.strip().casefold() == str(sample.target).casefold()
+'''
+KINDS = {"benchmark": BENCHMARK, "model": MODEL, "scorer": SCORER}
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Writes the file and says what to do with it."""
+    p = Parser(prog="assay new", description="A small file to start from.")
+    p.add_argument("kind", choices=tuple(KINDS))
+    p.add_argument("name", help="the file is called NAME.py")
+    p.add_argument("--dir", default=".", help="where to put it")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    path = write(given.kind, given.name, Path(given.dir).expanduser())
+    sys.stdout.write(f"{path}\n  assay check {path}\n  {_next_step(given.kind, path)}\n")
+    return 0
+
+
+def write(kind: str, name: str, folder: Path) -> Path:
+    """The new file; one that is there already is never overwritten."""
+    stem = name.removesuffix(".py")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", stem):
+        raise UsageError(f"{name!r} cannot be a file's name here", fix="use letters, digits, - and _ (--dir for a folder)")
+    path = folder / f"{stem}.py"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(KINDS[kind].format(name=stem, file=path.name))
+    except FileExistsError as error:
+        raise UsageError("is there already", where=str(path), fix="choose another name, or move it away") from error
+    except OSError as error:
+        raise UsageError(f"cannot write: {error.strerror}", where=str(path), fix="choose another folder with --dir") from error
+    return path
+
+
+def _next_step(kind: str, path: Path) -> str:
+    return {
+        "benchmark": f"assay run {path}",
+        "model": f"assay run data.jsonl --model {path}:generate",
+        "scorer": f"assay run data.jsonl --scorer {path}:score",
+    }[kind]

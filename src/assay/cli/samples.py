@@ -1,0 +1,63 @@
+"""Prompts and answers on the terminal: what models and data say is shown, never obeyed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..core import Prompt
+from ..core.record import prompt_to_plain
+from ..report import printable
+from ..store.export import candidate_text, content_text
+
+MOST_LINES = 40
+
+
+def text_lines(text: str, indent: str = "    ", most: int | None = MOST_LINES) -> Iterator[str]:
+    """The lines of a text, control characters replaced, at most `most` of them."""
+    lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
+    for line in lines[:most]:
+        yield indent + printable(line)
+    if most is not None and len(lines) > most:
+        yield f"{indent}… {len(lines) - most} more lines"
+
+
+def message_lines(messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES) -> Iterator[str]:
+    """Each message under its role; a message without content is where the model writes."""
+    for turn in messages:
+        role = printable(str(turn.get("role", ""))) or "text"
+        if turn.get("content") is None:
+            yield f"  {role}: (the model writes here)"
+            continue
+        yield f"  {role}:"
+        yield from text_lines(content_text(turn["content"]), most=most)
+
+
+def prompt_lines(prompt: Prompt, most: int | None = MOST_LINES) -> Iterator[str]:
+    """A prompt as it will be sent: its messages, and the continuations that are weighed."""
+    yield from message_lines(prompt_to_plain(prompt), most)
+    if prompt.rolling:
+        yield "  (the text itself is weighed)"
+    yield from continuation_lines(prompt.continuations)
+
+
+def continuation_lines(continuations: Sequence[str] | None) -> Iterator[str]:
+    """What is weighed after the prompt."""
+    for number, text in enumerate(continuations or (), start=1):
+        yield f"  continuation {number}: {printable(repr(text))}"
+
+
+def answer_lines(output: Mapping[str, Any], most: int | None = MOST_LINES) -> Iterator[str]:
+    """What a model answered: its candidates, its likelihoods, or why there is nothing."""
+    if output.get("error"):
+        error = output["error"]
+        yield f"  no answer: {printable(str(error.get('kind')))}: {printable(str(error.get('message')))}"
+    candidates = output.get("candidates", ())
+    for number, candidate in enumerate(candidates, start=1):
+        reason = candidate.get("stop_reason")
+        note = f" ({printable(str(reason))})" if reason not in (None, "stop") else ""
+        yield f"  answer{f' {number}' if len(candidates) > 1 else ''}{note}:"
+        thought = "".join(p.get("text", "") for p in candidate.get("parts", ()) if p.get("type") == "reasoning")
+        if thought:
+            yield from text_lines(f"(thought) {thought}", most=most)
+        yield from text_lines(candidate_text(candidate), most=most)
+    for number, entry in enumerate(output.get("likelihoods", ()), start=1):
+        yield f"  continuation {number}: log-probability {entry[0]:.4f}{', greedy' if entry[1] else ''}"

@@ -1,0 +1,137 @@
+"""`assay show`: what a name, a file or a run is."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..core import AssayError, BadSample, DataSource, Suite, Task, UnknownName
+from ..registry import ALL
+from ..report import printable
+from .arguments import Parser
+from .describe import described, field_lines
+from .samples import prompt_lines
+
+HUB = "hub:"
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Prints what is known of it."""
+    p = Parser(
+        prog="assay show",
+        description="A registered name: where it is defined, its options; a task also with an example.\n"
+        "A run folder: its table, then its samples.",
+    )
+    p.add_argument("what", help="a name, a file, or a run folder")
+    p.add_argument("--sample", "--sample_id", action="append", default=None, metavar="ID", help="of a run: this sample, whole")  # fmt: skip
+    p.add_argument("--failures", action="store_true", help="of a run: only samples that were not scored")
+    p.add_argument("-L", "--limit", type=int, default=5, help="how many samples (default 5)")
+    p.add_argument("--data", default=None, help="where a task's data lies")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    folder = Path(given.what).expanduser()
+    if (folder / "run.json").is_file() or (folder / "records.jsonl").is_file():
+        from .show_run import run_lines
+
+        lines = run_lines(folder, given.sample or (), given.failures, given.limit)
+    else:
+        lines = thing_lines(given.what, given.data)
+    for line in lines:
+        sys.stdout.write(line + "\n")
+    return 0
+
+
+def thing_lines(what: str, data: str | None) -> Iterator[str]:
+    """Every registered thing of that name; else the tasks of a file; else the thing a file defines."""
+    homes = [(kind, registry) for kind, registry in ALL.items() if what in registry]
+    for kind, registry in homes:
+        name = registry.resolve(what) or what
+        thing = registry.get(name)
+        yield f"{registry.kind} {name}: {registry.summary(name)}"
+        yield f"  defined at {registry.where(name)}"
+        if kind == "tasks":
+            for task in _tasks(name):
+                yield from task_lines(task, data)
+        else:
+            yield from field_lines(thing)
+    if homes:
+        return
+    path = Path(what.rpartition(":")[0] if ".py:" in what else what).expanduser()
+    if not path.exists():
+        names = [name for registry in ALL.values() for name in registry]
+        raise UnknownName("name", what, names, hint="`assay ls` prints the names; a file or a run folder will do too")
+    try:
+        tasks = _tasks(what)
+    except AssayError:
+        if not what.partition(":")[0].endswith(".py"):
+            raise
+        yield from described(what)
+        return
+    for task in tasks:
+        yield f"task {printable(task.name)}: {printable(task.description)}"
+        yield f"  defined at {what}"
+        yield from task_lines(task, data)
+
+
+def _tasks(reference: str) -> list[Task]:
+    from ..runner.options import RunOptions
+    from ..runner.resolve import resolve_tasks
+
+    return resolve_tasks(reference, RunOptions())
+
+
+def task_lines(task: Task, data: str | None) -> Iterator[str]:
+    """The parts of a task, and its first row as it is asked; or how to get the data."""
+    defaults = Task(task.name)
+    for name in ("protocol", "template", "scorers", "summarizers", "system", "epochs", "reducer", "tags", "cluster", "needs",
+                 "produces", "licence", "citation"):  # fmt: skip
+        value = getattr(task, name)
+        if value != getattr(defaults, name):
+            yield f"  {name}: {printable(_short(value))}"
+    options = task.options.given()
+    if options:
+        yield f"  options: {', '.join(f'{k}={v!r}' for k, v in options.items())}"
+    if task.fewshot.num:
+        yield f"  fewshot: {task.fewshot.num} shots, picked {task.fewshot.pick}"
+    try:
+        yield from list(_example(task, data))
+    except AssayError as error:
+        yield f"  no example: {printable(str(error))}"
+        if task.data_hint:
+            yield f"  data: {printable(task.data_hint)}"
+
+
+def _example(task: Task, data: str | None) -> Iterator[str]:
+    from ..runner.locate import find_data
+    from ..runner.options import RunOptions
+    from ..runner.plan import prepare
+
+    if isinstance(task.dataset, DataSource) and str(find_data(task, data)).startswith(HUB):
+        hint = task.data_hint or ", ".join(task.dataset.local) or "a data file"
+        yield f"  data: {task.dataset.hub} on the hub; here with --data PATH or $ASSAY_DATA ({printable(hint)})"
+        return
+    prepared = prepare(task, RunOptions(data=data), [])
+    item = next((s for s in islice(prepared.samples, 100) if not isinstance(s, BadSample)), None)
+    if item is None:
+        yield "  no example: none of the first 100 rows can be used"
+        return
+    yield f"  example row ({printable(item.id)}):"
+    for name, value in item.fields.items():
+        yield f"    {printable(str(name))}: {printable(_short(value))}"
+    if item.target is not None:
+        yield f"  target: {printable(_short(item.target))}"
+    yield "  prompt:"
+    yield from (f"  {line}" for line in prompt_lines(prepared.template(item)))
+
+
+def _short(value: Any, most: int = 300) -> str:
+    if callable(value) and hasattr(value, "__name__"):
+        return f"{value.__name__}()"
+    if isinstance(value, (tuple, list)) and not isinstance(value, str):
+        return ", ".join(_short(part) for part in value)
+    if isinstance(value, Suite):
+        return value.name
+    text = value if isinstance(value, str) else repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,123 @@
+"""A run on the terminal: its table, then sample by sample what was asked, answered and judged."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ..core import OutputRecord, Result, ScoreRecord, UsageError, nearest
+from ..report import printable, show_table
+from ..store import CellIndex, RunReader
+from .samples import answer_lines, continuation_lines, message_lines
+
+LINES_IN_A_LIST = 12
+Place = tuple[str, int]
+
+
+def run_lines(folder: Path, ids: Sequence[str], failures: bool, limit: int) -> Iterator[str]:
+    """The table, then the samples that were asked for."""
+    reader = RunReader(folder)
+    if not ids:
+        yield from summary_lines(reader)
+    shown = 0
+    found: set[str] = set()
+    for (task, model), cell in reader.index.cells.items():
+        places = _places(cell)
+        if not cell.scores and "#" in task:
+            continue  # what a judge was asked
+        for place in places:
+            if ids and place[0] not in ids:
+                continue
+            verdicts = [reader.index.score(s[place][0]) for s in cell.scores.values() if place in s]
+            if failures and not _is_failure(verdicts):
+                continue
+            found.add(place[0])
+            if not ids and shown >= limit:
+                continue
+            shown += 1
+            yield ""
+            yield from _sample_lines(reader, task, model, place, verdicts, None if ids else LINES_IN_A_LIST)
+    if ids:
+        _refuse_unknown(reader, [id for id in ids if id not in found])
+    elif failures and not found:
+        yield "no failures: every sample was scored"
+    elif len(found) > shown:
+        yield f"\n… {len(found) - shown} more samples: --limit {len(found)}, or --sample ID for one of them"
+
+
+def summary_lines(reader: RunReader) -> Iterator[str]:
+    """The table as it was last computed."""
+    from rich.console import Console
+
+    summary = reader.summary
+    results = [_result(row) for row in summary.get("results", ())]
+    buffer = io.StringIO()
+    if results:
+        show_table(results, Console(file=buffer, width=150, no_color=True, highlight=False))
+    yield from (line.rstrip() for line in buffer.getvalue().rstrip().split("\n") if results)
+    for note in summary.get("notes", ()):
+        yield printable(f"note: {note}")
+    yield f"{reader.manifest.get('status', 'unknown')}: {reader.layout.folder}"
+
+
+def _result(row: Mapping[str, Any]) -> Result:
+    known = {f.name for f in fields(Result)} - {"groups"}
+    given = {name: value for name, value in row.items() if name in known}
+    for name in ("ci", "bounds", "flags"):
+        if given.get(name) is not None:
+            given[name] = tuple(given[name])
+    return Result(**given)
+
+
+def _places(cell: CellIndex) -> list[Place]:
+    return sorted({*cell.answers, *(place for scored in cell.scores.values() for place in scored)})
+
+
+def _is_failure(verdicts: Sequence[ScoreRecord]) -> bool:
+    return not verdicts or any(verdict.outcome != "scored" for verdict in verdicts)
+
+
+def _sample_lines(
+    reader: RunReader, task: str, model: str, place: Place, verdicts: Sequence[ScoreRecord], most: int | None
+) -> Iterator[str]:
+    id, epoch = place
+    head = f"{task} · {model} · sample {id}" + (f" · epoch {epoch}" if epoch else "")
+    yield printable(head)
+    answers = reader.index.cell(task, model).answers.get(place, ())
+    rounds = [reader.index.output(answer) for answer in answers if answer is not None]
+    for number, record in enumerate(rounds):
+        if len(rounds) > 1:
+            yield f"  round {number + 1}"
+        yield from _round_lines(record, rounds[number - 1] if number else None, most)
+    target = next((record.target for record in rounds if record.target is not None), None)
+    if target is not None:
+        yield f"  target: {printable(str(target))}"
+    for verdict in verdicts:
+        yield from verdict_lines(verdict)
+
+
+def _round_lines(record: OutputRecord, before: OutputRecord | None, most: int | None) -> Iterator[str]:
+    """What was asked and answered; of a later round only what came after the earlier prompt and its answer."""
+    already = len([turn for turn in before.prompt if turn.get("content") is not None]) + 1 if before else 0
+    yield from message_lines(record.prompt[already:], most)
+    yield from continuation_lines(record.continuations)
+    yield from answer_lines(record.output, most)
+
+
+def verdict_lines(verdict: ScoreRecord) -> Iterator[str]:
+    """What one scorer said, and why."""
+    values = ", ".join(f"{name} {value}" for name, value in verdict.values.items()) or "no value"
+    read = "" if verdict.answer is None else f", read {verdict.answer!r}"
+    yield printable(f"  {verdict.scorer}: {verdict.outcome}, {values}{read}")
+    for name in ("rule", "error"):
+        if name in verdict.details:
+            yield printable(f"    {name}: {verdict.details[name]}")
+
+
+def _refuse_unknown(reader: RunReader, missing: Sequence[str]) -> None:
+    if missing:
+        known = [place[0] for cell in reader.index.cells.values() for place in _places(cell)]
+        close = nearest(missing[0], known)
+        fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, known[:3]))}"
+        raise UsageError(f"the run has no sample {missing[0]!r}", where=str(reader.layout.folder), fix=fix)

@@ -1,0 +1,25 @@
+"""Media looked inside: decoded with limits, checked without decoding, and made from arrays."""
+
+from .audio import Sound, decode_audio
+from .checks import check_media
+from .encode import audio_from, image_from
+from .facts import DEFAULT_LIMITS, Facts, Limits
+from .faults import place_of, relocated
+from .images import decode_image, to_rgb
+from .video import decode_frames
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Facts",
+    "Limits",
+    "Sound",
+    "audio_from",
+    "check_media",
+    "decode_audio",
+    "decode_frames",
+    "decode_image",
+    "image_from",
+    "place_of",
+    "relocated",
+    "to_rgb",
+]

@@ -1,0 +1,94 @@
+"""Sounds decoded to 32-bit floats, with every change that was made written down.
+
+What the header promises is held against what was decoded: libsndfile reads a WAV that was cut in half as a shorter
+sound without a word.
+"""
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..core import Audio, UsageError
+from .checks import check_audio, check_length
+from .facts import DEFAULT_LIMITS, Limits
+from .faults import fault
+from .resample import resample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sound:
+    """A decoded sound."""
+
+    samples: "Floats"
+    """Frames, or frames by channels where there are two; -1 to 1 unless the file itself goes beyond."""
+    rate: int
+    conversions: tuple[str, ...] = ()
+    """What was done to it after decoding: `mixed 2 channels to 1`, `resampled 44100 Hz to 16000 Hz`."""
+
+    @property
+    def channels(self) -> int:
+        """1 or 2."""
+        return 1 if self.samples.ndim == 1 else self.samples.shape[1]
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return len(self.samples) / self.rate
+
+
+def decode_audio(
+    audio: Audio, *, rate: int | None = None, channels: int | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Sound:
+    """The sound as it is in the file; another `rate`, or a mix-down by `channels=1`, only when asked for.
+
+    More than two channels are a `DataError` unless they are to be mixed: nobody knows which one speaks.
+    """
+    import numpy as np
+
+    if channels not in (None, 1):
+        raise UsageError(f"cannot make {channels} channels of a sound", fix="channels=1, or None to keep them")
+    samples, found = _read(audio, limits)
+    if not np.isfinite(samples).all():
+        bad = int(np.count_nonzero(~np.isfinite(samples)))
+        raise fault(audio, f"{bad} of {samples.size} samples are not finite (NaN or infinite)")
+    made: list[str] = []
+    count = samples.shape[1]
+    if channels == 1 and count > 1:
+        samples = samples.mean(axis=1, dtype=np.float32, keepdims=True)
+        made.append(f"mixed {count} channels to 1")
+    elif count > 2:
+        raise fault(audio, f"the audio has {count} channels at {found:,} Hz", fix="mix it down: channels=1")
+    if rate is not None and rate != found:
+        samples = resample(samples, found, rate)
+        made.append(f"resampled {found} Hz to {rate} Hz")
+    shaped = samples[:, 0] if samples.shape[1] == 1 else samples
+    return Sound(np.ascontiguousarray(shaped), rate or found, tuple(made))
+
+
+def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
+    """Frames by channels, and the rate."""
+    import soundfile
+
+    facts = check_audio(audio, limits)
+    try:
+        with soundfile.SoundFile(io.BytesIO(audio.data())) as opened:
+            promised = opened.frames if facts.frames is None else facts.frames
+            check_length(audio, promised, opened.samplerate, opened.channels, limits)
+            samples: Floats = opened.read(dtype="float32", always_2d=True)
+            rate = int(opened.samplerate)
+    except (soundfile.LibsndfileError, RuntimeError) as error:
+        reason = str(error).partition(": ")[2] or str(error)
+        raise fault(audio, f"the {facts.format} cannot be decoded: {reason}", fix="get the file again") from error
+    if len(samples) < promised:
+        raise fault(
+            audio,
+            f"the {facts.format} is cut off: {len(samples)} of {promised} frames",
+            fix="get the file again",
+        )
+    return samples, rate

@@ -1,0 +1,103 @@
+"""Checks of media that are only passed on: the right kind, whole, and small enough? Nothing is decoded."""
+
+from ..core import Audio, Image, Media, Video
+from ..core.media import sniff
+from . import image_headers, sound_headers
+from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
+from .faults import fault
+
+IMAGE_FORMATS = frozenset(image_headers.READERS)
+AUDIO_FORMATS = frozenset({"wav", "flac", "ogg", "mp3", "mp4", "webm"})
+VIDEO_FORMATS = frozenset({"mp4", "webm", "avi", "gif"})
+
+
+def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
+    """What a medium's headers say; a `DataError` with its place if it is empty, cut off, too large or something else.
+
+    The file's name plays no part: an MP3 called `.wav` is an MP3.
+    """
+    if isinstance(medium, Image):
+        return check_image(medium, limits)
+    if isinstance(medium, Audio):
+        return check_audio(medium, limits)
+    return Facts(_format_of(medium, medium.data(), VIDEO_FORMATS if isinstance(medium, Video) else frozenset()))
+
+
+def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
+    """The facts of a picture that is whole and within the limits."""
+    data = image.data()
+    name = _format_of(image, data, IMAGE_FORMATS)
+    try:
+        facts = image_headers.READERS[name](data)
+    except Broken as broken:
+        raise fault(image, str(broken), fix="get the file again") from broken
+    check_size(image, facts.width or 0, facts.height or 0, limits)
+    return facts
+
+
+def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
+    """Raises for a picture that has no area, or more than the limits allow."""
+    if width < 1 or height < 1:
+        raise fault(medium, f"the {medium.kind} has no area: {width} x {height} pixels")
+    if width > limits.side or height > limits.side or width * height > limits.pixels:
+        raise fault(
+            medium,
+            f"the {medium.kind} is too large: {width:,} x {height:,} pixels",
+            fix=f"at most {limits.pixels // 1_000_000} megapixels and {limits.side:,} pixels a side",
+        )
+
+
+def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
+    """The facts of a sound that is whole, not empty and within the limits."""
+    data = audio.data()
+    name = _format_of(audio, data, AUDIO_FORMATS)
+    reader = sound_headers.READERS.get(name)
+    try:
+        facts = reader(data) if reader else Facts(name)
+    except Broken as broken:
+        raise fault(audio, str(broken), fix="get the file again") from broken
+    check_length(audio, facts.frames, facts.rate, facts.channels, limits)
+    return facts
+
+
+def check_length(audio: Audio, frames: int | None, rate: int | None, channels: int | None, limits: Limits) -> None:
+    """Raises for a sound without samples, and for one longer than the limits allow."""
+    if frames == 0:
+        raise fault(audio, "the audio has no samples", fix="leave the row out, or get the file again")
+    if frames is None or not rate:
+        return
+    if frames / rate > limits.seconds or frames * (channels or 1) > limits.samples:
+        raise fault(
+            audio,
+            f"the audio is too long: {frames / rate / 3600:.1f} h of {channels} channels at {rate:,} Hz",
+            fix=f"at most {limits.seconds / 3600:g} h and {limits.samples:,} samples of all channels together",
+        )
+
+
+def _format_of(medium: Media, data: bytes, expected: frozenset[str]) -> str:
+    if not data:
+        raise fault(medium, f"the {medium.kind} is empty: 0 bytes")
+    name = sniff(data[:16])
+    if name is None:
+        raise fault(
+            medium,
+            f"not {_a(medium.kind)}: the bytes are those of {_guess(data)}",
+            got=data[:24],
+            fix=f"one of {', '.join(sorted(expected))}",
+        )
+    if expected and name not in expected:
+        raise fault(medium, f"not {_a(medium.kind)}: the bytes are those of a {name} file")
+    return name
+
+
+def _guess(data: bytes) -> str:
+    start = data[:256].lstrip().lower()
+    if start.startswith((b"<!doctype html", b"<html", b"<head", b"<body")):
+        return "a web page"
+    if start.startswith((b"{", b"[", b"<?xml", b"version https://git-lfs")):
+        return "a text file"
+    return "no known format"
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

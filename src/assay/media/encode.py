@@ -1,0 +1,96 @@
+"""Pictures and sounds that a model made, as media: arrays and Pillow pictures to PNG and WAV.
+
+Equal arrays give equal bytes, so that their digests name them; hence our own WAV header (libsndfile writes the time of
+day into the ones for floats).
+"""
+
+import io
+import struct
+from typing import Any, Literal
+
+from ..core import Audio, Image, UsageError
+
+PCM, FLOAT = 1, 3
+"""Format codes of a WAV header."""
+
+
+def image_from(picture: Any, *, name: str | None = None) -> Image:
+    """A PNG from a Pillow picture, or from an array: height by width, or with 1, 3 or 4 channels last.
+
+    Arrays hold bytes, or floats from 0 to 1.
+    """
+    if not hasattr(picture, "save"):
+        picture = _picture(picture)
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG")
+    return Image(buffer.getvalue(), name=name)
+
+
+def audio_from(
+    samples: Any, rate: int, *, subtype: Literal["PCM_16", "FLOAT"] = "PCM_16", name: str | None = None
+) -> Audio:
+    """A WAV from an array of frames, or of frames by channels: 16-bit integers, or floats from -1 to 1.
+
+    `FLOAT` keeps floats exactly; `PCM_16` is what every model and endpoint reads.
+    """
+    import numpy as np
+
+    array = np.asarray(samples)
+    if rate < 1:
+        raise UsageError(f"a sound needs a sampling rate, not {rate}")
+    if array.ndim not in (1, 2) or array.size == 0 or (array.ndim == 2 and array.shape[1] > 8):
+        raise UsageError(
+            f"no sound can be made of an array of shape {array.shape}", fix="frames, or frames by channels"
+        )
+    if array.dtype == np.int16:
+        array = array if subtype == "PCM_16" else array.astype(np.float32) / 32_768
+    elif array.dtype.kind == "f":
+        array = _checked(array, subtype)
+    else:
+        raise UsageError(
+            f"no sound can be made of {array.dtype} samples", fix="16-bit integers, or floats from -1 to 1"
+        )
+    channels = 1 if array.ndim == 1 else array.shape[1]
+    code, dtype = (PCM, "<i2") if subtype == "PCM_16" else (FLOAT, "<f4")
+    return Audio(_wav(array.astype(dtype).tobytes(), code, channels, rate, int(dtype[-1])), name=name)
+
+
+def _checked(array: Any, subtype: str) -> Any:
+    import numpy as np
+
+    if not np.isfinite(array).all():
+        raise UsageError("no sound can be made of samples that are not finite")
+    if subtype == "FLOAT":
+        return array
+    peak = float(np.abs(array).max())
+    if peak > 1.0:
+        raise UsageError(f"samples up to {peak:g} would be cut at 1", fix="scale them, or subtype='FLOAT'")
+    return np.clip(np.round(array * 32_768), -32_768, 32_767)
+
+
+def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
+    block = channels * width
+    format_chunk = struct.pack("<4sIHHIIHH", b"fmt ", 16, code, channels, rate, rate * block, block, 8 * width)
+    data_chunk = struct.pack("<4sI", b"data", len(body)) + body + b"\0" * (len(body) & 1)
+    return struct.pack("<4sI4s", b"RIFF", 4 + len(format_chunk) + len(data_chunk), b"WAVE") + format_chunk + data_chunk
+
+
+def _picture(array: Any) -> Any:
+    import numpy as np
+    from PIL import Image as pillow
+
+    pixels = np.asarray(array)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[:, :, 0]
+    if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):
+        raise UsageError(
+            f"no picture can be made of an array of shape {pixels.shape}",
+            fix="height x width, or x 1, 3 or 4 channels",
+        )
+    if pixels.dtype.kind == "f":
+        if not np.isfinite(pixels).all() or pixels.min() < 0 or pixels.max() > 1:
+            raise UsageError("no picture can be made of floats outside 0 to 1", fix="scale them, or give bytes")
+        pixels = np.round(pixels * 255).astype(np.uint8)
+    if pixels.dtype != np.uint8:
+        raise UsageError(f"no picture can be made of {pixels.dtype} pixels", fix="bytes, or floats from 0 to 1")
+    return pillow.fromarray(np.ascontiguousarray(pixels))

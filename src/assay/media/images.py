@@ -1,0 +1,87 @@
+"""Pictures decoded to 8-bit RGB the way people see them: upright, with transparency on a plain ground.
+
+Limits are held against the header before a pixel is unpacked, and a file that was cut is refused, not filled with grey.
+"""
+
+import io
+from typing import TYPE_CHECKING
+
+from ..core import Image
+from .checks import check_image, check_size
+from .facts import DEFAULT_LIMITS, Limits
+from .faults import fault
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+"""What Pillow may try: its readers of rarer formats see no foreign bytes."""
+
+
+def decode_image(
+    image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
+) -> "Picture":
+    """The picture as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
+
+    An animation is a `DataError`: which frame was meant is not ours to guess.
+    """
+    from PIL import Image as pillow
+    from PIL import ImageOps
+
+    facts = check_image(image, limits)
+    if (facts.frames or 1) > 1:
+        raise _animated(image, facts.format, facts.frames or 0)
+    try:
+        with pillow.open(io.BytesIO(image.data()), formats=FORMATS) as opened:
+            check_size(image, *opened.size, limits)
+            # A phone's JPEG may carry a second picture (a depth map, a preview); the first one is the photo.
+            if facts.format != "jpeg" and (frames := int(getattr(opened, "n_frames", 1))) > 1:
+                raise _animated(image, facts.format, frames)
+            opened.load()
+            upright = ImageOps.exif_transpose(opened)
+            return to_rgb(upright, background)
+    except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as error:
+        raise fault(image, f"the {facts.format} cannot be decoded: {error}", fix="get the file again") from error
+
+
+def to_rgb(picture: "Picture", background: tuple[int, int, int] = (255, 255, 255)) -> "Picture":
+    """Any picture Pillow holds as 8-bit RGB."""
+    from PIL import Image as pillow
+
+    if picture.mode == "RGB" and "transparency" not in picture.info:
+        return picture
+    if picture.mode.startswith("I") or picture.mode == "F":
+        return _from_deep(picture).convert("RGB")
+    if picture.has_transparency_data:
+        layer = picture.convert("RGBA")
+        ground = pillow.new("RGBA", layer.size, (*background, 255))
+        return pillow.alpha_composite(ground, layer).convert("RGB")
+    return picture.convert("RGB")
+
+
+def _from_deep(picture: "Picture") -> "Picture":
+    """16- and 32-bit grey as 8-bit grey; Pillow's own conversion clips everything above 255 to white."""
+    import numpy as np
+    from PIL import Image as pillow
+
+    values = np.asarray(picture)
+    if not np.isfinite(values).all():
+        raise ValueError("pixels that are not finite")
+    low, high = float(values.min()), float(values.max())
+    if picture.mode == "F":
+        if low < 0 or high > 255:
+            raise ValueError(f"floating-point pixels from {low:g} to {high:g}; 0 to 1 or 0 to 255 is understood")
+        scaled = np.round(values * 255 if high <= 1 else values)
+    else:
+        if low < 0 or high > 65_535:
+            raise ValueError(f"pixels from {low:g} to {high:g}; at most 16 bits are understood")
+        scaled = values.astype(np.int64) // 257
+    return pillow.fromarray(scaled.astype(np.uint8))
+
+
+def _animated(image: Image, name: str, frames: int) -> Exception:
+    return fault(
+        image,
+        f"the {name} has {frames} frames where one picture is expected",
+        fix="save one frame, or give it as video",
+    )

@@ -1,0 +1,262 @@
+"""A session: all cells of one run in one folder, from the first request to the summary."""
+
+import asyncio
+import contextlib
+import inspect
+import signal
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..core import AssayError, ErrorBudgetExceeded, Model, Result
+from ..core.record import result_from_plain
+from ..core.score import UNRESOLVED
+from ..store import RunWriter
+from ..store.cache import ResponseCache
+from .budget import ErrorBudget
+from .events import CellProgress, Watcher
+from .helpers import Helpers
+from .manifest import changed_digests, described_cell, make_manifest
+from .options import RunOptions
+from .pipeline import CellRun
+from .plan import Cell
+from .recording import drive
+from .result import RunResult
+from .schedule import DRAIN_SECONDS, Scheduler, Work
+from .summary import set_level, summarize
+from .usage import UsageMeter
+
+
+class Session:
+    """One run of all cells in one folder."""
+
+    def __init__(
+        self, options: RunOptions, cells: Sequence[Cell], writer: RunWriter, watcher: Watcher, ask_model: bool
+    ) -> None:
+        self.options = options
+        self.cells = cells
+        self.writer = writer
+        self.watcher = watcher
+        self.ask_model = ask_model
+        self.notes: list[str] = []
+        self.progress = [CellProgress(cell.task.name, cell.model_name) for cell in cells]
+        self.results: list[Result] = []
+        self.usage: dict[str, Any] = {}
+        self.stopped = False
+        self._work: Work | None = None
+        self._failure: AssayError | None = None
+        self._incomplete = False
+        self._loaded: list[Model] = []
+
+    async def run(self) -> RunResult:
+        """All cells, one after another; the summary is written whatever happens."""
+        before = self.writer.read_manifest()
+        kept = self._finished_before(before)
+        if kept is not None:
+            return kept
+        manifest = make_manifest(self.options, self.cells, "running")
+        if not self.ask_model:
+            manifest["config"] = before.get("config", manifest["config"])
+        self.writer.write_manifest(manifest)
+        if str(self.writer.repair):
+            self._say(f"{self.writer.layout.journal.name}: {self.writer.repair}")
+        self.watcher.start(self.progress)
+        ticking = asyncio.ensure_future(self._tick())
+        cache = ResponseCache(self.options.cache) if self.options.cache else None
+        try:
+            with self._signals():
+                for cell, progress in zip(self.cells, self.progress, strict=True):
+                    if self.stopped or self._failure:
+                        break
+                    await self._run_cell(cell, progress, before, cache)
+        finally:
+            ticking.cancel()
+            self.watcher.stop()
+            await self._close_models()
+            if cache is not None:
+                cache.close()
+        return self._finish(manifest)
+
+    def _finished_before(self, before: Mapping[str, Any]) -> RunResult | None:
+        """The results of an earlier run of the same thing, when it is complete and nothing has changed since."""
+        if not self.ask_model or before.get("status") != "complete" or len(before["cells"]) != len(self.cells):
+            return None
+        if before.get("journal_bytes") != self.writer.journal_bytes:
+            return None
+        for cell in self.cells:
+            described = described_cell(before, cell)
+            scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
+            if described is None or changed_digests(before, cell) or described.get("scorers") != scorers:
+                return None
+            if described.get("summarizers") != cell.summarizer_digest:
+                return None
+        summary = self.writer.read_summary()
+        if summary.get("status") != "complete":
+            return None
+        results = tuple(result_from_plain(row) for row in summary["results"])
+        usage = {
+            name: {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}
+            for name, spent in summary["usage"].items()
+        }
+        return RunResult("complete", self.writer.layout.folder, results, tuple(summary["notes"]), usage)
+
+    async def _run_cell(
+        self, cell: Cell, progress: CellProgress, before: Mapping[str, Any], cache: ResponseCache | None
+    ) -> None:
+        changed = changed_digests(before, cell)
+        if changed and self.ask_model and self.writer.cell(cell.task.name, cell.model_name).answers:
+            self._say(f"{cell.task.name}: {', '.join(changed)} changed since the last run, so every key is checked")
+        described = described_cell(before, cell) or {}
+        progress.expected = (described.get("n_expected") if changed == [] else None) or cell.samples.known_length
+        helpers = Helpers(self.options, self.writer, cell)
+        cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
+        running = CellRun(
+            cell,
+            self.writer,
+            progress,
+            known_by_id=changed == [] or not self.ask_model,
+            cache=cache,
+            budget=ErrorBudget(self.options.on_error),
+            ask_model=self.ask_model,
+        )
+        meter = UsageMeter()
+        try:
+            if cell.task.driver is not None:
+                self.results += await drive(cell, self.writer, self.options, progress, self._load, self.ask_model)
+            elif self.ask_model:
+                await self._ask(cell, running)
+            else:
+                await running.score_only()
+        except ErrorBudgetExceeded as error:
+            self._failure = error
+        finally:
+            await helpers.close()
+            self._work = None
+        progress.state = "finished"
+        self.writer.journal.flush()
+        self.usage[f"{cell.task.name}/{cell.model_name}"] = meter.read(running)
+        if cell.task.driver is None:
+            self._summarize(cell, running, progress)
+
+    async def _ask(self, cell: Cell, running: CellRun) -> None:
+        scheduler = Scheduler(cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency)
+        self._work = Work(running.jobs())
+        if self._work.has_jobs():
+            running.progress.state = "loading"
+            await self._load(cell.model)
+        running.progress.state = "running"
+        await running.run(scheduler, self._work)
+
+    async def _load(self, model: Model) -> None:
+        """Loads a model once, before it is first asked: damaged weights stop the run instead of failing each sample."""
+        if any(loaded is model for loaded in self._loaded):
+            return
+        self._loaded.append(model)
+        load = getattr(model, "load", None)
+        if load is not None:
+            done = await asyncio.to_thread(load)
+            if inspect.isawaitable(done):
+                await done
+
+    async def _close_models(self) -> None:
+        for model in self._loaded:
+            close = getattr(model, "close", None)
+            if close is not None:
+                done = close()
+                if inspect.isawaitable(done):
+                    await done
+
+    def _summarize(self, cell: Cell, running: CellRun, progress: CellProgress) -> None:
+        whole = not self.stopped and not self._failure
+        expected = running.expected if whole else (progress.expected or running.expected)
+        if running.unanswered:
+            self._incomplete = True
+            self._say(
+                f"{cell.task.name}: {len(running.unanswered)} samples have no answer in this run"
+                " (run it again to ask for them)"
+            )
+        for scoring in cell.scorings:
+            try:
+                if scoring.is_set_level:
+                    found = set_level(cell, scoring, self.writer, expected)
+                else:
+                    records = self.writer.scores_at(running.tallies[scoring.name].offsets())
+                    found = summarize(cell, scoring, records, expected)
+            except AssayError as error:
+                self._say(str(error))
+                self._incomplete = True
+                continue
+            self.results += found
+
+    def _finish(self, manifest: dict[str, Any]) -> RunResult:
+        status = self._status()
+        if self._failure is not None:
+            self.notes.append(str(self._failure))
+        for progress in self.progress:
+            for outcome, example in sorted(progress.first_errors.items()):
+                self.notes.append(f"{progress.task}: {progress.outcomes.get(outcome, 1)} {outcome}; first: {example}")
+        result = RunResult(status, self.writer.layout.folder, tuple(self.results), tuple(self.notes), self.usage)
+        manifest["status"] = status
+        manifest["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        for described, cell, progress in zip(manifest["cells"], self.cells, self.progress, strict=True):
+            described["n_expected"] = progress.done if status == "complete" else progress.expected
+            described["data_sha256"] = cell.samples.digest()
+        self.writer.journal.flush()
+        manifest["journal_bytes"] = self.writer.journal_bytes
+        self.writer.write_manifest(manifest)
+        self.writer.write_summary(result.to_plain())
+        return result
+
+    def _status(self) -> str:
+        """Exactly one of complete, partial, failed; or interrupted."""
+        if self.stopped:
+            return "interrupted"
+        if self._failure is not None or not self.results or all(r.n == 0 for r in self.results):
+            return "failed"
+        unresolved = {str(outcome) for outcome in UNRESOLVED}
+        lacking = any(r.n < (r.n_expected or 0) for r in self.results)
+        failed = any(r.outcomes.get(outcome) for r in self.results for outcome in unresolved)
+        failed = failed or any(p.outcomes.get(outcome) for p in self.progress for outcome in unresolved)
+        return "partial" if self._incomplete or lacking or failed else "complete"
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(0.2)
+            self.watcher.update()
+
+    def _say(self, line: str) -> None:
+        self.notes.append(line)
+        self.watcher.say(line)
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        """First Ctrl-C: no new requests, what is in flight comes back; second, or ten seconds later: out at once."""
+        loop = asyncio.get_running_loop()
+        current = asyncio.current_task()
+        assert current is not None
+
+        def interrupt() -> None:
+            if self.stopped:
+                current.cancel()
+                return
+            self.stopped = True
+            self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
+            if self._work is not None:
+                self._work.stop()
+            loop.call_later(DRAIN_SECONDS, current.cancel)
+
+        installed = []
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, interrupt)
+                installed.append(number)
+            except (NotImplementedError, RuntimeError, ValueError):
+                continue  # not the main thread, as in a notebook: the notebook has its own way to interrupt
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.stopped:
+                raise
+        finally:
+            for number in installed:
+                loop.remove_signal_handler(number)

@@ -1,0 +1,159 @@
+"""Two pictures compared pixel by pixel: PSNR and SSIM, for edits that should have left the rest alone.
+
+SSIM has as many values as programs. The default here is that of its paper (11 x 11 Gaussian window, sigma 1.5, biased
+covariance); `skimage` is the default of scikit-image (7 x 7 flat window, sample covariance). Only windows that lie
+wholly inside the picture count; channels are averaged.
+"""
+
+import io
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from ..core import Media, Outcome, Output, Sample, Score, UsageError
+from ..registry import scorers
+from .answers import no_target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Pixels = NDArray[Any]
+
+Window = Literal["wang", "skimage"]
+K1, K2 = 0.01, 0.03
+HIGHEST_PSNR = 100.0
+"""What equal pictures get in a table, where infinity would swallow every mean."""
+
+
+@scorers.register("image_similarity")
+@dataclass(frozen=True)
+class ImageSimilarity:
+    """PSNR in decibels (at most 100) and SSIM of the picture that was made, against the target picture."""
+
+    ssim_window: Window = "wang"
+    reference: str = ""
+    """A column with the picture to compare with; left out, it is the target."""
+    keep: str = ""
+    """A column with a mask, white where nothing should have changed: only those pixels count."""
+    resize: bool = False
+    """Whether a picture of another size is brought to the size of the reference first."""
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __post_init__(self) -> None:
+        if self.ssim_window not in get_args(Window):
+            raise UsageError(
+                f"scorer 'image_similarity' has no window {self.ssim_window!r}", fix="ssim_window: wang, or skimage"
+            )
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        reference = sample.fields.get(self.reference) if self.reference else sample.target
+        if reference is None:
+            return no_target(sample, "picture to compare with")
+        if not output.media:
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no picture was made"})
+        wanted = pixels_of(reference)
+        made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
+        if made.shape != wanted.shape:
+            reason = f"the picture is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
+        mask = None
+        if self.keep:
+            mask = pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2) > 127
+        ratio = psnr(wanted, made, mask=mask)
+        similar = ssim(wanted, made, window=self.ssim_window, mask=mask)
+        details = {"identical": math.isinf(ratio), "window": self.ssim_window}
+        return Score({"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details)
+
+
+def psnr(one: "Pixels", other: "Pixels", data_range: float | None = None, *, mask: "Pixels | None" = None) -> float:
+    """10 log10(range² / mean squared error); infinite for equal pictures."""
+    import numpy as np
+
+    span = _range_of(one, other, data_range)
+    squares = (np.asarray(one, float) - np.asarray(other, float)) ** 2
+    error = float(squares.mean() if mask is None else squares[mask].mean())
+    return 10 * math.log10(span**2 / error) if error else math.inf
+
+
+def ssim(
+    one: "Pixels",
+    other: "Pixels",
+    data_range: float | None = None,
+    *,
+    window: Window = "wang",
+    mask: "Pixels | None" = None,
+) -> float:
+    """Structural similarity, -1 to 1; 1 for equal pictures. `mask` chooses the window centres that count."""
+    import numpy as np
+
+    span = _range_of(one, other, data_range)
+    weights = gaussian(11, 1.5) if window == "wang" else np.full(7, 1 / 7)
+    side = len(weights)
+    if min(one.shape[:2]) < side:
+        raise ValueError(f"SSIM needs a picture of at least {side} x {side} pixels, this one is {_shown(one)}")
+    # The unbiased covariance of n = side² equally weighted pixels.
+    correction = side**2 / (side**2 - 1) if window == "skimage" else 1.0
+    channels = [(one, other)] if one.ndim == 2 else [(one[..., c], other[..., c]) for c in range(one.shape[2])]
+    maps = [_ssim_map(np.asarray(x, float), np.asarray(y, float), weights, span, correction) for x, y in channels]
+    if mask is None:
+        return float(np.mean(maps))
+    margin = side // 2
+    inside = mask[margin:-margin, margin:-margin]
+    return float(np.mean([values[inside].mean() for values in maps]))
+
+
+def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float) -> "Floats":
+    mean_x, mean_y = smooth(x, weights), smooth(y, weights)
+    variance_x = correction * (smooth(x * x, weights) - mean_x**2)
+    variance_y = correction * (smooth(y * y, weights) - mean_y**2)
+    shared = correction * (smooth(x * y, weights) - mean_x * mean_y)
+    c1, c2 = (K1 * span) ** 2, (K2 * span) ** 2
+    above = (2 * mean_x * mean_y + c1) * (2 * shared + c2)
+    return above / ((mean_x**2 + mean_y**2 + c1) * (variance_x + variance_y + c2))
+
+
+def smooth(picture: "Floats", weights: "Floats") -> "Floats":
+    """The picture filtered along both axes, where the window lies wholly inside it."""
+    import numpy as np
+
+    windows = np.lib.stride_tricks.sliding_window_view
+    return np.asarray(windows(windows(picture, len(weights), axis=0) @ weights, len(weights), axis=1) @ weights)
+
+
+def gaussian(side: int, sigma: float) -> "Floats":
+    """Weights of a Gaussian window that add up to 1."""
+    import numpy as np
+
+    steps = np.arange(side) - side // 2
+    weights = np.exp(-0.5 * (steps / sigma) ** 2)
+    return np.asarray(weights / weights.sum(), float)
+
+
+def pixels_of(picture: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
+    """A picture (medium, path, bytes) as height x width x 3 bytes; `size` is the height and width to bring it to."""
+    import numpy as np
+    from PIL import Image as Pillow
+
+    medium = picture if isinstance(picture, Media) else Media(picture)
+    with Pillow.open(io.BytesIO(medium.data())) as opened:
+        rgb = opened.convert("RGB")
+        if size is not None and rgb.size != (size[1], size[0]):
+            rgb = rgb.resize((size[1], size[0]), Pillow.Resampling.BICUBIC)
+        return np.asarray(rgb)
+
+
+def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:
+    """255 for bytes; for anything else the range cannot be seen from the numbers."""
+    if one.shape != other.shape:
+        raise ValueError(f"pictures of unlike size: {one.shape} and {other.shape}")
+    if data_range is not None:
+        return data_range
+    if str(one.dtype) == str(other.dtype) == "uint8":
+        return 255.0
+    raise ValueError("data_range must be given for pictures that are not bytes: 1.0 for values from 0 to 1")
+
+
+def _shown(picture: "Pixels") -> str:
+    return f"{picture.shape[1]} x {picture.shape[0]}"

@@ -1,0 +1,270 @@
+"""A run in the formats other tools read: CSV, Parquet, and the results file of lm-eval.
+
+CSV and Parquet have one row for each sample, epoch and scorer. A text cell of a CSV file that starts with `=`, `+`,
+`-`, `@`, a tab, a carriage return or `'` gets a `'` before it, so that no spreadsheet takes what a model wrote for a
+formula; taking one leading `'` away gives the text back. Number columns are left as they are.
+"""
+
+import csv
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..core import OutputRecord, ScoreRecord, UsageError
+from .layout import disk_error
+from .runs import RunReader
+
+TEXT_COLUMNS = (
+    "task", "model", "id", "scorer", "prompt", "answer", "extracted", "target", "outcome", "values", "tags", "error"
+)  # fmt: skip
+COLUMNS = (
+    "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
+    "tags", "error",
+)  # fmt: skip
+"""`answer` is what the model wrote, `extracted` what was compared; `values` and `tags` are JSON."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+_ROWS_AT_ONCE = 1000
+
+
+def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
+    """Every verdict of a run with its question and its answer; an answer nobody scored has no scorer."""
+    for (task, model), cell in reader.index.cells.items():
+        if "#" in task and not cell.scores:
+            continue  # what a judge was asked is kept under `task#role`
+        places = sorted({*cell.answers, *(place for scored in cell.scores.values() for place in scored)})
+        for place in places:
+            rounds = [reader.index.output(a) for a in cell.answers.get(place, ()) if a is not None]
+            verdicts = [scored[place][0] for scored in cell.scores.values() if place in scored]
+            common = {"task": task, "model": model, "id": place[0], "epoch": place[1], **_asked(rounds)}
+            if not verdicts:
+                yield {**dict.fromkeys(COLUMNS), **common}
+            for offset in verdicts:
+                yield {**dict.fromkeys(COLUMNS), **common, **_verdict(reader.index.score(offset))}
+
+
+def _asked(rounds: Sequence[OutputRecord]) -> dict[str, Any]:
+    if not rounds:
+        return {}
+    last = rounds[-1]
+    error = last.output.get("error")
+    return {
+        "prompt": prompt_text(last.prompt),
+        "answer": answer_text(last.output),
+        "target": _as_text(last.target),
+        "error": f"{error['kind']}: {error['message']}" if error else None,
+    }
+
+
+def _verdict(record: ScoreRecord) -> dict[str, Any]:
+    verdict: dict[str, Any] = {
+        "scorer": record.scorer,
+        "extracted": record.answer,
+        "outcome": record.outcome,
+        "value": record.value,
+        "values": json.dumps(dict(record.values), ensure_ascii=False),
+        "tags": json.dumps(dict(record.tags), ensure_ascii=False) if record.tags else None,
+    }
+    if "error" in record.details:
+        verdict["error"] = str(record.details["error"])
+    return verdict
+
+
+def prompt_text(prompt: Sequence[Mapping[str, Any]]) -> str:
+    """The messages of a record as text; of a single user turn its words alone, media as `[image 1a2b3c…]`."""
+    if len(prompt) == 1 and prompt[0].get("role") in ("user", ""):
+        return content_text(prompt[0].get("content"))
+    return "\n".join(f"{turn.get('role')}: {content_text(turn.get('content'))}" for turn in prompt)
+
+
+def content_text(content: Any) -> str:
+    """What one message says, its media by digest."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return "".join(part_text(part) for part in content)
+
+
+def part_text(part: Mapping[str, Any]) -> str:
+    """One part of a record as text."""
+    if "sha256" in part:
+        return f"[{part.get('type')} {str(part['sha256'])[:12]}]"
+    if part.get("type") == "json":
+        return json.dumps(part.get("value"), ensure_ascii=False)
+    return str(part.get("text", ""))
+
+
+def answer_text(output: Mapping[str, Any]) -> str:
+    """What was answered; several candidates one under another, likelihoods as numbers."""
+    if output.get("likelihoods"):
+        return json.dumps([entry[0] for entry in output["likelihoods"]])
+    return "\n".join(candidate_text(candidate) for candidate in output.get("candidates", ()))
+
+
+def candidate_text(candidate: Mapping[str, Any]) -> str:
+    """One answer as text, without what was thought aloud."""
+    if "text" in candidate:
+        return str(candidate["text"])
+    return "".join(part_text(part) for part in candidate.get("parts", ()) if part.get("type") != "reasoning")
+
+
+def _as_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def safe_cell(text: str) -> str:
+    """A text as a CSV cell that no spreadsheet evaluates."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def plain_cell(cell: str) -> str:
+    """The text that `safe_cell` was given."""
+    return cell[1:] if cell.startswith("'") else cell
+
+
+def write_csv(reader: RunReader, path: Path) -> int:
+    """One row for each sample and scorer; returns how many."""
+
+    def write(draft: Path) -> int:
+        count = 0
+        with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for row in rows_of(reader):
+                writer.writerow([_cell(name, row[name]) for name in COLUMNS])
+                count += 1
+        return count
+
+    return _whole(path, write)
+
+
+def _cell(name: str, value: Any) -> Any:
+    if value is None:
+        return ""
+    return safe_cell(str(value)) if name in TEXT_COLUMNS else value
+
+
+def write_parquet(reader: RunReader, path: Path) -> int:
+    """The same rows as Parquet; text is text, nothing is put before it."""
+    import pyarrow
+    from pyarrow import parquet
+
+    kinds = {"epoch": pyarrow.int64(), "value": pyarrow.float64()}
+    schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in COLUMNS])
+
+    def write(draft: Path) -> int:
+        count = 0
+        rows = rows_of(reader)
+        with parquet.ParquetWriter(draft, schema) as writer:
+            while block := list(islice(rows, _ROWS_AT_ONCE)):
+                columns = {name: [_valid(row[name]) for row in block] for name in COLUMNS}
+                writer.write_table(pyarrow.table(columns, schema=schema))
+                count += len(block)
+        return count
+
+    return _whole(path, write)
+
+
+def _valid(value: Any) -> Any:
+    """Text without lone surrogates, which UTF-8 does not have."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+
+
+def write_lm_eval(reader: RunReader, path: Path, model: str | None = None) -> int:
+    """The results file as lm-eval writes it; returns the number of tasks."""
+    document = lm_eval_document(reader, model)
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
+
+    def write(draft: Path) -> int:
+        draft.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return len(document["results"])
+
+    return _whole(path, write)
+
+
+def lm_eval_document(reader: RunReader, model: str | None = None) -> dict[str, Any]:
+    """The numbers under the keys lm-eval's readers look for; its file holds one model, so of several one is chosen.
+
+    `versions` says by which protocol a task was measured; `n-samples` has the samples expected and those counted.
+    """
+    manifest, summary = reader.manifest, reader.summary
+    rows = summary.get("results", [])
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    if not rows:
+        raise UsageError("the run has no results yet", where=str(reader.layout.folder), fix="`assay run` it to its end")
+    if model is None and len(names) > 1:
+        raise UsageError("an lm-eval file holds one model", where=str(reader.layout.folder), fix=f"--model {names[0]}")
+    if model is not None and model not in names:
+        raise UsageError(f"the run has no model {model!r}", fix=f"it has {', '.join(names)}")
+    chosen = model or names[0]
+    rows = [row for row in rows if row["model"] == chosen]
+    cells = {cell["task"]: cell for cell in manifest.get("cells", ()) if cell["model"] == chosen}
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    by_task = {task: [row for row in rows if row["task"] == task] for task in tasks}
+    return {
+        "results": {task: {"alias": task, **_metrics(by_task[task])} for task in tasks},
+        "group_subtasks": {task: [] for task in tasks},
+        "configs": {task: _lm_eval_config(cells.get(task, {})) for task in tasks},
+        "versions": {task: by_task[task][0].get("protocol") or task for task in tasks},
+        "n-shot": {task: cells.get(task, {}).get("num_fewshot", 0) for task in tasks},
+        "higher_is_better": {task: {row["metric"]: row["higher_is_better"] for row in by_task[task]} for task in tasks},
+        "n-samples": {task: _counts(by_task[task]) for task in tasks},
+        "config": {"model": chosen, **{k: v for k, v in manifest.get("config", {}).items() if k != "models"}},
+        "git_hash": (manifest.get("git") or {}).get("commit"),
+        "date": _timestamp(manifest.get("started")),
+        "task_hashes": {task: cells.get(task, {}).get("data_sha256", "") for task in tasks},
+        "model_name": chosen,
+    }
+
+
+def _timestamp(started: Any) -> float | None:
+    """Seconds since 1970, as lm-eval dates its files."""
+    try:
+        return datetime.fromisoformat(str(started)).timestamp()
+    except ValueError:
+        return None
+
+
+def _metrics(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """`acc,none` and `acc_stderr,none`: the part after the comma is the filter, of which assay has none."""
+    named: dict[str, Any] = {}
+    for row in rows:
+        named[f"{row['metric']},none"] = row["value"]
+        named[f"{row['metric']}_stderr,none"] = "N/A" if row["stderr"] is None else row["stderr"]
+    return named
+
+
+def _lm_eval_config(cell: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "task": cell.get("task"),
+        "num_fewshot": cell.get("num_fewshot", 0),
+        "repeats": cell.get("epochs", 1),
+        "generation_kwargs": cell.get("options", {}),
+        "metadata": {"protocol": cell.get("protocol"), "scorers": cell.get("scorers", {})},
+    }
+
+
+def _counts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"original": rows[0]["n_expected"], "effective": max(row["n"] for row in rows)}
+
+
+def _whole(path: Path, write: Callable[[Path], int]) -> int:
+    """Writes beside the file and renames: a reader sees the old one or the new one."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        draft = Path(name)
+        try:
+            count = write(draft)
+            os.replace(draft, path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise disk_error(error, path) from error
+    return count

@@ -1,0 +1,154 @@
+"""Caption scores of a run: BLEU-1 to 4, ROUGE-L and CIDEr, as coco-caption computes them.
+
+CIDEr is its CIDEr-D: n-grams weighed by how few pictures of the *run* mention them, clipped counts, a penalty for
+unlike length, times 10. A part of a data set is therefore another metric. The interval keeps those weights fixed.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..core import Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .corpus import corpus_result
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+ORDERS = 4
+SIGMA = 6.0
+_TINY, _SMALL = 1e-15, 1e-9
+"""What coco-caption adds so that nothing is divided by 0."""
+
+Gram = tuple[str, ...]
+Vector = tuple[list[dict[Gram, float]], list[float], int]
+"""Weights of the n-grams of each order, the length of each of these vectors, and the number of bigrams."""
+
+
+@summarizers.register("caption")
+def caption(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    """BLEU-1 to 4, ROUGE-L and CIDEr from what the scorer `caption` kept of every sample."""
+    for order in range(1, ORDERS + 1):
+        yield corpus_result(records, context, f"bleu{order}", _bleu_counts, _bleu_formula(order))
+    yield corpus_result(records, context, "rouge_l", _rouge, mean_from)
+    yield _cider_result(records, context)
+
+
+def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
+    captions = [record for record in records if "tokens" in record.details]
+    pictures = {record.id: record.details["references"] for record in captions}
+    if len(pictures) == 1:
+        result = corpus_result(records, context, "cider", _nothing, mean_from)
+        why = "CIDEr of one picture is always 0: it weighs words by how many pictures mention them; take two or more"
+        return _refused(result, why)
+    weights = Idf(list(pictures.values()))
+    scores = {
+        id(record): cider(record.details["tokens"], record.details["references"], weights) for record in captions
+    }
+
+    def value(record: ScoreRecord) -> Sequence[float] | None:
+        return (scores[id(record)], 1.0) if id(record) in scores else None
+
+    details = {"document_frequencies": f"of the references of {len(pictures)} pictures"}
+    return corpus_result(records, context, "cider", value, mean_from, details=details)
+
+
+def _refused(result: Result, why: str) -> Result:
+    return replace(result, value=None, interval=f"none: {why}", flags=(*result.flags, why))
+
+
+class Idf:
+    """How much an n-gram says: less, the more pictures have it in a reference."""
+
+    def __init__(self, pictures: Sequence[Sequence[str]]) -> None:
+        frequency: Counter[Gram] = Counter()
+        for references in pictures:
+            frequency.update({gram for reference in references for gram in count_ngrams(reference)})
+        self.most = math.log(len(pictures)) if pictures else 0.0
+        self.frequency = frequency
+
+    def __call__(self, gram: Gram) -> float:
+        """log(pictures / pictures that have it); an n-gram no reference has counts as if one had it."""
+        return self.most - math.log(max(1, self.frequency[gram]))
+
+
+def cider(said: str, references: Sequence[str], weights: Idf) -> float:
+    """CIDEr-D of one caption: the mean over references and orders, times 10."""
+    own = _vector(count_ngrams(said), weights)
+    total = sum(_similarity(own, _vector(count_ngrams(reference), weights)) for reference in references)
+    return 10 * total / ORDERS / len(references)
+
+
+def count_ngrams(text: str) -> Counter[Gram]:
+    """How often each run of one to four tokens occurs in a tokenized text."""
+    tokens = text.split()
+    counts: Counter[Gram] = Counter()
+    for n in range(1, ORDERS + 1):
+        counts.update(zip(*(tokens[start:] for start in range(n)), strict=False))
+    return counts
+
+
+def _vector(counts: Mapping[Gram, int], weights: Idf) -> Vector:
+    vectors: list[dict[Gram, float]] = [{} for _ in range(ORDERS)]
+    squares = [0.0] * ORDERS
+    bigrams = 0
+    for gram, count in counts.items():
+        order = len(gram) - 1
+        weight = count * weights(gram)
+        vectors[order][gram] = weight
+        squares[order] += weight * weight
+        bigrams += count if order == 1 else 0
+    return vectors, [math.sqrt(square) for square in squares], bigrams
+
+
+def _similarity(said: Vector, reference: Vector) -> float:
+    """The sum over orders of the clipped cosine, less for unlike length, which is counted in bigrams."""
+    penalty = math.exp(-((said[2] - reference[2]) ** 2) / (2 * SIGMA**2))
+    total = 0.0
+    for own, other, own_norm, other_norm in zip(said[0], reference[0], said[1], reference[1], strict=True):
+        shared = sum(min(weight, other[gram]) * other[gram] for gram, weight in own.items() if gram in other)
+        norm = own_norm * other_norm
+        total += shared / norm if norm else shared
+    return penalty * total
+
+
+def _bleu_formula(order: int) -> "Callable[[Floats], Floats]":
+    def formula(sums: "Floats") -> "Floats":
+        return bleu_from(sums, order)
+
+    return formula
+
+
+def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
+    """BLEU of each row of sums: length, reference length, four totals, four matches."""
+    import numpy as np
+
+    said, wanted = sums[:, 0], sums[:, 1]
+    totals, matches = sums[:, 2 : 2 + order], sums[:, 2 + ORDERS : 2 + ORDERS + order]
+    precision = np.prod((matches + _TINY) / (totals + _SMALL), axis=1) ** (1 / order)
+    ratio = (said + _TINY) / (wanted + _SMALL)
+    with np.errstate(over="ignore"):
+        return np.asarray(precision * np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0), float)
+
+
+def mean_from(sums: "Floats") -> "Floats":
+    """The mean of each row of sums: values, and how many."""
+    return sums[:, 0] / sums[:, 1]
+
+
+def _bleu_counts(record: ScoreRecord) -> Sequence[float] | None:
+    return record.details.get("bleu")
+
+
+def _rouge(record: ScoreRecord) -> Sequence[float] | None:
+    value = record.values.get("rouge_l")
+    return None if value is None or "tokens" not in record.details else (value, 1.0)
+
+
+def _nothing(record: ScoreRecord) -> None:
+    return None

@@ -1,0 +1,109 @@
+"""A number made of several groups: each group has its own sums, and a bootstrap draws within each.
+
+What `pairs` and `weighted` share: the value a record counts with, and a result whose formula sees the sums of every
+group side by side.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
+from .statistics import bootstrap
+from .statistics.failures import FLAG_ABOVE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Row = tuple[str, Hashable, Sequence[float]]
+"""The group a row belongs to, the unit that is drawn whole, and its counts."""
+
+
+def counted_value(record: ScoreRecord, metric: str | None = None) -> float | None:
+    """What a record counts with: its value, 0 for an answer that could not be read, `None` without a verdict."""
+    if record.outcome in COUNTED_AS_ZERO:
+        return 0.0
+    if record.outcome != Outcome.SCORED:
+        return None
+    return record.value if metric is None else record.values.get(metric)
+
+
+def grouped_result(
+    rows: Sequence[Row],
+    formula: "Callable[[Mapping[str, Floats]], Floats]",
+    records: Sequence[ScoreRecord],
+    context: SummaryContext,
+    metric: str,
+    *,
+    groups: Mapping[str, Any] = EMPTY,
+    flags: Sequence[str] = (),
+    details: Mapping[str, Any] = EMPTY,
+) -> Result:
+    """The value of `formula` over the sums of each group, with its interval.
+
+    `formula` gets, for each group, many rows of sums at once and gives one value for each.
+    """
+    outcomes = Counter(record.outcome for record in records)
+    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
+    doubtful = ("unresolved",) if records and unresolved > FLAG_ABOVE * len(records) else ()
+    common: dict[str, Any] = {
+        "task": context.task,
+        "model": context.model,
+        "metric": metric,
+        "protocol": context.protocol,
+        "n": sum(counted_value(record) is not None for record in records),
+        "n_expected": context.n_expected,
+        "outcomes": dict(outcomes),
+        "flags": (*doubtful, *flags),
+        "groups": groups,
+        "details": details,
+    }
+    if not rows:
+        return Result(value=None, interval="none: nothing was scored", **common)
+    names = sorted({group for group, _, _ in rows})
+    width = len(rows[0][2])
+    table = _side_by_side(rows, names, width)
+
+    def over_groups(sums: "Floats") -> "Floats":
+        return formula({name: sums[:, at * width : (at + 1) * width] for at, name in enumerate(names)})
+
+    if not _is_finite(over_groups(table.sum(axis=0, keepdims=True))):
+        return Result(value=None, interval="none: undefined on these counts", **common)
+    # The group is part of the unit: a picture that occurs in two groups is drawn in each by itself.
+    units = [(group, unit) for group, unit, _ in rows]
+    strata = [group for group, _, _ in rows]
+    estimate = bootstrap(table, over_groups, units, strata, seed=context.seed)
+    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
+    return Result(
+        value=estimate.value,
+        stderr=estimate.stderr,
+        ci=ci,
+        interval=estimate.method if ci else f"none: {estimate.method.removeprefix('n/a: ')}",
+        clusters=estimate.clusters,
+        **common,
+    )
+
+
+def unit_of(record: ScoreRecord) -> str:
+    """What is drawn whole: the cluster, else the sample with all its epochs."""
+    return record.cluster if record.cluster is not None else record.id
+
+
+def _side_by_side(rows: Sequence[Row], names: Sequence[str], width: int) -> "Floats":
+    """Each row's counts in the columns of its group, zeros elsewhere."""
+    import numpy as np
+
+    place = {name: at * width for at, name in enumerate(names)}
+    table = np.zeros((len(rows), width * len(names)))
+    for row, (group, _, counts) in zip(table, rows, strict=True):
+        row[place[group] : place[group] + width] = counts
+    return table
+
+
+def _is_finite(values: "Floats") -> bool:
+    import math
+
+    return math.isfinite(float(values[0]))

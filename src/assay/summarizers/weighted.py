@@ -1,0 +1,107 @@
+"""Means of groups: every group counts the same, or with a weight of its own, however many samples it has.
+
+GenEval's overall value is the mean of its six task means; WISE weighs six fields of knowledge.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
+from ..registry import summarizers
+from .strata import Row, counted_value, grouped_result, unit_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+WISE_LEGACY = {"culture": 0.4, "time": 0.167, "space": 0.133, "biology": 0.1, "physics": 0.1, "chemistry": 0.1}
+WISE_VERIFIED = {"culture": 0.4, "time": 0.12, "space": 0.12, "biology": 0.12, "physics": 0.12, "chemistry": 0.12}
+
+
+@summarizers.register("group_mean")
+@dataclass(frozen=True, slots=True)
+class GroupMean:
+    """The mean over groups of the mean in each, with a value for every group."""
+
+    by: str
+    """The tag that names the group."""
+    weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    """What each group counts; left out, all count the same."""
+    metric: str | None = None
+    """Which of the scorer's values; left out, its only or first one."""
+    name: str = "overall"
+
+    def __post_init__(self) -> None:
+        if any(not weight > 0 for weight in self.weights.values()):
+            raise UsageError("summarizer 'group_mean' cannot weigh a group with 0 or less", fix="leave that group out")
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        weights = {name.lower(): weight for name, weight in self.weights.items()}
+        rows: list[Row] = []
+        strange: set[str] = set()
+        for record in records:
+            value, group = counted_value(record, self.metric), record.tags.get(self.by)
+            if value is None:
+                continue
+            if group is None or (weights and group.lower() not in weights):
+                strange.add("none" if group is None else group)
+                continue
+            rows.append((group.lower() if weights else group, unit_of(record), (value, 1.0)))
+        present = {group for group, _, _ in rows}
+        flags = _flags(sorted(weights.keys() - present), sorted(strange), self.by)
+        shares = weights or dict.fromkeys(present, 1.0)
+
+        def formula(sums: Mapping[str, "Floats"]) -> "Floats":
+            return mean_of_groups(sums, shares)
+
+        groups = {self.by: _by_group(rows)} if rows else {}
+        yield grouped_result(rows, formula, records, context, self.name, groups=groups, flags=flags)
+
+
+def mean_of_groups(sums: Mapping[str, "Floats"], weights: Mapping[str, float]) -> "Floats":
+    """The weighted mean of the groups' means; the weights of the groups that are there are made to add up to 1."""
+    import numpy as np
+
+    total = sum(weights[name] for name in sums)
+    return np.asarray(sum(weights[name] * s[:, 0] / s[:, 1] for name, s in sums.items()) / total, float)
+
+
+@summarizers.register("wise_legacy")
+@dataclass(frozen=True, slots=True)
+class WiseLegacy:
+    """Overall WiScore of WISE as first published: .4 culture, .167 time, .133 space, .1 for each science."""
+
+    by: str = "category"
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        yield from GroupMean(self.by, WISE_LEGACY, name="wiscore_legacy")(records, context)
+
+
+@summarizers.register("wise_verified")
+@dataclass(frozen=True, slots=True)
+class WiseVerified:
+    """Overall score of WISE_Verified: .4 culture and .12 for each of the five other fields."""
+
+    by: str = "category"
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        yield from GroupMean(self.by, WISE_VERIFIED, name="wise_verified")(records, context)
+
+
+def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:
+    flags = [f"without {', '.join(absent)}: weights of the rest made to add up to 1"] if absent else []
+    if strange:
+        flags.append(f"left out, {by} not known: {', '.join(strange[:5])}")
+    return flags
+
+
+def _by_group(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
+    sums: dict[str, list[float]] = {}
+    for group, _, (value, one) in rows:
+        cell = sums.setdefault(group, [0.0, 0.0])
+        cell[0] += value
+        cell[1] += one
+    return {group: {"value": total / n, "n": int(n)} for group, (total, n) in sorted(sums.items())}
