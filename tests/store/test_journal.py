@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import DiskFull, OutputRecord, ScoreRecord
+from assay.core import DiskFull
 from assay.store import Index, open_journal
 from assay.store.journal import decode_output, is_whole, output_line, read_lines, score_line, seal
 
@@ -15,8 +15,8 @@ def write_records(path: Path, count: int) -> None:
     journal, _ = open_journal(path)
     for number in range(count):
         output = {"candidates": [{"text": f"answer {number}"}]}
-        journal.append(output_line(OutputRecord("t", "m", f"s{number}", f"key{number}", output=output)))
-        journal.append(score_line(ScoreRecord("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored")))
+        journal.append(output_line("t", "m", f"s{number}", f"key{number}", [], output))
+        journal.append(score_line("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored"))
     journal.close()
 
 
@@ -37,9 +37,9 @@ def test_one_changed_byte_is_seen():
 
 
 def test_lone_surrogates_and_huge_integers_survive():
-    record = OutputRecord("t", "m", "a\ud800", "k", output={"candidates": [{"text": "x\udc80"}]}, target=10**4000)
+    line = output_line("t", "m", "a\ud800", "k", [], {"candidates": [{"text": "x\udc80"}]}, target=10**4000)
 
-    read = decode_output(seal(output_line(record))[:-1])
+    read = decode_output(seal(line)[:-1])
 
     assert read.id == "a\ud800"
     assert read.output["candidates"][0]["text"] == "x\udc80"
@@ -115,8 +115,8 @@ def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(tmp_pa
 
 def test_a_later_line_replaces_an_earlier_one(tmp_path: Path):
     journal, _ = open_journal(tmp_path / "j")
-    journal.append(output_line(OutputRecord("t", "m", "a", "k1", output={"error": {"kind": "timeout"}})))
-    journal.append(output_line(OutputRecord("t", "m", "a", "k1", output={"candidates": [{"text": "yes"}]})))
+    journal.append(output_line("t", "m", "a", "k1", [], {"error": {"kind": "timeout"}}))
+    journal.append(output_line("t", "m", "a", "k1", [], {"candidates": [{"text": "yes"}]}))
     journal.close()
 
     answer = Index(tmp_path / "j").cell("t", "m").answers["a", 0][0]

@@ -10,7 +10,7 @@ question and reads what follows "the answer is"; `bbh_direct` asks without steps
 result has a line for each subset found.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -76,13 +76,6 @@ class SubsetRows:
         return {"id": f"{self.subset}/{number}", "subset": self.subset, "examples": self.examples, **row}
 
 
-@dataclass(frozen=True, slots=True)
-class SubsetSource(DataSource):
-    """A source whose files are read by a function of their own: from what was found to samples."""
-
-    read: Callable[[str | Path], Samples] | None = None
-
-
 def read_subsets(found: str | Path, *, worked: bool) -> Samples:
     """All subsets of a folder, of one file, or of the hub; `worked` demands the official worked examples of each."""
     files = [] if str(found).startswith(("hub:", "hf://")) else _files(Path(found))
@@ -143,7 +136,7 @@ _OPTIONS = GenerateOptions(temperature=0.0, max_tokens=1024, stop=("\nQ:", "</s>
 
 bbh = Task(
     name="bbh",
-    dataset=SubsetSource(hub=HUB, split="test", local=("bbh", "."), read=partial(read_subsets, worked=True)),
+    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), read=partial(read_subsets, worked=True)),
     template=after_examples,
     scorers=("bbh",),
     options=_OPTIONS,
@@ -157,7 +150,7 @@ bbh = Task(
 
 bbh_direct = bbh.but(
     name="bbh_direct",
-    dataset=SubsetSource(hub=HUB, split="test", local=("bbh", "."), read=partial(read_subsets, worked=False)),
+    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), read=partial(read_subsets, worked=False)),
     template=without_steps,
     scorers=({"name": "bbh", "answer": "first_line"},),
     options=_OPTIONS.set(max_tokens=64),

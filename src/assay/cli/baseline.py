@@ -160,9 +160,7 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
     return row
 
 
-def sample_values(
-    reader: RunReader, task: str, model: str, result: Result
-) -> tuple[dict[str, float], dict[str, str]]:
+def sample_values(reader: RunReader, task: str, model: str, result: Result) -> tuple[dict[str, float], dict[str, str]]:
     """One value for each sample id, the mean over its epochs; and the samples' clusters."""
     values: dict[str, list[float]] = {}
     clusters: dict[str, str] = {}

@@ -1,10 +1,14 @@
 """What a component is, told from its code: where it stands, its options with their defaults and docs."""
 
 import ast
+import importlib.util
 import inspect
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from ..userfiles import load_attribute
@@ -28,6 +32,18 @@ def _place(thing: Any) -> str:
         return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
     except (TypeError, OSError):
         return "unknown"
+
+
+def shipped_at(target: str) -> str:
+    """Where `module:attribute` is assigned or defined, as `file:line`; for values, which do not know it themselves."""
+    module, _, attribute = target.partition(":")
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return target
+    for number, line in enumerate(Path(spec.origin).read_text(encoding="utf-8").splitlines(), start=1):
+        if re.match(rf"(?:def |class )?{re.escape(attribute)}\b", line):
+            return f"{spec.origin}:{number}"
+    return spec.origin
 
 
 def field_lines(thing: Any) -> Iterator[str]:
@@ -70,7 +86,7 @@ def field_docs(thing: type) -> dict[str, str]:
         except (TypeError, OSError, SyntaxError):
             continue
         body = tree.body[0].body if tree.body and isinstance(tree.body[0], ast.ClassDef) else []
-        for statement, following in zip(body, body[1:], strict=False):
+        for statement, following in pairwise(body):
             if not isinstance(statement, ast.AnnAssign) or not isinstance(statement.target, ast.Name):
                 continue
             if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):

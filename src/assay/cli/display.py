@@ -35,7 +35,7 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     console.print()
     show_table(result.results, console)
     breakdown = group_rows(result.results)
-    if breakdown and len(breakdown) <= 60:
+    if breakdown and len({r.task for r in result.results}) == 1 and len(breakdown) <= 60:
         console.print()
         for metric, group, value, n in breakdown:
             console.print(printable(f"  {metric}  {group}  {value}  n={n}"), markup=False)

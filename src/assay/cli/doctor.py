@@ -24,7 +24,7 @@ _BLOCK = 1 << 20
 def command(arguments: Sequence[str]) -> int:
     """Prints what was found; 1 when a secret was."""
     p = Parser(prog="assay doctor", description="Versions, extras, embedded models, disk; secrets in finished runs.")
-    p.add_argument("--scan_logs", default=None, metavar="RUN", help="search a run folder for secrets of the environment")
+    p.add_argument("--scan_logs", default=None, metavar="RUN", help="search a run folder for the environment's secrets")
     p.add_argument("--runs", default="runs", metavar="DIR", help="the folder whose disk is looked at")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")

@@ -55,7 +55,10 @@ class Forecast:
             yield f"  rows that cannot be used: {self.unusable} (among those looked at)"
         limit = "no limit set" if self.output_tokens is None else f"at most {self.output_tokens:,}"
         yield f"  tokens in about {self.input_tokens:,} (characters / {CHARACTERS_PER_TOKEN}), out {limit}"
-        yield f"  cost: {'unknown' if self.cost is None else f'at most about {self.cost:.4f}'}"
+        if self.cost is None:
+            yield "  cost: unknown (say -a price_input=…,price_output=… for a million tokens, and --max_tokens)"
+        else:
+            yield f"  cost: at most about {self.cost:.4f}"
 
     def to_plain(self) -> dict[str, Any]:
         """For programs."""

@@ -48,7 +48,7 @@ def _kind(given: str | None) -> str | None:
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """Each name of a kind with its line; a model also with what it takes and makes; an embedded one, whether it is there."""
+    """Each name of a kind with its line; a model also with what it takes and makes."""
     registry = ALL[kind]
     rows: list[dict[str, Any]] = [{"name": name, "summary": registry.summary(name)} for name in registry]
     if kind == "models":
@@ -74,8 +74,9 @@ def _declared(thing: Any) -> dict[str, Any]:
     own = {f.name: f for f in fields(thing)} if is_dataclass(thing) else {}
     declared: dict[str, Any] = {"accepts": None, "produces": None}
     for part in declared:
-        if part in own and own[part].default is not MISSING:
-            declared[part] = sorted(own[part].default)
+        default: Any = own[part].default if part in own else MISSING
+        if default is not MISSING:
+            declared[part] = sorted(default)
     if declared["accepts"] is None and isinstance(vars(thing).get("abilities"), property):
         try:
             # An instance without its options: abilities that need them are not the same for all.

@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except Exception as error:  # noqa: BLE001 - the last boundary: a fault of assay itself, said in one line
+    except Exception as error:  # the last boundary: a fault of assay itself, said in one line
         if debug:
             raise
         what = " ".join(f"{type(error).__name__}: {error}".split())

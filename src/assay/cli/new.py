@@ -56,7 +56,8 @@ def write(kind: str, name: str, folder: Path) -> Path:
     """The new file; one that is there already is never overwritten."""
     stem = name.removesuffix(".py")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", stem):
-        raise UsageError(f"{name!r} cannot be a file's name here", fix="use letters, digits, - and _ (--dir for a folder)")
+        fix = "use letters, digits, - and _ (--dir for a folder)"
+        raise UsageError(f"{name!r} cannot be a file's name here", fix=fix)
     path = folder / f"{stem}.py"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +66,8 @@ def write(kind: str, name: str, folder: Path) -> Path:
     except FileExistsError as error:
         raise UsageError("is there already", where=str(path), fix="choose another name, or move it away") from error
     except OSError as error:
-        raise UsageError(f"cannot write: {error.strerror}", where=str(path), fix="choose another folder with --dir") from error
+        fix = "choose another folder with --dir"
+        raise UsageError(f"cannot write: {error.strerror}", where=str(path), fix=fix) from error
     return path
 
 

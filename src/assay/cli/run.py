@@ -2,7 +2,9 @@
 
 import argparse
 import contextlib
+import gc
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +18,11 @@ GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
     ("logprobs", int), ("frequency_penalty", float), ("presence_penalty", float), ("repetition_penalty", float),
     ("reasoning_effort", str),
 )  # fmt: skip
+COPIED = (
+    "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "system", "epochs", "reducer",
+    "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache", "dialect",
+)  # fmt: skip
+"""Options that mean the same on the command line as in `RunOptions`."""
 
 
 def parser() -> Parser:
@@ -32,7 +39,10 @@ def parser() -> Parser:
     what = p.add_argument_group("what")
     what.add_argument("tasks", nargs="*", help="task names, data files, YAML or Python files (space or comma)")
     what.add_argument("-t", "--tasks", "--datasets", dest="more_tasks", action="append", default=[], help="the same")
-    what.add_argument("-M", "--model", "--models", action="append", default=None, help="scheme/name, file.py:fn, or a name; repeat for several (default smollm2)")  # fmt: skip
+    what.add_argument(
+        "-M", "--model", "--models", action="append", default=None,
+        help="scheme/name, file.py:fn, or a name; repeat for several (default smollm2)",
+    )
     what.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of the model")
     what.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     what.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL", help="a model for a scorer")
@@ -44,9 +54,15 @@ def parser() -> Parser:
     data.add_argument("--sample_id", "--ids", action="append", default=None, help="only these samples")
     data.add_argument("--shuffle", action="store_true", help="in an order drawn from --seed")
     data.add_argument("--shard", default=None, metavar="I/N", help="this part of N, counted from 1")
-    data.add_argument("--columns", action="append", default=None, metavar="PART=COLUMN", help="input=…, target=…, choices=…, id=…")  # fmt: skip
+    data.add_argument(
+        "--columns", action="append", default=None, metavar="PART=COLUMN",
+        help="input=…, target=…, choices=…, id=…",
+    )
     data.add_argument("--on_duplicate", choices=("error", "first", "suffix"), default=None)
-    data.add_argument("--on_data_error", choices=("continue", "stop"), default=None, help="stop: refuse before anything is written")  # fmt: skip
+    data.add_argument(
+        "--on_data_error", choices=("continue", "stop"), default=None,
+        help="stop: refuse before anything is written",
+    )
     prompt = p.add_argument_group("prompt")
     prompt.add_argument("-f", "--num_fewshot", type=int, default=None)
     prompt.add_argument("--fewshot_data", default=None, help="where shots come from")
@@ -65,7 +81,10 @@ def parser() -> Parser:
     work.add_argument("-b", "--batch_size", type=int, default=None)
     work.add_argument("--concurrency", "--max_connections", type=int, default=None)
     work.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
-    work.add_argument("--cache", nargs="?", const="~/.cache/assay/responses", default=None, help="share answers between runs")  # fmt: skip
+    work.add_argument(
+        "--cache", nargs="?", const="~/.cache/assay/responses", default=None,
+        help="share answers between runs",
+    )
     out = p.add_argument_group("output")
     out.add_argument("-o", "--output", "--output_path", "--log_dir", "--work_dir", default=None, metavar="DIR")
     out.add_argument("-C", "--config", default=None, metavar="FILE", help="YAML or JSON, or a run.json to repeat")
@@ -90,6 +109,7 @@ def command(arguments: Sequence[str]) -> int:
     with _stdout_for_people(given.json) as stdout:
         from ..runner.run import run
 
+        _collect_rarely()
         options = options_from(given)
         if given.dry_run:
             from .dry_run import show_plan
@@ -111,6 +131,13 @@ def command(arguments: Sequence[str]) -> int:
         return result.exit_code
 
 
+def _collect_rarely() -> None:
+    """Millions of short-lived records make the cycle collector look in vain: a tenth of the time of a fast run."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 @contextlib.contextmanager
 def _stdout_for_people(is_json: bool) -> Iterator[Any]:
     """Under `--json`, what user code prints goes to stderr; the one document goes to the real stdout."""
@@ -119,7 +146,21 @@ def _stdout_for_people(is_json: bool) -> Iterator[Any]:
         yield stdout
         return
     with contextlib.redirect_stdout(sys.stderr):
-        yield stdout
+        try:
+            number, aside = stdout.fileno(), sys.stderr.fileno()
+        except (OSError, ValueError, AttributeError):
+            yield stdout  # no file behind it, as in a notebook: only Python's own printing can reach it
+            return
+        # Libraries in C and child processes write to the file itself: that goes to stderr too.
+        stdout.flush()
+        kept = os.dup(number)
+        os.dup2(aside, number)
+        try:
+            with os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="backslashreplace") as document:
+                yield document
+        finally:
+            os.dup2(kept, number)
+            os.close(kept)
 
 
 def options_from(given: argparse.Namespace) -> Any:
@@ -156,8 +197,7 @@ def options_from(given: argparse.Namespace) -> Any:
         changes["register"] = tuple(given.register)
     if given.scorer:
         changes["scorers"] = tuple(given.scorer)
-    for name in ("data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "system", "epochs", "reducer",
-                 "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache", "dialect"):  # fmt: skip
+    for name in COPIED:
         if getattr(given, name) is not None:
             changes[name] = getattr(given, name)
     for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls"):

@@ -2,18 +2,24 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..catalogue import BENCHMARKS
 from ..core import AssayError, BadSample, DataSource, Suite, Task, UnknownName
 from ..registry import ALL
 from ..report import printable
 from .arguments import Parser
-from .describe import described, field_lines
+from .describe import described, field_lines, shipped_at
 from .samples import prompt_lines
 
 HUB = "hub:"
+SHOWN_PARTS = (
+    "protocol", "template", "scorers", "summarizers", "system", "epochs", "reducer", "tags", "cluster", "needs",
+    "produces", "licence", "citation",
+)  # fmt: skip
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -24,7 +30,7 @@ def command(arguments: Sequence[str]) -> int:
         "A run folder: its table, then its samples.",
     )
     p.add_argument("what", help="a name, a file, or a run folder")
-    p.add_argument("--sample", "--sample_id", action="append", default=None, metavar="ID", help="of a run: this sample, whole")  # fmt: skip
+    p.add_argument("--sample", "--sample_id", action="append", default=None, metavar="ID", help="of a run: this sample")
     p.add_argument("--failures", action="store_true", help="of a run: only samples that were not scored")
     p.add_argument("-L", "--limit", type=int, default=5, help="how many samples (default 5)")
     p.add_argument("--data", default=None, help="where a task's data lies")
@@ -49,9 +55,12 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
         name = registry.resolve(what) or what
         thing = registry.get(name)
         yield f"{registry.kind} {name}: {registry.summary(name)}"
-        yield f"  defined at {registry.where(name)}"
+        ships = kind == "tasks" and name in BENCHMARKS
+        yield f"  defined at {shipped_at(BENCHMARKS[name][0]) if ships else registry.where(name)}"
         if kind == "tasks":
             for task in _tasks(name):
+                if task.name != name:
+                    yield f"task {printable(task.name)}: {printable(task.description)}".rstrip(": ")
                 yield from task_lines(task, data)
         else:
             yield from field_lines(thing)
@@ -84,8 +93,7 @@ def _tasks(reference: str) -> list[Task]:
 def task_lines(task: Task, data: str | None) -> Iterator[str]:
     """The parts of a task, and its first row as it is asked; or how to get the data."""
     defaults = Task(task.name)
-    for name in ("protocol", "template", "scorers", "summarizers", "system", "epochs", "reducer", "tags", "cluster", "needs",
-                 "produces", "licence", "citation"):  # fmt: skip
+    for name in SHOWN_PARTS:
         value = getattr(task, name)
         if value != getattr(defaults, name):
             yield f"  {name}: {printable(_short(value))}"
@@ -125,6 +133,16 @@ def _example(task: Task, data: str | None) -> Iterator[str]:
     yield from (f"  {line}" for line in prompt_lines(prepared.template(item)))
 
 
+def _changed(value: Any) -> str:
+    """A dataclass by its name and the options that are not what they are by default."""
+    shown = [
+        f"{f.name}={getattr(value, f.name)!r}"
+        for f in fields(value)
+        if f.init and f.repr and (f.default is MISSING or getattr(value, f.name) != f.default)
+    ]
+    return f"{type(value).__name__}({', '.join(shown)})"
+
+
 def _short(value: Any, most: int = 300) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return f"{value.__name__}()"
@@ -132,6 +150,8 @@ def _short(value: Any, most: int = 300) -> str:
         return ", ".join(_short(part) for part in value)
     if isinstance(value, Suite):
         return value.name
+    if is_dataclass(value) and not isinstance(value, type):
+        return _changed(value)
     text = value if isinstance(value, str) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -9,6 +9,7 @@ from typing import Any
 from ..core import OutputRecord, Result, ScoreRecord, UsageError, nearest
 from ..report import printable, show_table
 from ..store import CellIndex, RunReader
+from ..store.export import places_of
 from .samples import answer_lines, continuation_lines, message_lines
 
 LINES_IN_A_LIST = 12
@@ -21,25 +22,26 @@ def run_lines(folder: Path, ids: Sequence[str], failures: bool, limit: int) -> I
     if not ids:
         yield from summary_lines(reader)
     shown = 0
-    found: set[str] = set()
+    found: set[tuple[str, str, Place]] = set()
     for (task, model), cell in reader.index.cells.items():
-        places = _places(cell)
+        places = places_of(cell)
         if not cell.scores and "#" in task:
             continue  # what a judge was asked
         for place in places:
             if ids and place[0] not in ids:
                 continue
-            verdicts = [reader.index.score(s[place][0]) for s in cell.scores.values() if place in s]
+            is_past = not ids and shown >= limit
+            verdicts = [] if is_past and not failures else _verdicts(reader, cell, place)
             if failures and not _is_failure(verdicts):
                 continue
-            found.add(place[0])
-            if not ids and shown >= limit:
+            found.add((task, model, place))
+            if is_past:
                 continue
             shown += 1
             yield ""
             yield from _sample_lines(reader, task, model, place, verdicts, None if ids else LINES_IN_A_LIST)
     if ids:
-        _refuse_unknown(reader, [id for id in ids if id not in found])
+        _refuse_unknown(reader, [id for id in ids if id not in {place[0] for _, _, place in found}])
     elif failures and not found:
         yield "no failures: every sample was scored"
     elif len(found) > shown:
@@ -70,8 +72,8 @@ def _result(row: Mapping[str, Any]) -> Result:
     return Result(**given)
 
 
-def _places(cell: CellIndex) -> list[Place]:
-    return sorted({*cell.answers, *(place for scored in cell.scores.values() for place in scored)})
+def _verdicts(reader: RunReader, cell: CellIndex, place: Place) -> list[ScoreRecord]:
+    return [reader.index.score(scored[place][0]) for scored in cell.scores.values() if place in scored]
 
 
 def _is_failure(verdicts: Sequence[ScoreRecord]) -> bool:
@@ -117,7 +119,7 @@ def verdict_lines(verdict: ScoreRecord) -> Iterator[str]:
 
 def _refuse_unknown(reader: RunReader, missing: Sequence[str]) -> None:
     if missing:
-        known = [place[0] for cell in reader.index.cells.values() for place in _places(cell)]
+        known = [place[0] for cell in reader.index.cells.values() for place in places_of(cell)]
         close = nearest(missing[0], known)
         fix = f"did you mean {close!r}?" if close else f"ids look like {', '.join(map(repr, known[:3]))}"
         raise UsageError(f"the run has no sample {missing[0]!r}", where=str(reader.layout.folder), fix=fix)

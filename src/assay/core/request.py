@@ -129,13 +129,29 @@ class KeyMaker:
 
     def __init__(self, identity: Mapping[str, Any]) -> None:
         self._base = hashlib.sha256(canonical(identity))
+        self._options: GenerateOptions | None = None
+        self._start = self._base
 
     def key(self, request: Request, previous: str = "") -> str:
         """The key of a request; `previous` is the key of the round before it in a dialogue."""
-        prompt = request.prompt
-        digest = self._base.copy()
-        digest.update(_options_bytes(request.options))
-        pieces = [f"\x00{request.seed}\x00{request.repeat}\x00{previous}"]
+        return self.key_of(request.prompt, request.options, request.seed, request.repeat, request.hints, previous)
+
+    def key_of(
+        self,
+        prompt: Prompt,
+        options: GenerateOptions,
+        seed: int | None = None,
+        repeat: int = 0,
+        hints: Mapping[str, Any] = EMPTY,
+        previous: str = "",
+    ) -> str:
+        """The key of a request that is not made yet, from its parts."""
+        if options is not self._options:
+            self._options = options
+            self._start = self._base.copy()
+            self._start.update(_options_bytes(options))
+        digest = self._start.copy()
+        pieces = [f"\x00{seed}\x00{repeat}\x00{previous}"]
         for message in prompt.messages:
             pieces.append(f"\x01{message.role}")
             if message.parts is None:
@@ -148,8 +164,8 @@ class KeyMaker:
                     pieces.append("\x04" + json.dumps(part_to_plain(part), sort_keys=True, default=str))
         if prompt.continuations is not None:
             pieces.append("\x05" + json.dumps(prompt.continuations))
-        if prompt.rolling or prompt.produces != ("text",) or request.hints:
-            rest = [prompt.rolling, list(prompt.produces), dict(request.hints)]
+        if prompt.rolling or prompt.produces != ("text",) or hints:
+            rest = [prompt.rolling, list(prompt.produces), dict(hints)]
             pieces.append("\x06" + json.dumps(rest, sort_keys=True, default=str))
         digest.update("".join(pieces).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]

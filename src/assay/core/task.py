@@ -35,6 +35,8 @@ class DataSource:
     """File names to look for under `--data` or `$ASSAY_DATA`, the first that exists wins."""
     package: str = ""
     """A file inside the assay package, for sets that ship with it."""
+    read: Any = None
+    """A function from what was found to samples, where one file is not one set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class Task:
     produces: tuple[str, ...] = ("text",)
     hints: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Passed to the model with every request: empty, except where a guest dialect must pass a benchmark's name."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Models that its own files define, by name; the first of them is asked where the run names none."""
     driver: Any = None
     """A function of a recording engine that drives the model by itself and returns numbers; replaces template and
     scorers."""

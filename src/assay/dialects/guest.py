@@ -3,13 +3,17 @@
 A guest file gets builtins of its own whose `__import__` knows the dialect's names; so do the neighbours it imports. The
 rest of the process never sees those names: nothing is put into `sys.modules` under them, nothing has to be undone. A
 name that is really installed, or lies beside the file, is not hidden unless the dialect was asked for by name.
+
+A dotted name (`src.dataset`) stands for one part of a package the user shares with the dialect: ours answers for that
+part, the user's own files for every other (`src.models.mine`), and for what ours does not define.
 """
 
 import builtins
+import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,40 +22,74 @@ from ..core import AssayError, UsageError
 from ..userfiles import describe_failure, failing_line
 
 
+def stands_for(name: str, names: Mapping[str, str]) -> str | None:
+    """The module of assay that a guest name leads to, by the longest prefix that is known; `None` if none is."""
+    parts = name.split(".")
+    for size in range(len(parts), 0, -1):
+        real = names.get(".".join(parts[:size]))
+        if real is not None:
+            return ".".join([real, *parts[size:]])
+    return None
+
+
+def module_exists(real: str) -> bool:
+    """Whether assay has such a module; a parent that is no package means that it has not."""
+    try:
+        return importlib.util.find_spec(real) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 class Guest:
     """One user's files under one dialect."""
 
     def __init__(self, dialect: str, names: Mapping[str, str], root: Path, *, force: bool = False) -> None:
         self.dialect = dialect
         self.root = root.resolve()
-        self._names = {top: real for top, real in names.items() if force or not self._is_taken(top)}
-        """Top-level guest names, and the modules of assay that stand for them."""
+        self._names = {top: real for top, real in names.items() if "." in top or force or not self._is_taken(top)}
+        """Guest names, and the modules of assay that stand for them."""
+        self._shared_tops = {name.partition(".")[0] for name in self._names if "." in name}
+        self._shared: dict[str, ModuleType] = {}
         self._modules: dict[Path, ModuleType] = {}
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def load(self, path: str | Path, *, name: str | None = None) -> ModuleType:
         """The module of a guest file; pointing at it is the consent to run it."""
         file = Path(path).expanduser().resolve()
+        if file not in self._modules and not file.is_file():
+            raise UsageError("no such file", where=str(path))
+        try:
+            return self._execute(file, name)
+        except AssayError:
+            raise
+        except Exception as error:
+            raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
+
+    def module(self, name: str) -> ModuleType:
+        """The module a guest file would get under this dotted name; raises `ImportError` as it would there."""
+        return self._import(name, wanted=("*",))
+
+    def _execute(self, file: Path, name: str | None = None) -> ModuleType:
+        """Runs a file once, under a name of its own; what it raises comes out as it is, so that guests can catch it."""
         if file in self._modules:
             return self._modules[file]
-        if not file.is_file():
-            raise UsageError("no such file", where=str(path))
-        own = name or f"assay_guest_{self.dialect}_{file.stem.replace('-', '_')}"
+        place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
+        # The last part is the file's own name, or its folder's: guests register things under it.
+        last = _plain(file.parent.name if file.name == "__init__.py" else file.stem)
+        own = f"{name or f'assay_guest_{self.dialect}'}_{place}.{last}"
         spec = importlib.util.spec_from_file_location(own, file)
         if spec is None or spec.loader is None:
-            raise UsageError("not a Python file", where=str(path))
+            raise UsageError("not a Python file", where=str(file))
         module = importlib.util.module_from_spec(spec)
         module.__dict__["__builtins__"] = self._builtins
         self._modules[file] = module
         sys.modules[own] = module
         try:
             spec.loader.exec_module(module)
-        except BaseException as error:
+        except BaseException:
             del self._modules[file]
             sys.modules.pop(own, None)
-            if isinstance(error, AssayError) or not isinstance(error, Exception):
-                raise
-            raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
+            raise
         return module
 
     def run_script(self, path: str | Path) -> dict[str, Any]:
@@ -81,14 +119,29 @@ class Guest:
         wanted: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        top = name.partition(".")[0]
-        if level == 0 and top in self._names:
-            return self._import_provided(name, top, wanted or ())
-        if level == 0:
-            neighbour = self._neighbour(name)
+        absolute = self._absolute(name, scope, level) if level else name
+        if absolute is not None:
+            top = absolute.partition(".")[0]
+            if top in self._names:
+                return self._import_provided(absolute, top, wanted or ())
+            if top in self._shared_tops:
+                return self._import_shared(absolute, wanted or ())
+            neighbour = self._neighbour(absolute)
             if neighbour is not None:
-                return self._import_neighbour(name, neighbour, wanted or ())
+                return self._import_neighbour(absolute, neighbour, wanted or ())
         return builtins.__import__(name, scope, local, wanted or (), level)
+
+    def _absolute(self, name: str, scope: Mapping[str, Any] | None, level: int) -> str | None:
+        """The dotted name a relative import means, for a file under the guest's root."""
+        file = Path(str((scope or {}).get("__file__", "")))
+        if self.root not in file.parents:
+            return None
+        # A module's own package is its folder, and so is that of an `__init__.py`.
+        parts = file.parent.relative_to(self.root).parts
+        if level - 1 > len(parts):
+            return None
+        package = parts[: len(parts) - (level - 1)]
+        return ".".join([*package, *([name] if name else [])]) or None
 
     def _import_provided(self, name: str, top: str, wanted: Sequence[str]) -> ModuleType:
         real = self._names[top] + name[len(top) :]
@@ -100,11 +153,50 @@ class Guest:
             raise
         for attribute in wanted:
             if attribute != "*" and not hasattr(module, attribute):
-                if importlib.util.find_spec(f"{real}.{attribute}") is not None:
+                if module_exists(f"{real}.{attribute}"):
                     importlib.import_module(f"{real}.{attribute}")
                 else:
                     raise ImportError(f"the {self.dialect} dialect has no {attribute!r} in {name!r}", name=name)
         return module if wanted else importlib.import_module(self._names[top])
+
+    def _import_shared(self, name: str, wanted: Sequence[str]) -> ModuleType:
+        """A module of a package that is part ours, part the user's."""
+        module = self._shared_module(name)
+        for attribute in wanted:
+            if attribute != "*" and not hasattr(module, attribute):
+                try:
+                    self._shared_module(f"{name}.{attribute}")
+                except ModuleNotFoundError as error:
+                    if error.name != f"{name}.{attribute}":
+                        raise
+                    what = f"neither the {self.dialect} dialect nor {self.root} has {attribute!r} in {name!r}"
+                    raise ImportError(what, name=name) from None
+        return module if wanted else self._shared_module(name.partition(".")[0])
+
+    def _shared_module(self, name: str) -> ModuleType:
+        """The module of one dotted name, made once and hung into its parent, which belongs to this guest alone."""
+        if name in self._shared:
+            return self._shared[name]
+        outer, _, last = name.rpartition(".")
+        parent = self._shared_module(outer) if outer else None
+        module = self._make_shared(name)
+        self._shared[name] = module
+        if parent is not None:
+            setattr(parent, last, module)
+        return module
+
+    def _make_shared(self, name: str) -> ModuleType:
+        real = stands_for(name, self._names)
+        file = self._neighbour(name)
+        if real is not None and module_exists(real):
+            return _Overlay(name, importlib.import_module(real), (lambda: self._execute(file)) if file else None)
+        if file is not None:
+            return self._execute(file, f"assay_guest_{self.dialect}_{_plain(name)}")
+        is_parent = any(known.startswith(f"{name}.") for known in self._names)
+        if is_parent or self.root.joinpath(*name.split(".")).is_dir():
+            return ModuleType(name)
+        what = f"neither the {self.dialect} dialect nor {self.root} has a module {name!r}"
+        raise ModuleNotFoundError(what, name=name)
 
     def _neighbour(self, name: str) -> Path | None:
         """A file of the user's own, beside the guest, that a name stands for."""
@@ -116,12 +208,12 @@ class Guest:
 
     def _import_neighbour(self, name: str, file: Path, wanted: Sequence[str]) -> ModuleType:
         parts = name.split(".")
-        module = self.load(file, name=f"assay_guest_{self.dialect}_{'_'.join(parts)}")
+        module = self._execute(file, f"assay_guest_{self.dialect}_{_plain(name)}")
         if file.name == "__init__.py":
             for attribute in wanted:
                 child = self._neighbour(f"{name}.{attribute}")
                 if child is not None and not hasattr(module, attribute):
-                    setattr(module, attribute, self.load(child))
+                    setattr(module, attribute, self._execute(child))
         if wanted or len(parts) == 1:
             return module
         outer: ModuleType = ModuleType(parts[0])
@@ -134,9 +226,34 @@ class Guest:
         return outer
 
 
+class _Overlay(ModuleType):
+    """A module of ours over the user's file of the same name, which is run when ours does not have what is asked."""
+
+    def __init__(self, name: str, ours: ModuleType, theirs: Callable[[], ModuleType] | None) -> None:
+        super().__init__(name, ours.__doc__)
+        public = {key: value for key, value in vars(ours).items() if not key.startswith("__")}
+        self.__dict__.update(public, _theirs=theirs)
+        self.__dict__["__all__"] = [key for key in public if not key.startswith("_")]
+
+    def __getattr__(self, attribute: str) -> Any:
+        theirs = self.__dict__.get("_theirs")
+        if theirs is None or attribute.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {attribute!r}")
+        return getattr(theirs(), attribute)
+
+
+def _plain(name: str) -> str:
+    return name.replace(".", "_").replace("-", "_")
+
+
 def run_code(code: Any, scope: dict[str, Any]) -> None:
-    """Runs a user's own script: the command that names it is the consent."""
+    """Runs a user's own script as `__main__`: the command that names it is the consent."""
     module = ModuleType("__main__")
     module.__dict__.update(scope)
-    exec(code, module.__dict__)  # noqa: S102 - the user's script, named on the command line
-    scope.update(module.__dict__)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - the user's script, named on the command line
+    finally:
+        sys.modules["__main__"] = before
+        scope.update(module.__dict__)

@@ -36,12 +36,11 @@ def jpeg(data: bytes) -> Facts:
     size: tuple[int, int] | None = None
     at = 2
     while at + 4 <= len(data):
-        if data[at] != 0xFF:
-            raise Broken(f"the JPEG has no marker at byte {at}")
-        marker = data[at + 1]
-        if marker == 0xFF:
+        if data[at] != 0xFF or data[at + 1] == 0xFF:
+            # Stray bytes between segments are skipped, as decoders do.
             at += 1
             continue
+        marker = data[at + 1]
         if marker in _JPEG_BARE:
             at += 2
             continue

@@ -6,7 +6,7 @@ Limits are held against the header before a pixel is unpacked, and a file that w
 import io
 from typing import TYPE_CHECKING
 
-from ..core import Image
+from ..core import DataError, Image
 from .checks import check_image, check_size
 from .facts import DEFAULT_LIMITS, Limits
 from .faults import fault
@@ -40,7 +40,10 @@ def decode_image(
             opened.load()
             upright = ImageOps.exif_transpose(opened)
             return to_rgb(upright, background)
-    except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as error:
+    except DataError:
+        raise
+    except Exception as error:
+        # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.
         raise fault(image, f"the {facts.format} cannot be decoded: {error}", fix="get the file again") from error
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ZERO_CROSSINGS = 32
 """On each side of the filter's centre."""
 KAISER_BETA = 9.0
+BLOCK_FRAMES = 8192
 ROLL_OFF = 0.95
 """Where the filter begins to fall, as a share of the lower of the two Nyquist frequencies."""
 
@@ -38,7 +39,11 @@ def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
         for first in range(min(up, frames)):
             start, phase = divmod(first * down, up)
             count = len(range(first, frames, up))
-            made[first::up, index] = windows[start::down][:count] @ phases[phase]
+            row = windows[start::down][:count]
+            # In blocks: a product with overlapping windows copies them first.
+            for block in range(0, count, BLOCK_FRAMES):
+                part = row[block : block + BLOCK_FRAMES] @ phases[phase]
+                made[first + block * up : first + (block + len(part)) * up : up, index] = part
     return made.reshape((frames, *samples.shape[1:]))
 
 

@@ -22,7 +22,8 @@ class CellProgress:
 
     def count(self, outcome: str) -> None:
         """Notes one verdict."""
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        outcomes = self.outcomes
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
 
 
 class Watcher(Protocol):

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core import GenerateOptions, KeyMaker, Model, Output, OutputRecord, Prompt, Request
-from ..core.record import output_from_plain, output_to_plain, prompt_to_plain
+from ..core import GenerateOptions, KeyMaker, Model, Output, Prompt, Request
+from ..core.record import output_from_plain
 from ..core.request import DEFAULT_OPTIONS
 from ..models import build_model
 from ..store import RunWriter
@@ -54,10 +54,7 @@ class Helper:
         else:
             async with self._one_at_a_time:
                 output = await self._scheduler.ask(request)
-        record = OutputRecord(
-            self._task, self.name, key, key, prompt=prompt_to_plain(request.prompt), output=output_to_plain(output)
-        )
-        self._writer.write_output(record, request.prompt)
+        self._writer.write_output(self._task, self.name, key, key, request.prompt, output)
         self._writer.journal.flush()
         return output
 

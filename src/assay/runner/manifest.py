@@ -83,6 +83,7 @@ def _absolute(run: RunOptions) -> RunOptions:
         template=_absolute_reference(run.template) if run.template else None,
         scorers=tuple(_absolute_reference(scorer) for scorer in run.scorers),
         judges={role: _absolute_reference(model) for role, model in run.judges.items()},
+        register=tuple(_absolute_reference(file) for file in run.register),
     )
 
 

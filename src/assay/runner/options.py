@@ -14,7 +14,8 @@ class RunOptions:
     """What to run, on what, and how."""
 
     tasks: tuple[str, ...] = ()
-    models: tuple[str, ...] = (DEFAULT_MODEL,)
+    models: tuple[str, ...] = ()
+    """Empty: what each task names itself, else the default model."""
     model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     data: str | None = None
     """A file or folder in place of the task's own data."""

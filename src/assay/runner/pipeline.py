@@ -13,17 +13,19 @@ from ..core import (
     AssayError,
     BadSample,
     KeyMaker,
+    Outcome,
     Output,
     OutputRecord,
     Prompt,
     Request,
     Sample,
-    ScoreRecord,
+    Score,
     Usage,
     blamed,
 )
 from ..core.errors import TemplateError
-from ..core.record import output_from_plain, output_to_plain, prompt_to_plain
+from ..core.record import output_from_plain
+from ..core.score import UNRESOLVED
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..templates import Dialogue, has_rounds, rounds
@@ -162,9 +164,9 @@ class CellRun:
     def _request(self, sample: Sample, prompt: Prompt, epoch: int, previous: str = "", state: Any = None) -> Request:
         options = prompt.options or self.cell.options
         seed = None if options.seed is None else options.seed + epoch
-        request = Request(prompt, options, seed, epoch, state, self.cell.task.hints, id=sample.id)
-        object.__setattr__(request, "key", self._keys.key(request, previous))
-        return request
+        hints = self.cell.task.hints
+        key = self._keys.key_of(prompt, options, seed, epoch, hints, previous)
+        return Request(prompt, options, seed, epoch, state, hints, key, sample.id)
 
     def _is_finished(self, stored: Sequence[Answered | None], sample: Sample) -> bool:
         if any(answer is None or answer.failed for answer in stored):
@@ -197,34 +199,29 @@ class CellRun:
             if known is not None and known[1] == scoring.digest and (id, epoch) not in self._index.answers:
                 self.tallies[scoring.name].add(order, known[0])
             else:
-                self._write_score(scoring.data_error(id, message, epoch, order), scoring, order)
-        self.progress.count("data_error")
+                score = Score(None, Outcome.DATA_ERROR, details={"error": message})
+                self._write_score(scoring, Sample(id), score, epoch, order)
         self.progress.done += 1
 
     def keep(self, answers: Answers, from_cache: bool = False) -> None:
         """Writes answers to the journal; when it returns, a kill loses none of them."""
-        task, model = self.cell.task.name, self.cell.model_name
+        task, model, write = self.cell.task.name, self.cell.model_name, self.writer.write_output
         for job, output in answers:
-            request = job.request
+            request, sample = job.request, job.sample
             prompt = request.prompt
-            for candidate in output.candidates:
-                for medium in candidate.media:
-                    self.writer.blobs.put(medium)
-            details = {**prompt.details, "cached": True} if from_cache else prompt.details
-            record = OutputRecord(
+            write(
                 task,
                 model,
-                job.sample.id,
+                sample.id,
                 request.key,
-                job.epoch,
-                job.round,
-                prompt_to_plain(prompt),
-                prompt.continuations,
-                output_to_plain(output),
-                job.sample.target,
-                details,
+                prompt,
+                output,
+                epoch=job.epoch,
+                round=job.round,
+                continuations=prompt.continuations,
+                target=sample.target,
+                details={**prompt.details, "cached": True} if from_cache else prompt.details,
             )
-            self.writer.write_output(record, prompt)
             if output.usage is not None:
                 self._count_usage(output.usage)
             if output.error is None:
@@ -269,7 +266,7 @@ class CellRun:
         if prompt is None:
             return None
         request = self._request(job.sample, prompt, job.epoch, job.request.key, output.state)
-        history = [*job.history, (job.request, output)]
+        history = (*job.history, (job.request, output))
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)
 
     def _resume_dialogue(
@@ -304,9 +301,7 @@ class CellRun:
             if scoring.is_async or scoring.is_slow:
                 late.append(scoring)
                 continue
-            record = scoring.score(sample, output, epoch, order)
-            self._write_score(record, scoring, order)
-            self.progress.count(record.outcome)
+            self._write_score(scoring, sample, scoring.score(sample, output), epoch, order)
         self.progress.done += 1
         for scoring in late:
             task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
@@ -315,21 +310,22 @@ class CellRun:
 
     async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
         if scoring.is_async:
-            record = await scoring.score_async(sample, output, epoch, order)
+            score = await scoring.score_async(sample, output)
         else:
-            record = await asyncio.to_thread(scoring.score, sample, output, epoch, order)
-        self._write_score(record, scoring, order)
-        self.progress.count(record.outcome)
+            score = await asyncio.to_thread(scoring.score, sample, output)
+        self._write_score(scoring, sample, score, epoch, order)
 
     async def _settle(self) -> None:
         while self._waiting:
             await asyncio.gather(*list(self._waiting))
 
-    def _write_score(self, record: ScoreRecord, scoring: Scoring, order: int) -> None:
-        offset = self.writer.write_score(record)
+    def _write_score(self, scoring: Scoring, sample: Sample, score: Score, epoch: int, order: int) -> None:
+        offset = self.writer.write_score(scoring.line(sample, score, epoch, order))
         self.tallies[scoring.name].add(order, offset)
-        if record.outcome not in self.progress.first_errors and "error" in record.details:
-            self.progress.first_errors[record.outcome] = f"{record.id}: {record.details['error']}"
+        self.progress.count(score.outcome)
+        if score.outcome in UNRESOLVED:
+            why = score.details.get("error") or score.details.get("reason") or ""
+            self.progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")
 
 
 def _with_rounds(outputs: Sequence[Output]) -> Output:

@@ -27,7 +27,7 @@ from ..templates import apply_fewshot, build_template
 from ..userfiles import is_reference, load_attribute
 from .fingerprint import code_digest
 from .locate import find_data
-from .options import RunOptions
+from .options import DEFAULT_MODEL, RunOptions
 from .resolve import resolve_tasks
 from .scoring import Scoring
 
@@ -69,17 +69,15 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
     """All cells of a run; raises `PlanError` with every fault found."""
     faults: list[AssayError] = []
     tasks = _gather(faults, lambda: _tasks(run)) or []
-    models: dict[str, Model] = {}
-    for name in run.models:
-        built = (extra_models or {}).get(name) or _gather(faults, lambda name=name: build_model(name, run.model_args))  # type: ignore[misc]
-        if built is not None:
-            models[name] = built
+    models = _Models(run, extra_models or {}, faults)
+    if not tasks:
+        models.check()
     cells: list[Cell] = []
     for task in tasks:
         prepared = _gather(faults, lambda task=task: prepare(task, run, faults))  # type: ignore[misc]
         if prepared is None:
             continue
-        for name, model in models.items():
+        for name, model in models.of(task):
             scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in prepared.scorers]
             cell = Cell(
                 task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
@@ -95,6 +93,36 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
     for cell in cells:
         cell.digests = digests_of(cell)
     return cells
+
+
+class _Models:
+    """The models of a run, each built once; a task's own files may define some of them."""
+
+    def __init__(self, run: RunOptions, given: Mapping[str, Model], faults: list[AssayError]) -> None:
+        self._run, self._given, self._faults = run, given, faults
+        self._built: dict[tuple[str, int], Model | None] = {}
+
+    def of(self, task: Task) -> Iterator[tuple[str, Model]]:
+        """The models a task is asked of: those of the run, else the one the task names itself."""
+        for name in self._run.models or tuple(task.models)[:1] or (DEFAULT_MODEL,):
+            built = self._build(name, task.models.get(name))
+            if built is not None:
+                yield name, built
+
+    def check(self) -> None:
+        """Finds the faults of the models where there is no task to ask them."""
+        for name in self._run.models:
+            self._build(name, None)
+
+    def _build(self, name: str, own: Model | None) -> Model | None:
+        place = (name, id(own))
+        if place not in self._built:
+            self._built[place] = (
+                self._given.get(name)
+                or own
+                or _gather(self._faults, lambda: build_model(name, self._run.model_args))
+            )
+        return self._built[place]
 
 
 def _gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
@@ -145,6 +173,8 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
         to_sample=task.to_sample,
         where=f"task {task.name!r}",
     )
+    if task.template is None and samples.kind == "unknown":
+        raise _no_question(samples, f"task {task.name!r}")
     template = build_template(
         task.template,
         kind=samples.kind,
@@ -160,8 +190,18 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     options = task.options.set(**run.generation)
     if run.seed is not None and options.seed is None:
         options = options.set(seed=run.seed)
-    scorers = build_scorers(task, samples.kind, faults)
+    scorers = build_scorers(task, samples.kind, faults) if task.driver is None else []
     return Prepared(samples, template, drawn, options, scorers)
+
+
+def _no_question(samples: Samples, where: str) -> UsageError:
+    row = next((s for s in samples if isinstance(s, Sample)), None)
+    names = ", ".join(row.fields) if row is not None else "none"
+    return UsageError(
+        f"no column is known as the question (the columns are {names})",
+        where=where,
+        fix="name one `question`, map it (--columns input=…), or give a template",
+    )
 
 
 def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, template: Any) -> tuple[Any, Any]:
@@ -186,7 +226,13 @@ def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, templat
 
 
 def _source_of(task: Task, run: RunOptions) -> Any:
-    return find_data(task, run.data) if isinstance(task.dataset, DataSource) else (run.data or task.dataset)
+    if task.driver is not None and task.dataset is not None:
+        return task.dataset  # whoever drives the model reads `--data` in his own way
+    source = task.dataset
+    if not isinstance(source, DataSource):
+        return run.data or source
+    found = find_data(task, run.data)
+    return source.read(found) if source.read is not None else found
 
 
 def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple[str, Any]]:
@@ -281,4 +327,5 @@ def digests_of(cell: Cell) -> dict[str, Any]:
         "shots": digest_of(cell.shots),
         "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
         "model": digest_of(dict(cell.model.identity)),
+        **({} if cell.task.driver is None else {"driver": code_digest(cell.task.driver)}),
     }

@@ -7,128 +7,214 @@ identical call has repeat index k, and replay follows that order.
 
 import asyncio
 import inspect
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import CancelledError
 from typing import Any
 
-from ..core import (
-    AssayError,
-    ComponentError,
-    ErrorBudgetExceeded,
-    GenerateOptions,
-    KeyMaker,
-    Model,
-    Output,
-    OutputRecord,
-    Prompt,
-    Request,
-    Result,
-    Sample,
-    ScorerError,
-    StoreError,
-    blamed,
-)
-from ..core.record import output_from_plain, output_to_plain, prompt_to_plain
+from ..core import AssayError, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Result, Sample, ScoreRecord
+from ..core.errors import ScorerError, StoreError, blamed, shorten
+from ..core.record import output_from_plain
+from ..core.score import Outcome
 from ..store import Answered, RunWriter
+from ..store.cache import ResponseCache
 from .budget import ErrorBudget
+from .driven import Driven as Driven
+from .driven import driven_results
 from .events import CellProgress
 from .options import RunOptions
 from .plan import Cell
 from .schedule import Answers, Job, Scheduler, Work
-from .summary import flatten
+
+Load = Callable[[Model], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Driven:
-    """What a driver may return to say more than numbers: how many samples, and rows that already are results."""
-
-    values: Mapping[str, Any] = field(default_factory=dict)
-    n: int | None = None
-    results: Sequence[Result] = ()
+class DriverStopped(BaseException):
+    """Raised in the driver's thread when the run was interrupted; no `except Exception` of a user swallows it."""
 
 
 class RecordingEngine:
-    """A model as a driver sees it; blocking calls, made from the driver's own thread."""
+    """A model as a driver sees it; blocking calls, made from the driver's own threads."""
 
-    def __init__(self, cell: Cell, writer: RunWriter, options: RunOptions, progress: CellProgress) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        writer: RunWriter,
+        options: RunOptions,
+        progress: CellProgress,
+        load: Load | None = None,
+        cache: ResponseCache | None = None,
+    ) -> None:
         self.cell = cell
         self.model = cell.model
         self.options = options
         self.calls = 0
+        """Prompts the driver has put, answered from the journal or by the model."""
+        self.failure: AssayError | None = None
+        """Why the run cannot go on; every later call raises it again, even if the driver swallowed it."""
+        self.work = Work(iter(()))
+        self.tokens: Counter[str] = Counter()
+        """Tokens and cost as the backend counted them."""
         self._writer = writer
         self._progress = progress
+        self._load = load
+        self._cache = cache
         self._keys = KeyMaker(cell.model.identity)
+        self._lock = threading.Lock()
         self._repeats: Counter[str] = Counter()
         self._budget = ErrorBudget(options.on_error)
         self._loop = asyncio.get_running_loop()
-        self._load: Callable[[Model], Awaitable[None]] | None = None
-        known = writer.cell(cell.task.name, cell.model_name).answers
+        self._scheduler = Scheduler(self.model, batch_size=self._batch_size(), concurrency=options.concurrency)
+        self._index = writer.cell(cell.task.name, cell.model_name)
         self._known: dict[str, Answered] = {
-            answer.key: answer for rounds in known.values() for answer in rounds if answer and not answer.failed
+            answer.key: answer
+            for rounds in self._index.answers.values()
+            for answer in rounds
+            if answer is not None and not answer.failed
         }
+        self._rounds: dict[tuple[str, int], list[str]] = {}
 
     def generate(
-        self, prompts: Sequence[Prompt], options: GenerateOptions | None = None, ids: Sequence[str] = ()
+        self,
+        prompts: Sequence[Prompt],
+        options: GenerateOptions | None = None,
+        ids: Sequence[str] = (),
+        targets: Sequence[Any] = (),
     ) -> list[Output]:
-        """The answers, in the order of the prompts; those known from the journal are not asked again."""
-        requests = [self._request(prompt, options or self.cell.options) for prompt in prompts]
-        names = list(ids) or [f"call-{self.calls + n:06d}" for n in range(len(prompts))]
-        self.calls += len(prompts)
-        return asyncio.run_coroutine_threadsafe(self._answer(requests, names), self._loop).result()
+        """The answers, in the order of the prompts; those known from the journal are not asked again.
 
-    def _request(self, prompt: Prompt, options: GenerateOptions) -> Request:
-        bare = Request(prompt, prompt.options or options, options.seed)
-        repeat = self._repeats[first := self._keys.key(bare)]
-        self._repeats[first] += 1
-        request = replace(bare, repeat=repeat)
-        return replace(request, key=self._keys.key(request))
+        `ids` says which sample each prompt is about, so that `assay show RUN --sample ID` finds it; a sample asked
+        more than once has its prompts as rounds. An answer that did not come is an `Output` with `error`.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if self.work.stopped:
+            raise DriverStopped
+        jobs = self._jobs(prompts, options or self.cell.options, ids, targets)
+        waiting = asyncio.run_coroutine_threadsafe(self._answer(jobs), self._loop)
+        try:
+            return waiting.result()
+        except AssayError as error:
+            self.failure = error
+            raise
+        except CancelledError:
+            raise DriverStopped from None
 
-    async def _answer(self, requests: Sequence[Request], names: Sequence[str]) -> list[Output]:
+    def count_bad(self, id: str, message: str, order: int, **details: Any) -> None:
+        """Notes a row that never became a question: listed by `assay show --failures`, counted in the summary."""
+        name = self.cell.task.name
+        if (id, 0) not in self._index.scores.get(name, {}):
+            more = {"error": message, **details}
+            record = ScoreRecord(
+                name, self.cell.model_name, id, name, "", {}, Outcome.DATA_ERROR, details=more, order=order
+            )
+            self._writer.write_score(record)
+        self._progress.count(Outcome.DATA_ERROR)
+        self._progress.first_errors.setdefault(Outcome.DATA_ERROR, f"{id}: {message}")
+
+    def _batch_size(self) -> int | None:
+        """A batch size is first of all the driver's own loop: only a model that works in batches is given it, any
+        other gets hand-overs so small that a kill costs little."""
+        declared = getattr(self.model, "batch_size", None)
+        return self.options.batch_size if declared is not None and declared > 1 else None
+
+    def _jobs(
+        self, prompts: Sequence[Prompt], options: GenerateOptions, ids: Sequence[str], targets: Sequence[Any]
+    ) -> list[Job]:
+        hints = self.cell.task.hints
+        with self._lock:
+            jobs = []
+            for place, prompt in enumerate(prompts):
+                chosen = prompt.options or options
+                seed = chosen.seed
+                first = self._keys.key_of(prompt, chosen, seed, 0, hints)
+                repeat = self._repeats[first]
+                self._repeats[first] += 1
+                key = first
+                if repeat:
+                    # A seeded model would otherwise give the same answer to every repeat.
+                    seed = None if seed is None else seed + repeat
+                    key = self._keys.key_of(prompt, chosen, seed, repeat, hints)
+                name = ids[place] if ids else f"call-{self.calls:06d}"
+                self.calls += 1
+                request = Request(prompt, chosen, seed, repeat, None, hints, key, name)
+                sample = Sample(name, target=targets[place] if targets else None)
+                jobs.append(Job(sample, request, repeat, self._round(name, repeat, key), place))
+            return jobs
+
+    def _round(self, name: str, repeat: int, key: str) -> int:
+        """A place in the journal that no other prompt has: there a later line replaces an earlier one."""
+        place = (name, repeat)
+        taken = self._rounds.get(place)
+        if taken is None:
+            stored = self._index.answers.get(place, ())
+            taken = self._rounds[place] = [answer.key if answer else "" for answer in stored]
+        if key not in taken:
+            taken.append(key)
+        return taken.index(key)
+
+    async def _answer(self, jobs: Sequence[Job]) -> list[Output]:
         outputs: dict[int, Output] = {}
-        jobs: list[Job] = []
-        for place, (request, name) in enumerate(zip(requests, names, strict=True)):
-            known = self._known.get(request.key)
-            if known is not None:
-                outputs[place] = output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
-                self._progress.reused += 1
-                self._progress.done += 1
-            else:
-                jobs.append(Job(Sample(id=name), request, order=place))
-        if jobs:
-            if self._load is None:
-                raise StoreError(
-                    f"this prompt was never asked in this run: {requests[jobs[0].order].prompt.text[:60]!r}",
-                    fix="run it again with a model",
-                )
-            await self._load(self.model)
-            scheduler = Scheduler(self.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency)
-            await scheduler.run(Work(iter(jobs)), _Desk(self, outputs))
-        return [outputs[place] for place in range(len(requests))]
+        lacking = [job for job in jobs if not self._recall(job, outputs)]
+        if lacking and self._load is None:
+            raise StoreError(
+                f"this prompt was never asked in this run: {shorten(lacking[0].request.prompt.text)}",
+                where=f"task {self.cell.task.name!r}",
+                fix="`assay run` asks the model for it",
+            )
+        for weighs in (False, True):
+            alike = [job for job in lacking if _weighs(job) is weighs]
+            if alike and self._load is not None:
+                await self._load(self.model)
+                for job in alike:
+                    self.work.put(job)
+                await self._scheduler.run(self.work, _Desk(self, outputs))
+                if self.work.stopped:
+                    raise CancelledError
+        return [outputs[place] for place in range(len(jobs))]
 
-    def keep(self, job: Job, output: Output) -> None:
-        """Writes one answer to the journal."""
+    def _recall(self, job: Job, outputs: dict[int, Output]) -> bool:
+        """Whether the answer is known: from this run's journal, or from the cache shared between runs."""
+        known = self._known.get(job.request.key)
+        if known is not None:
+            outputs[job.order] = output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
+            self._progress.reused += 1
+            self._progress.done += 1
+            return True
+        cached = self._cache.get(job.request.key) if self._cache is not None else None
+        if cached is None:
+            return False
+        outputs[job.order] = cached
+        self._keep(job, cached, from_cache=True)
+        return True
+
+    def _keep(self, job: Job, output: Output, from_cache: bool = False) -> None:
         request = job.request
-        for candidate in output.candidates:
-            for medium in candidate.media:
-                self._writer.blobs.put(medium)
-        record = OutputRecord(
+        details = request.prompt.details
+        self._writer.write_output(
             self.cell.task.name,
             self.cell.model_name,
             job.sample.id,
             request.key,
-            request.repeat,
-            prompt=prompt_to_plain(request.prompt),
+            request.prompt,
+            output,
+            epoch=job.epoch,
+            round=job.round,
             continuations=request.prompt.continuations,
-            output=output_to_plain(output),
-            details=request.prompt.details,
+            target=job.sample.target,
+            details={**details, "cached": True} if from_cache else details,
         )
-        self._writer.write_output(record, request.prompt)
         self._progress.done += 1
+        if output.usage is not None:
+            for name in ("input_tokens", "output_tokens", "cost"):
+                self.tokens[name] += getattr(output.usage, name) or 0
         if output.error is not None:
-            self._progress.count("model_error")
-            self._progress.first_errors.setdefault("model_error", f"{job.sample.id}: {output.error.message}")
+            self._progress.count(Outcome.MODEL_ERROR)
+            self._progress.first_errors.setdefault(Outcome.MODEL_ERROR, f"{job.sample.id}: {output.error.message}")
             self._budget.count(output.error)
+        elif self._cache is not None and not from_cache:
+            self._cache.put(request.key, output)
 
 
 class _Desk:
@@ -142,7 +228,7 @@ class _Desk:
         """Makes answers durable."""
         for job, output in answers:
             self._outputs[job.order] = output
-            self._engine.keep(job, output)
+            self._engine._keep(job, output)
         self._engine._writer.journal.flush()
 
     def judge(self, answers: Answers) -> None:
@@ -155,49 +241,49 @@ async def drive(
     writer: RunWriter,
     options: RunOptions,
     progress: CellProgress,
-    load: Callable[[Model], Awaitable[None]],
-    ask_model: bool,
+    *,
+    load: Load | None,
+    cache: ResponseCache | None = None,
+    hold: Callable[[Work], None] | None = None,
+    tokens: dict[str, float] | None = None,
 ) -> list[Result]:
-    """Runs a task's driver against the recording engine, and turns what it returns into results."""
-    engine = RecordingEngine(cell, writer, options, progress)
-    engine._load = load if ask_model else None
+    """Runs a task's driver against the recording engine, and turns what it returns into results.
+
+    Without `load` the model is not asked. `hold` is given the work, so that an interruption can stop it; an
+    interrupted driver has no results.
+    """
+    engine = RecordingEngine(cell, writer, options, progress, load, cache)
+    if hold is not None:
+        hold(engine.work)
     progress.state = "running"
-    driver = cell.task.driver
     try:
-        made = await asyncio.to_thread(driver, engine)
-        if inspect.isawaitable(made):
-            made = await made
-    except (AssayError, ErrorBudgetExceeded):
+        made = await asyncio.to_thread(_call, cell.task.driver, engine)
+    except DriverStopped:
+        return []
+    except AssayError:
         raise
     except Exception as error:
-        raise blamed(ScorerError, error, f"driver of task {cell.task.name!r}") from error
+        raise engine.failure or blamed(ScorerError, error, f"driver of task {cell.task.name!r}") from error
     finally:
+        # Also when this coroutine is cancelled: the thread then ends at its next question.
+        engine.work.stop()
         writer.journal.flush()
-    return driven_results(cell, made, engine)
+        if tokens is not None:
+            tokens.update({name: number for name, number in engine.tokens.items() if number})
+    if engine.failure is not None:
+        raise engine.failure
+    return driven_results(cell, made, engine.calls, progress.outcomes)
 
 
-def driven_results(cell: Cell, made: Any, engine: RecordingEngine) -> list[Result]:
-    """Numbers a driver returned, as results: set-level, so without intervals."""
-    driven = made if isinstance(made, Driven) else Driven(values=made if isinstance(made, Mapping) else {"value": made})
-    numbers = flatten(driven.values)
-    if not numbers and not driven.results:
-        raise ComponentError(
-            f"returned no numbers: {made!r}"[:120], where=f"driver of task {cell.task.name!r}", fix="return a dict"
-        )
-    n = driven.n if driven.n is not None else engine.calls
-    return [
-        *driven.results,
-        *(
-            Result(
-                task=cell.task.name,
-                model=cell.model_name,
-                metric=name or "value",
-                value=number,
-                n=n,
-                n_expected=n,
-                protocol=cell.task.protocol,
-                interval="none: a set-level metric",
-            )
-            for name, number in numbers.items()
-        ),
-    ]
+def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> Any:
+    """What a driver returns; one that is a coroutine gets a loop of its own, since its calls block."""
+    made = driver(engine)
+    return asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made
+
+
+async def _awaited(made: Awaitable[Any]) -> Any:
+    return await made
+
+
+def _weighs(job: Job) -> bool:
+    return job.request.prompt.continuations is not None or job.request.prompt.rolling

@@ -53,7 +53,8 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     if path.suffix in (".yaml", ".yml") and path.is_file():
         return [_with_num(read_task_file(path), shots)]
     if is_data_path(path):
-        return [Task(name=_stem(path), dataset=path, description=f"by the columns of {path.name}")]
+        by_columns = Task(name=_stem(path), dataset=path, description=f"by the columns of {path.name}")
+        return [_with_num(by_columns, shots)]
     if path.suffix or "/" in name or path.exists():
         raise UsageError(
             "no such file" if not path.exists() else "not a data file assay can read",

@@ -10,7 +10,7 @@ from ..core import BadSample, Model, StoreError
 from ..store import RunReader, RunWriter, safe_name
 from .budget import ErrorBudget
 from .events import Silent, Watcher
-from .options import RunOptions
+from .options import DEFAULT_MODEL, RunOptions
 from .plan import Cell, make_plan
 from .recorded import recorded_models
 from .result import RunResult
@@ -44,7 +44,8 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
         raise StoreError("run.json holds no config", where=str(folder))
     options = RunOptions.from_plain(config, where=str(folder)).but(output=str(folder), fresh=False, **settings)
     models = recorded_models(reader.manifest)
-    options = options.but(models=tuple(models) or options.models)
+    if options.models:
+        options = options.but(models=tuple(models) or options.models)
     return _in_loop(lambda: _run(options, models, watcher or Silent(), ask_model=False))
 
 
@@ -119,8 +120,14 @@ def run_folder(options: RunOptions) -> Path:
     if options.output:
         return Path(options.output).expanduser()
     names = [safe_name(Path(str(getattr(t, "name", t))).stem, 24) for t in options.tasks]
-    label = "+".join(names)[:48] + "--" + safe_name(Path(options.models[0].partition(":")[0]).stem, 24)
+    label = "+".join(names)[:48] + "--" + safe_name(_first_model(options), 24)
     return Path("runs") / f"{label}-{options.folder_digest()}"
+
+
+def _first_model(options: RunOptions) -> str:
+    """What a run's folder is called after: its first model, or that of its first task."""
+    own = tuple(getattr(options.tasks[0], "models", ())) if options.tasks else ()
+    return Path((*options.models, *own, DEFAULT_MODEL)[0].partition(":")[0]).stem
 
 
 def _remove_run(folder: Path) -> None:

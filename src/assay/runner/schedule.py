@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..core import Model, Output, Request, Sample, UsageError, shorten
@@ -34,7 +34,7 @@ class Job:
     round: int = 0
     order: int = 0
     """Place of the sample in the data."""
-    history: list[tuple[Request, Output]] = field(default_factory=list)
+    history: tuple[tuple[Request, Output], ...] = ()
     """Earlier rounds of a dialogue."""
     attempt: int = 0
 
@@ -42,8 +42,11 @@ class Job:
 class Work:
     """Jobs still to do: rounds that follow an answer first, then the next rows."""
 
-    def __init__(self, jobs: Iterator[Job]) -> None:
+    def __init__(self, jobs: Iterator[Job], *, whole_dialogues: bool = False) -> None:
         self._jobs = jobs
+        self._whole_dialogues = whole_dialogues
+        """For a model that remembers the last thing said to it: a dialogue ends before the next sample begins."""
+        self._is_talking = False
         self._ready: deque[Job] = deque()
         self.stopped = False
         self.in_flight = 0
@@ -51,16 +54,16 @@ class Work:
 
     def take(self, most: int) -> list[Job]:
         """Up to `most` jobs; empty when there are none at the moment."""
-        if self.stopped:
+        if self.stopped or (self._is_talking and self.in_flight):
             return []
         taken: list[Job] = []
-        while self._ready and len(taken) < most:
-            taken.append(self._ready.popleft())
-        while len(taken) < most:
-            job = next(self._jobs, None)
+        self._is_talking = False
+        while len(taken) < most and not self._is_talking:
+            job = self._ready.popleft() if self._ready else next(self._jobs, None)
             if job is None:
                 break
             taken.append(job)
+            self._is_talking = self._whole_dialogues and bool(job.sample.turns)
         self.in_flight += len(taken)
         return taken
 
@@ -247,7 +250,10 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
         what = f"model returned {shorten(outputs)} for {len(requests)} requests, expected as many Outputs"
         return [Output.failed("exception", what, retryable=False)] * len(requests)
     seconds = (time.perf_counter() - started) / len(requests)
-    return [output if output.seconds is not None else _timed(output, seconds) for output in outputs]
+    for output in outputs:
+        if output.seconds is None:
+            _set_seconds(output, seconds)
+    return outputs
 
 
 async def call_async(model: Model, request: Request) -> Output:
@@ -262,7 +268,9 @@ async def call_async(model: Model, request: Request) -> Output:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
         return Output.failed("exception", f"{type(error).__name__}: {error}", retryable=False)
-    return output if output.seconds is not None else _timed(output, time.perf_counter() - started)
+    if output.seconds is None:
+        _set_seconds(output, time.perf_counter() - started)
+    return output
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -270,7 +278,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "out of memory" in str(error)
 
 
-def _timed(output: Output, seconds: float) -> Output:
-    return Output(
-        output.candidates, output.likelihoods, output.usage, seconds, output.state, output.error, output.details
-    )
+def _set_seconds(output: Output, seconds: float) -> None:
+    """Notes the time on an output that was just made; a copy would cost more than all else done here."""
+    object.__setattr__(output, "seconds", seconds)

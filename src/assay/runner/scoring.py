@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from ..core import Outcome, Output, Sample, Score, ScoreRecord, UsageError, as_score, blamed
+from ..core import Outcome, Output, Sample, Score, UsageError, as_score, blamed
 from ..core.errors import ScorerError
+from ..store.journal import score_line
 from .fingerprint import code_digest
 
 
@@ -64,48 +65,49 @@ class Scoring:
             raise UsageError(f"scorer {self.name!r} names helper models but has no field `models` to be given them in")
         return replace(self, scorer=replace(self.scorer, models=models))
 
-    def score(self, sample: Sample, output: Output, epoch: int, order: int = 0) -> ScoreRecord:
+    def score(self, sample: Sample, output: Output) -> Score:
         """The verdict on one output by a scorer that answers at once."""
         settled = self._without_scorer(output)
         if settled is not None:
-            return self.record(sample, settled, epoch, order)
+            return settled
         try:
             if len(output.candidates) > 1 and not self.whole_output:
-                scores = [as_score(self.scorer(sample, output.only(i))) for i in range(len(output.candidates))]
-                return self.record(sample, reduce_candidates(scores), epoch, order)
-            return self.record(sample, self._settle(as_score(self.scorer(sample, output)), output), epoch, order)
+                singles = [output.only(i) for i in range(len(output.candidates))]
+                return reduce_candidates([as_score(self.scorer(sample, single)) for single in singles])
+            score = self.scorer(sample, output)
+            return self._settle(score if type(score) is Score else as_score(score), output)
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
-            return self.record(sample, self.broken(error, sample), epoch, order)
+            return self.broken(error, sample)
 
-    async def score_async(self, sample: Sample, output: Output, epoch: int, order: int = 0) -> ScoreRecord:
+    async def score_async(self, sample: Sample, output: Output) -> Score:
         """The verdict by a scorer that must wait, as a judge does."""
         settled = self._without_scorer(output)
         if settled is not None:
-            return self.record(sample, settled, epoch, order)
+            return settled
         try:
             if len(output.candidates) > 1 and not self.whole_output:
-                scores = [as_score(await self.scorer(sample, output.only(i))) for i in range(len(output.candidates))]
-                return self.record(sample, reduce_candidates(scores), epoch, order)
-            return self.record(sample, self._settle(as_score(await self.scorer(sample, output)), output), epoch, order)
+                singles = [output.only(i) for i in range(len(output.candidates))]
+                return reduce_candidates([as_score(await self.scorer(sample, single)) for single in singles])
+            return self._settle(as_score(await self.scorer(sample, output)), output)
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
-            return self.record(sample, self.broken(error, sample), epoch, order)
+            return self.broken(error, sample)
 
     def broken(self, error: Exception, sample: Sample) -> Score:
         """The verdict when the scorer itself failed."""
         described = str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
-    def record(self, sample: Sample, score: Score, epoch: int, order: int) -> ScoreRecord:
+    def line(self, sample: Sample, score: Score, epoch: int, order: int) -> dict[str, Any]:
         """A score as a line of the journal."""
         value = score.value
         values: Mapping[str, float | None]
-        if value is None:
-            values = {}
+        if isinstance(value, float):
+            values = {self.name: value}
         elif isinstance(value, Mapping):
             values = {f"{self.name}.{key}": number for key, number in value.items()}
         else:
-            values = {self.name: value}
-        return ScoreRecord(
+            values = {} if value is None else {self.name: float(value)}
+        return score_line(
             self.task,
             self.model,
             sample.id,
@@ -113,23 +115,15 @@ class Scoring:
             self.digest,
             values,
             score.outcome.value,
-            epoch,
-            score.answer,
-            score.details,
-            score.candidates,
-            sample.tags,
-            sample.group,
-            sample.cluster,
-            order,
-        )
-
-    def data_error(self, id: str, message: str, epoch: int = 0, order: int = 0) -> ScoreRecord:
-        """The line of a row that never became a question."""
-        details = {"error": message}
-        return ScoreRecord(
-            self.task, self.model, id, self.name, self.digest, {}, Outcome.DATA_ERROR.value, epoch, None, details,
+            epoch=epoch,
+            answer=score.answer,
+            details=score.details,
+            candidates=score.candidates,
+            tags=sample.tags,
+            group=sample.group,
+            cluster=sample.cluster,
             order=order,
-        )  # fmt: skip
+        )
 
     @staticmethod
     def _without_scorer(output: Output) -> Score | None:

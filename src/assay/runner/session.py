@@ -69,6 +69,10 @@ class Session:
                     if self.stopped or self._failure:
                         break
                     await self._run_cell(cell, progress, before, cache)
+        except AssayError:
+            # A run that asked has failed; one that only scored is what it was before.
+            self.writer.write_manifest({**manifest, "status": "failed"} if self.ask_model else before)
+            raise
         finally:
             ticking.cancel()
             self.watcher.stop()
@@ -122,7 +126,16 @@ class Session:
         meter = UsageMeter()
         try:
             if cell.task.driver is not None:
-                self.results += await drive(cell, self.writer, self.options, progress, self._load, self.ask_model)
+                self.results += await drive(
+                    cell,
+                    self.writer,
+                    self.options,
+                    progress,
+                    load=self._load if self.ask_model else None,
+                    cache=cache,
+                    hold=self._hold,
+                    tokens=running.tokens,
+                )
             elif self.ask_model:
                 await self._ask(cell, running)
             else:
@@ -138,9 +151,15 @@ class Session:
         if cell.task.driver is None:
             self._summarize(cell, running, progress)
 
+    def _hold(self, work: Work) -> None:
+        """The work that an interruption stops; at once where it came first."""
+        self._work = work
+        if self.stopped:
+            work.stop()
+
     async def _ask(self, cell: Cell, running: CellRun) -> None:
         scheduler = Scheduler(cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency)
-        self._work = Work(running.jobs())
+        self._work = Work(running.jobs(), whole_dialogues=getattr(cell.model, "whole_dialogues", False))
         if self._work.has_jobs():
             running.progress.state = "loading"
             await self._load(cell.model)

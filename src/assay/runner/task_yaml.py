@@ -11,6 +11,23 @@ from ..core import Fewshot, Task, UsageError, nearest, shorten
 from ..userfiles import is_reference
 
 _ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
+_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "name": ((str,), "a text"),
+    "dataset": ((str, list), "a path, or a list of rows"),
+    "template": ((str, list, dict), "a text, messages, or a template's name"),
+    "scorers": ((str, list, dict), "a scorer's name, or a list of them"),
+    "summarizers": ((str, list, dict), "a summarizer's name, or a list of them"),
+    "options": ((dict,), "keys and values, as max_tokens: 64"),
+    "fewshot": ((dict,), "keys and values, as num: 5"),
+    "columns": ((dict,), "keys and values, as target: gold"),
+    "roles": ((dict,), "keys and values, as Question: user"),
+    "epochs": ((int,), "a whole number"),
+    "tags": ((str, list), "a column, or a list of them"),
+    "produces": ((list,), "a list, as [text]"),
+    "needs": ((list,), "a list, as [image]"),
+    "system": ((str,), "a text"),
+    "cluster": ((str,), "a column"),
+}
 MAX_DEPTH = 50
 
 
@@ -96,6 +113,8 @@ def read_task_file(path: Path) -> Task:
             close = nearest(name, known | set(_ALIASES))
             fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
             raise UsageError(f"unknown key {key!r}", where=str(path), fix=fix)
+        if value is None:
+            continue
         _check_kind(name, value, path)
         given[name] = value
     given.setdefault("name", path.stem)
@@ -116,29 +135,10 @@ def read_task_file(path: Path) -> Task:
     return Task(**given)
 
 
-_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
-    "name": ((str,), "a text"),
-    "dataset": ((str, list), "a path, or a list of rows"),
-    "template": ((str, list, dict), "a text, messages, or a template's name"),
-    "scorers": ((str, list, dict), "a scorer's name, or a list of them"),
-    "summarizers": ((str, list, dict), "a summarizer's name, or a list of them"),
-    "options": ((dict,), "keys and values, as max_tokens: 64"),
-    "fewshot": ((dict,), "keys and values, as num: 5"),
-    "columns": ((dict,), "keys and values, as target: gold"),
-    "roles": ((dict,), "keys and values, as Question: user"),
-    "epochs": ((int,), "a whole number"),
-    "tags": ((str, list), "a column, or a list of them"),
-    "produces": ((list,), "a list, as [text]"),
-    "needs": ((list,), "a list, as [image]"),
-    "system": ((str,), "a text"),
-    "cluster": ((str,), "a column"),
-}
-
-
 def _check_kind(name: str, value: Any, path: Path) -> None:
-    """Refuses a value that is not of the kind its key takes; an empty one is as good as none."""
+    """Refuses a value that is not of the kind its key takes."""
     kinds, wanted = _KINDS.get(name, ((object,), ""))
-    if value is not None and not isinstance(value, kinds):
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and object not in kinds):
         raise UsageError(f"key {name!r} holds {shorten(value)}", where=str(path), fix=f"write {wanted}")
 
 

@@ -20,7 +20,7 @@ _JOINED = re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b|\b(got)(ta)\b|\b(gim|lem
 
 _TOKEN = re.compile(
     r"""
-    https?://\S+ | [\w.+-]+@[\w-]+(?:\.[\w-]+)+     # addresses stay whole
+    https?://\S+ | \w[\w.+-]{0,63}@[\w-]+(?:\.[\w-]+)+     # addresses stay whole
   | <[a-z/][^<>\s]*>                                # and so do tags
   | [@\#][a-z]\w*
   | n't(?!\w) | '(?:s|m|d|ll|re|ve)(?!\w) | 'n'? (?!\w) | (?<!\w)'t(?=\ )

@@ -6,8 +6,10 @@ both cost. Lists are matched so that the whole fits best.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar
 
 from ..core import Output, Sample, Score
@@ -18,6 +20,8 @@ from .answers import no_answer, no_target
 
 _NOTHING: tuple[Any, ...] = (None, {}, [], "")
 _EQUAL_FIRST = 1e-9
+_OPENING = re.compile(r"[{\[]")
+_MOST_TRIES = 1000
 Fit = tuple[float, int]
 """The sum of leaf scores, and the number of leaves it is over."""
 
@@ -121,10 +125,11 @@ def _is_structured(target: Any) -> bool:
 def _read_json(text: str) -> Any:
     """The first JSON object or list in a text, fenced or not; `None` if there is none."""
     decoder = json.JSONDecoder()
-    for start, letter in enumerate(text):
-        if letter in "{[":
-            try:
-                return decoder.raw_decode(text, start)[0]
-            except (json.JSONDecodeError, RecursionError):
-                continue
+    for found in islice(_OPENING.finditer(text), _MOST_TRIES):
+        try:
+            return decoder.raw_decode(text, found.start())[0]
+        except RecursionError:
+            return None
+        except json.JSONDecodeError:
+            continue
     return None

@@ -18,11 +18,11 @@ Scale = Literal["pixels", "unit", "thousand"]
 Corners = Literal["xyxy", "xywh"]
 Box = tuple[float, float, float, float]
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)"
-_GAP = r"\s*[,;\s]\s*"
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
+_GAP = r"(?:\s*[,;]\s*|\s+)"
 _FOUR = re.compile(rf"[\[(<{{]\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*[\])>}}]")
 _TWO_POINTS = re.compile(
-    rf"[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])]{_GAP}?[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])]"
+    rf"[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])](?:{_GAP})?[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])]"
 )
 _BARE = re.compile(rf"\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*\.?\s*")
 

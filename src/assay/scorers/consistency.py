@@ -59,10 +59,13 @@ class SpeechConsistency:
         speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
         if silence := no_answer(output):
             return silence
-        if speech is None:
-            return Score.unparsed(reason="no audio in the output")
         if not output.text.strip():
             return Score.unparsed(reason="no text beside the audio")
+        if speech is None:
+            # What was written and not said stays in the corpus as deletions: silence must not improve the rate.
+            unsaid, _ = self._rate.compare((output.text,), "")
+            details = rate_details(unsaid, self.metric)
+            return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
         try:
             transcript = await transcribe(self.models, speech, self.instruction)
         except ModelError as error:

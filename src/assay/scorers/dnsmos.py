@@ -44,7 +44,8 @@ class Dnsmos:
     with nothing but silence, is `unparsed`.
     """
 
-    bounds: ClassVar[tuple[float, float]] = (1.0, 5.0)
+    bounds: ClassVar[tuple[float, float] | None] = None
+    """The scale is 1 to 5, but the calibration leaves it for sounds that are no speech."""
     blocking: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:

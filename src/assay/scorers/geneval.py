@@ -54,11 +54,13 @@ class GenEval:
         if not isinstance(detections, Mapping):
             return not_saved("no detections were saved for this picture")
         least = self.counting_threshold if wanted.get("tag") == "counting" else self.threshold
-        found = {name: self._sure(things, least) for name, things in detections.items()}
         try:
+            found = {name: self._sure(things, least) for name, things in detections.items()}
             faults = faults_of(wanted, found, self.position_threshold)
         except NoColor as error:
             return not_saved(str(error))
+        except (LookupError, TypeError, ValueError) as error:
+            return not_saved(f"detections or metadata cannot be read: {type(error).__name__}: {error}")
         counts = {name: len(things) for name, things in found.items() if things}
         return Score(float(not faults), details={"faults": faults, "counts": counts, "tag": wanted.get("tag")})
 

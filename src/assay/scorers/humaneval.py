@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from ..core import DataError, Outcome, Output, Sample, Score, UsageError, digest_of
 from ..registry import scorers
+from .answers import no_answer
 
 STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """Where the body of the function has ended; the official sequences."""
@@ -67,6 +68,9 @@ class PythonSyntax:
             tree = ast.parse(before + completion)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return Score(0.0, answer=completion, details={"reason": f"{type(error).__name__}: {error}"[:200]})
+        if not completion.strip():
+            # A signature with its docstring is a whole function already: nothing was written.
+            return no_answer(output) or Score(0.0, answer=completion, details={"reason": "nothing was written"})
         names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         return Score(float(wanted is None or wanted in names), answer=completion)
 

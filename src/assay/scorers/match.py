@@ -26,6 +26,8 @@ class ExactMatch:
         answer = output.text.strip()
         if not answer and (silence := no_answer(output)):
             return silence
+        if len(targets) == 1 and not self.ignore_case:
+            return Score(1.0 if answer == targets[0].strip() else 0.0, Outcome.SCORED, answer)
         if self.ignore_case:
             folded = answer.casefold()
             return Score(float(any(folded == target.strip().casefold() for target in targets)), answer=answer)

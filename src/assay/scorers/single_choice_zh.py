@@ -16,15 +16,15 @@ from ..registry import scorers
 from .answers import accepted, named, no_answer, no_target
 from .judge import question_of
 
-_GAP = r"[\s,。.、:;'\"“”‘’()\[\]【】*]*"
+_GAP = r"[\s,。.、:;'\"“”‘’()\[\]【】*]{0,6}"
 _WRONG = r"(?:错误|不正确|不对|有误|不符合|不属于|不合理|不恰当|不当|不合适|无效|有问题)"
 _RIGHT = r"(?:正确|对|合适|合理|恰当|准确|符合(?:题意|要求)?|最佳|答案)"
 _NOUN = r"(?:说法|选项|描述|叙述|陈述|观点|做法|表述|一项|一个)"
 _IS = r"(?:应该是|应该选|应当是|应当选|应是|应为|应选|就是|会是|可能是|选择|选|是|为|:)"
 
 _NEGATIVE_QUESTION = re.compile(
-    rf"(?:哪|何|什么|下列|以下|下面)[^。?]*{_WRONG}|{_WRONG}(?:的)?{_NOUN}?{_GAP}(?:是|为|有)"
-    r"|(?:哪|下列|以下|下面)[^。?]*(?:不是|不包括|不包含|不能|不应|不可能)"
+    rf"(?:哪|何|什么|下列|以下|下面)[^。?]{{0,80}}{_WRONG}|{_WRONG}(?:的)?{_NOUN}?{_GAP}(?:是|为|有)"
+    r"|(?:哪|下列|以下|下面)[^。?]{0,80}(?:不是|不包括|不包含|不能|不应|不可能)"
 )
 
 
@@ -100,7 +100,8 @@ def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Rules from firm to loose."""
     both = letters + letters.lower()
-    letter = rf"(?P<letter>(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9]))"
+    plain = rf"(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9])"
+    letter = rf"(?P<letter>{plain})"
     claim = (
         rf"(?:答案|结论|正确(?:的)?{_NOUN}?|符合(?:题意|要求)?的?{_NOUN}?|最(?:有)?可能的?{_NOUN}?|我)"
         rf"{_GAP}(?:应该|应当|可能)?{_IS}"
@@ -115,7 +116,7 @@ def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern
     conclusion = r"(?:综上(?:所述)?|总之|总的来说|综合(?:来看|分析)?|最终|因此|所以|由此可见|可见)"
     denied = r"(?!(?:选项|项)?(?:的)?(?:说法)?(?:是|并)?(?:不|错))"
     # A claim of two letters is none; nor is one that goes on to call its letter wrong, unless that is asked for.
-    tail = rf"(?!{_GAP}(?:或者?|和|与|及|以及|还是|、)[^。]{{0,4}}?(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9]))"
+    tail = rf"(?!{_GAP}(?:或者?|和|与|及|以及|还是|、)[^。]{{0,4}}?{plain})"
     tail += "" if asks_for_wrong else denied
     rules = (
         (
@@ -125,9 +126,6 @@ def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern
         ("declared", rf"(?:{claim}|(?:应该|应当|我)?(?:选择|选)){_GAP}{_NOUN}?{_GAP}{option}{tail}"),
         ("verdict", rf"{option}(?:的)?{_NOUN}?{_GAP}(?:是|为|才是|最)?{_GAP}{verdict}"),
         ("alone", rf"\A{_GAP}(?:选项)?{_GAP}{option}{_GAP}\Z"),
-        (
-            "opening",
-            rf"\A{_GAP}(?:选项)?{_GAP}{option}{_GAP}(?=[\s.、:,。)])(?!.*{letter.replace('?P<letter>', '?:')})",
-        ),
+        ("opening", rf"\A{_GAP}(?:选项)?{_GAP}{option}(?:{_GAP}因为|[\s.、:,。)](?!.*{plain}))"),
     )
     return tuple((name, re.compile(pattern, re.DOTALL)) for name, pattern in rules)

@@ -47,9 +47,9 @@ class SpeakerSimilarity:
             return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
         try:
             wanted, heard = await asyncio.gather(self._embed(reference), self._embed(made))
+            value = cosine(wanted, heard)
         except ModelError as error:
             return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
-        value = cosine(wanted, heard)
         return Score(value, details={"cosine": value, "pairs": 1, "metric": self.metric})
 
     def _reference(self, sample: Sample) -> Audio | None:

@@ -55,7 +55,9 @@ def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str
     flat = [flatten(answer) for answer in answers]
     if v == "a013f00" and len(set(flat)) == 1:
         return flatten(prediction), flat
-    return vqa_normal(prediction), [vqa_normal(answer) for answer in flat]
+    # Annotators mostly agree: each different answer is normalized once.
+    normal = {answer: vqa_normal(answer) for answer in set(flat)}
+    return vqa_normal(prediction), [normal[answer] for answer in flat]
 
 
 def agreement(said: str, given: Sequence[str]) -> float:

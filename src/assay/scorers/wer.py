@@ -14,7 +14,7 @@ from ..core import Output, Sample, Score, Spec
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .chinese_text import HAN
-from .edits import Edits, count_edits
+from .edits import Edits, count_edits, error_rate
 from .speech_normalize import check_normalizer, check_script, normalizer
 
 _MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
@@ -58,12 +58,9 @@ class ErrorRate:
         """The edits to the nearest of the references, and the text as it was compared."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         said = self.tokens(plain)
-        return min((count_edits(self._expected(one), said) for one in references), key=_by_rate), plain
-
-    def _expected(self, reference: str) -> Sequence[str]:
-        if not self.any_script:
-            check_script(self.normalize, reference, self.kind)
-        return self.tokens(_normalized(self.normalize, self.keep_blanks, reference))
+        expected = [_expected(self, reference) for reference in references]
+        nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, said))
+        return count_edits(nearest, said), plain
 
     @staticmethod
     def tokens(text: str) -> Sequence[str]:
@@ -129,11 +126,9 @@ def pooled_rates(metric: str) -> tuple[Spec, ...]:
     )
 
 
-def _by_rate(edits: Edits) -> tuple[float, int]:
-    return edits.rate, edits.errors
-
-
 @lru_cache(maxsize=8192)
-def _normalized(name: str, keep_blanks: bool, reference: str) -> str:
-    """References repeat over candidates, epochs and models."""
-    return normalizer(name, keep_blanks=keep_blanks)(reference)
+def _expected(rate: ErrorRate, reference: str) -> Sequence[str]:
+    """The tokens of a reference, remembered: references repeat over candidates, epochs and models."""
+    if not rate.any_script:
+        check_script(rate.normalize, reference, rate.kind)
+    return rate.tokens(normalizer(rate.normalize, keep_blanks=rate.keep_blanks)(reference))

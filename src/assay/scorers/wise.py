@@ -15,7 +15,7 @@ from .saved import not_saved, saved
 
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2
-_RATING = re.compile(r"(consistency|realism|aesthetic)\w*(?:\s+quality)?\W*(\d+(?:\.\d+)?)")
+_RATING = re.compile(r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}(\d+(?:\.\d+)?)")
 
 
 @scorers.register("wise_legacy")

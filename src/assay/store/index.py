@@ -13,6 +13,7 @@ import msgspec
 from ..core import OutputRecord, ScoreRecord
 from .journal import decode_output, decode_score, read_lines
 
+BLOCK_BYTES = 1 << 18
 Cell = tuple[str, str]
 """Task and model: what one number is about."""
 
@@ -161,4 +162,17 @@ class Scores(Sequence[ScoreRecord]):
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        return (self._index.score(offset) for offset in self._offsets)
+        """Reads the journal block by block: most lines follow each other."""
+        with open(self._index.path, "rb") as file:
+            block, start = b"", 0
+            for offset in self._offsets:
+                at = offset - start
+                end = block.find(b"\n", at) if 0 <= at < len(block) else -1
+                if end < 0:
+                    file.seek(offset)
+                    block, start, at = file.read(BLOCK_BYTES), offset, 0
+                    end = block.find(b"\n")
+                    if end < 0:
+                        block += file.readline()
+                        end = len(block) - 1
+                yield decode_score(block[at:end])

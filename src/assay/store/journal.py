@@ -9,7 +9,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from zlib import crc32
 
 import msgspec
 
-from ..core import DiskFull, OutputRecord, ScoreRecord
+from ..core import EMPTY, DiskFull, OutputRecord, ScoreRecord
 from .layout import disk_error
 
 SYNC_SECONDS = 0.2
@@ -184,48 +184,76 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
             offset += len(line)
 
 
-def output_line(record: OutputRecord) -> dict[str, Any]:
-    """An output record as a journal line; what equals its default is left out."""
-    line: dict[str, Any] = {
-        "kind": "output", "task": record.task, "model": record.model, "id": record.id, "key": record.key
-    }  # fmt: skip
-    if record.epoch:
-        line["epoch"] = record.epoch
-    if record.round:
-        line["round"] = record.round
-    line["prompt"] = record.prompt
-    if record.continuations is not None:
-        line["continuations"] = record.continuations
-    line["output"] = record.output
-    if record.target is not None:
-        line["target"] = record.target
-    if record.details:
-        line["details"] = dict(record.details)
+def output_line(
+    task: str,
+    model: str,
+    id: str,
+    key: str,
+    prompt: Sequence[Mapping[str, Any]],
+    output: Mapping[str, Any],
+    *,
+    epoch: int = 0,
+    round: int = 0,
+    continuations: Sequence[str] | None = None,
+    target: Any = None,
+    details: Mapping[str, Any] = EMPTY,
+) -> dict[str, Any]:
+    """The line of an `OutputRecord`; what equals its default is left out."""
+    line: dict[str, Any] = {"kind": "output", "task": task, "model": model, "id": id, "key": key}
+    if epoch:
+        line["epoch"] = epoch
+    if round:
+        line["round"] = round
+    line["prompt"] = prompt
+    if continuations is not None:
+        line["continuations"] = continuations
+    line["output"] = output
+    if target is not None:
+        line["target"] = target
+    if details:
+        line["details"] = dict(details)
     return line
 
 
-def score_line(record: ScoreRecord) -> dict[str, Any]:
-    """A score record as a journal line; what equals its default is left out."""
+def score_line(
+    task: str,
+    model: str,
+    id: str,
+    scorer: str,
+    digest: str,
+    values: Mapping[str, float | None],
+    outcome: str,
+    *,
+    epoch: int = 0,
+    answer: str | None = None,
+    details: Mapping[str, Any] = EMPTY,
+    candidates: Sequence[float | None] = (),
+    tags: Mapping[str, str] = EMPTY,
+    group: str | None = None,
+    cluster: str | None = None,
+    order: int = 0,
+) -> dict[str, Any]:
+    """The line of a `ScoreRecord`; what equals its default is left out."""
     line: dict[str, Any] = {
-        "kind": "score", "task": record.task, "model": record.model, "id": record.id, "scorer": record.scorer,
-        "digest": record.digest, "values": record.values, "outcome": record.outcome,
+        "kind": "score", "task": task, "model": model, "id": id, "scorer": scorer, "digest": digest,
+        "values": values, "outcome": outcome,
     }  # fmt: skip
-    if record.epoch:
-        line["epoch"] = record.epoch
-    if record.answer is not None:
-        line["answer"] = record.answer
-    if record.details:
-        line["details"] = dict(record.details)
-    if record.candidates:
-        line["candidates"] = record.candidates
-    if record.tags:
-        line["tags"] = dict(record.tags)
-    if record.group is not None:
-        line["group"] = record.group
-    if record.cluster is not None:
-        line["cluster"] = record.cluster
-    if record.order:
-        line["order"] = record.order
+    if epoch:
+        line["epoch"] = epoch
+    if answer is not None:
+        line["answer"] = answer
+    if details:
+        line["details"] = dict(details)
+    if candidates:
+        line["candidates"] = candidates
+    if tags:
+        line["tags"] = dict(tags)
+    if group is not None:
+        line["group"] = group
+    if cluster is not None:
+        line["cluster"] = cluster
+    if order:
+        line["order"] = order
     return line
 
 

@@ -1,15 +1,17 @@
 """A run on disk: opened by one writer, read by anybody."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core import OutputRecord, Prompt, ScoreRecord, StoreError
+from ..core import Media, Output, OutputRecord, Prompt, StoreError, Text
+from ..core.message import to_plain
+from ..core.record import output_to_plain
 from .blobs import Blobs
 from .index import Answered, CellIndex, Index, Scores
-from .journal import Journal, Repair, open_journal, output_line, score_line
+from .journal import Journal, Repair, open_journal, output_line
 from .layout import Layout, disk_error, write_whole
 from .lock import FolderLock
 
@@ -84,15 +86,28 @@ class RunWriter:
         finally:
             self._lock.__exit__(kind, error, trace)
 
-    def write_output(self, record: OutputRecord, prompt: Prompt) -> None:
-        """Adds what a model answered; media of the prompt and the answer go to the blobs."""
-        for medium in prompt.media:
-            self.blobs.put(medium)
-        self.journal.append(output_line(record))
+    def write_output(
+        self, task: str, model: str, id: str, key: str, prompt: Prompt, output: Output, **more: Any
+    ) -> None:
+        """Adds what a model answered (`more` as in `output_line`); media of prompt and answer go to the blobs."""
+        plain = []
+        for message in prompt.messages:
+            plain.append(to_plain(message))
+            parts = message.parts
+            if parts and (len(parts) > 1 or type(parts[0]) is not Text):
+                self._keep_media(message.media)
+        for candidate in output.candidates:
+            if len(candidate.parts) > 1 or (candidate.parts and type(candidate.parts[0]) is not Text):
+                self._keep_media(candidate.media)
+        self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
 
-    def write_score(self, record: ScoreRecord) -> int:
-        """Adds what a scorer said; returns where its line lies."""
-        return self.journal.append(score_line(record))
+    def _keep_media(self, media: Iterable[Media]) -> None:
+        for medium in media:
+            self.blobs.put(medium)
+
+    def write_score(self, line: Mapping[str, Any]) -> int:
+        """Adds what a scorer said, as `score_line` writes it; returns where the line lies."""
+        return self.journal.append(line)
 
     def reload(self) -> None:
         """Reads the journal anew, so that the index knows what was written since it was opened."""

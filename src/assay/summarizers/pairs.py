@@ -6,12 +6,12 @@ the sum of ten categories, cognition of four. The picture is the sample's group,
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
-from .strata import Row, counted_value, grouped_result, unit_of
+from .strata import Row, counted_value, grouped_result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ class Mme:
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         rows, flags = self._pictures(records)
         present = {group for group, _, _ in rows}
-        scores = {name: _category_score([row for group, _, row in rows if group == name]) for name in sorted(present)}
+        scores = {name: self._of_category(name, rows, records, context) for name in sorted(present)}
         for metric, names in (("perception", PERCEPTION), ("cognition", COGNITION)):
             own = [row for row in rows if row[0] in names]
             absent = [name for name in names if name not in present]
@@ -51,6 +51,20 @@ class Mme:
             groups = {self.category: {name: scores[name] for name in sorted({group for group, _, _ in other})}}
             yield grouped_result(other, sum_of_scores, records, context, "mme", groups=groups, flags=flags)
 
+    def _of_category(
+        self, name: str, rows: Sequence[Row], records: Sequence[ScoreRecord], context: SummaryContext
+    ) -> Result:
+        own = [row for row in rows if row[0] == name]
+        members = [record for record in records if _category(record, self.category) == name]
+        right, questions, both, pictures = (math.fsum(column) for column in zip(*(row[2] for row in own), strict=True))
+        details = {
+            "acc": 100 * right / questions,
+            "acc_plus": 100 * both / pictures if pictures else None,
+            "pictures": int(pictures),
+        }
+        result = grouped_result(own, sum_of_scores, members, context, "mme", details=details)
+        return replace(result, n_expected=None)
+
     def _pictures(self, records: Sequence[ScoreRecord]) -> tuple[list[Row], list[str]]:
         """For each picture: questions right, questions, pictures with all right, pictures; in fractions of 1."""
         pictures: dict[tuple[str, str, int], list[float | None]] = {}
@@ -62,7 +76,7 @@ class Mme:
                     where="summarizer 'mme'",
                     fix="let the dataset name the column of the picture as group",
                 )
-            category = record.tags.get(self.category, "all").lower()
+            category = _category(record, self.category)
             pictures.setdefault((category, picture, record.epoch), []).append(counted_value(record))
         rows: list[Row] = []
         alone = torn = 0
@@ -88,30 +102,8 @@ def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
         return np.asarray(sum(100 * s[:, 0] / s[:, 1] + 100 * s[:, 2] / s[:, 3] for s in sums.values()), float)
 
 
-def _category_score(rows: Sequence[Sequence[float]]) -> dict[str, Any]:
-    right, questions, both, pictures = (math.fsum(column) for column in zip(*rows, strict=True))
-    acc = 100 * right / questions
-    plus = 100 * both / pictures if pictures else None
-    return {
-        "value": None if plus is None else acc + plus,
-        "acc": acc,
-        "acc_plus": plus,
-        "n": int(questions),
-        "pictures": int(pictures),
-    }
-
-
-@summarizers.register("all_right")
-@dataclass(frozen=True, slots=True)
-class AllRight:
-    """The share of groups all of whose samples are right."""
-
-    by: tuple[str, ...] = ()
-    """Tags that together name a group; left out, it is the sample's own group."""
-    name: str = "all_right"
-
-    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        yield _share_all_right(records, context, tuple(self.by), self.name, unit=())
+def _category(record: ScoreRecord, tag: str) -> str:
+    return record.tags.get(tag, "all").lower()
 
 
 @summarizers.register("hallusionbench")
@@ -128,32 +120,33 @@ class HallusionBench:
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         unit = tuple(self.set)
-        yield _share_all_right(records, context, None, "aAcc", unit=unit)
-        yield _share_all_right(records, context, (*unit, self.question), "qAcc", unit=unit)
-        yield _share_all_right(records, context, (*unit, self.figure), "fAcc", unit=unit)
+        yield _share_all_right(records, context, "aAcc", by=None, unit=unit)
+        yield _share_all_right(records, context, "qAcc", by=(*unit, self.question), unit=unit)
+        yield _share_all_right(records, context, "fAcc", by=(*unit, self.figure), unit=unit)
 
 
 def _share_all_right(
     records: Sequence[ScoreRecord],
     context: SummaryContext,
-    by: tuple[str, ...] | None,
     metric: str,
     *,
+    by: tuple[str, ...] | None,
     unit: tuple[str, ...],
 ) -> Result:
-    """`by` names the group by tags: none of them means the sample's own group, `None` each sample by itself."""
+    """`by` names the tags of a group, `None` takes each sample by itself; `unit` those of what is drawn whole."""
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:
-        members.setdefault((*_group_of(record, by, metric), str(record.epoch)), []).append(record)
+        group = (record.id,) if by is None else _tags(record, by, metric)
+        members.setdefault((*group, str(record.epoch)), []).append(record)
     rows: list[Row] = []
     torn = 0
-    for group in members.values():
-        values = [counted_value(record) for record in group]
+    for group_records in members.values():
+        values = [counted_value(record) for record in group_records]
         if None in values:
             torn += 1
             continue
-        drawn = _tags(group[0], unit, metric) if unit else (unit_of(group[0]),)
-        rows.append(("", drawn, (float(all(value == 1 for value in values)), 1.0)))
+        all_right = float(all(value == 1 for value in values))
+        rows.append(("", _tags(group_records[0], unit, metric), (all_right, 1.0)))
     flags = [f"{torn} groups with an unresolved sample left out"] if torn and by is not None else []
     return grouped_result(rows, _share, records, context, metric, flags=flags, details={"groups": len(rows)})
 
@@ -161,14 +154,6 @@ def _share_all_right(
 def _share(sums: Mapping[str, "Floats"]) -> "Floats":
     (only,) = sums.values()
     return only[:, 0] / only[:, 1]
-
-
-def _group_of(record: ScoreRecord, by: tuple[str, ...] | None, metric: str) -> tuple[str, ...]:
-    if by is None:
-        return (record.id,)
-    if by:
-        return _tags(record, by, metric)
-    return (record.group if record.group is not None else record.id,)
 
 
 def _tags(record: ScoreRecord, names: tuple[str, ...], metric: str) -> tuple[str, ...]:

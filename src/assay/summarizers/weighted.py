@@ -3,9 +3,9 @@
 GenEval's overall value is the mean of its six task means; WISE weighs six fields of knowledge.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
@@ -41,15 +41,17 @@ class GroupMean:
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         weights = {name.lower(): weight for name, weight in self.weights.items()}
         rows: list[Row] = []
+        members: dict[str, list[ScoreRecord]] = {}
         strange: set[str] = set()
         for record in records:
             value, group = counted_value(record, self.metric), record.tags.get(self.by)
-            if value is None:
-                continue
             if group is None or (weights and group.lower() not in weights):
                 strange.add("none" if group is None else group)
                 continue
-            rows.append((group.lower() if weights else group, unit_of(record), (value, 1.0)))
+            group = group.lower() if weights else group
+            members.setdefault(group, []).append(record)
+            if value is not None:
+                rows.append((group, unit_of(record), (value, 1.0)))
         present = {group for group, _, _ in rows}
         flags = _flags(sorted(weights.keys() - present), sorted(strange), self.by)
         shares = weights or dict.fromkeys(present, 1.0)
@@ -57,7 +59,7 @@ class GroupMean:
         def formula(sums: Mapping[str, "Floats"]) -> "Floats":
             return mean_of_groups(sums, shares)
 
-        groups = {self.by: _by_group(rows)} if rows else {}
+        groups = {self.by: _by_group(rows, members, formula, context, self.name)} if rows else {}
         yield grouped_result(rows, formula, records, context, self.name, groups=groups, flags=flags)
 
 
@@ -98,10 +100,17 @@ def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:
     return flags
 
 
-def _by_group(rows: Sequence[Row]) -> dict[str, dict[str, Any]]:
-    sums: dict[str, list[float]] = {}
-    for group, _, (value, one) in rows:
-        cell = sums.setdefault(group, [0.0, 0.0])
-        cell[0] += value
-        cell[1] += one
-    return {group: {"value": total / n, "n": int(n)} for group, (total, n) in sorted(sums.items())}
+def _by_group(
+    rows: Sequence[Row],
+    members: Mapping[str, Sequence[ScoreRecord]],
+    formula: Callable[[Mapping[str, "Floats"]], "Floats"],
+    context: SummaryContext,
+    metric: str,
+) -> dict[str, Result]:
+    """The mean of each group; of a single group, the weighted mean is its own."""
+    results = {}
+    for name in sorted(members):
+        own = [row for row in rows if row[0] == name]
+        result = grouped_result(own, formula, members[name], context, metric)
+        results[name] = replace(result, n_expected=None)
+    return results

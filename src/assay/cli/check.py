@@ -1,0 +1,158 @@
+"""`assay check`: a file tried with three samples and a scripted model; its first fault in one line."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .. import registry
+from ..core import AssayError, Suite, Task, UsageError
+from ..userfiles import load_attribute, load_file, split_reference
+from .arguments import Parser, key_values
+from .explain import Fault, explained
+from .trials import check_parameters, try_model, try_scorer, try_task, try_template
+
+KINDS = ("benchmark", "model", "scorer", "template")
+EXAMPLE_ROW = {"question": "What is 2 + 2?", "answer": "4"}
+_VARIABLE = re.compile(r"\{\{-?\s*(?:sample\.)?([A-Za-z_][A-Za-z0-9_]*)")
+
+
+def command(arguments: Sequence[str]) -> int:
+    """0 when nothing is wrong; what was tried is printed on the way."""
+    p = Parser(prog="assay check", description="Try a file with three samples and explain its first fault.")
+    p.add_argument("file", help="a benchmark (.py, .yaml), data file, model (file.py:fn), scorer or template")
+    p.add_argument("--as", dest="kind", choices=KINDS, default=None, help="what it is, where that cannot be told")
+    p.add_argument("--data", default=None, help="rows to try a benchmark or a template with")
+    p.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of a model")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    args = key_values(given.model_args, option="--model_args")
+    for line in check(given.file, given.kind, given.data, args):
+        sys.stdout.write(line + "\n")
+    sys.stdout.write("no fault found\n")
+    return 0
+
+
+def check(reference: str, kind: str | None, data: str | None, args: dict[str, Any]) -> Iterator[str]:
+    """The lines of a trial; raises at the first fault."""
+    path, attribute = split_reference(reference)
+    file = Path(path).expanduser()
+    if not file.exists():
+        raise UsageError("no such file", where=path, fix="check the path")
+    if file.suffix in (".jinja", ".j2") or (kind == "template" and file.suffix not in (".py", ".yaml", ".yml")):
+        text = file.read_text(encoding="utf-8")
+        row = {**dict.fromkeys(_VARIABLE.findall(text), "…"), **EXAMPLE_ROW}
+        yield from try_template(text, file.name, file, data, row)
+        return
+    if file.suffix != ".py":
+        for task in _tasks(reference, file):
+            yield from try_task(task, file, data)
+        return
+    guests = _guest_tasks(reference, file) if kind in (None, "benchmark") else ()
+    for task in guests:
+        yield from try_task(task, file, data)
+    if guests:
+        return
+    try:
+        module = load_file(file)
+        thing = module if attribute is None else load_attribute(reference)
+    except AssayError as error:
+        raise explained(error, file) from error
+    kind = kind or kind_of(thing)
+    if kind is None:
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise Fault(
+            f"defines no benchmark, model, scorer or template (it has {', '.join(names[:8]) or 'nothing'})",
+            where=str(file),
+            fix="define `dataset`, `generate(messages)`, `score(sample, output)` or `prompt(sample)`, "
+            "or name one: file.py:NAME",
+        )
+    yield from _try(kind, thing, reference, file, data, args)
+
+
+def _try(kind: str, thing: Any, reference: str, file: Path, data: str | None, args: dict[str, Any]) -> Iterator[str]:
+    name = split_reference(reference)[1]
+    if kind == "benchmark":
+        _check_conventions(thing, file)
+        for task in _tasks(reference, file):
+            yield from try_task(task, file, data)
+        return
+    part = _part(thing, {"model": "generate", "scorer": "score", "template": "prompt"}[kind], file)
+    if kind == "model":
+        yield from try_model(reference, file, args)
+    elif kind == "scorer":
+        yield from try_scorer(part, name or "score", file)
+    else:
+        yield from try_template(part, name or "prompt", file, data, EXAMPLE_ROW)
+
+
+def _part(thing: Any, name: str, file: Path) -> Any:
+    if not isinstance(thing, ModuleType):
+        return thing
+    if not hasattr(thing, name):
+        raise Fault(f"defines no `{name}`", where=str(file), fix=f"define `{name}`, or name another: {file.name}:NAME")
+    return getattr(thing, name)
+
+
+def _tasks(reference: str, file: Path) -> list[Task]:
+    from ..runner.options import RunOptions
+    from ..runner.resolve import resolve_tasks
+
+    try:
+        return resolve_tasks(reference, RunOptions())
+    except Exception as error:
+        raise explained(error, file) from error
+
+
+def _guest_tasks(reference: str, file: Path) -> Sequence[Task]:
+    """The tasks of a file written for another system, which cannot be loaded as it stands."""
+    from ..runner.options import RunOptions
+
+    try:
+        for recognise in registry.recognisers():
+            tasks: Sequence[Task] | None = recognise(reference, RunOptions())
+            if tasks is not None:
+                return tasks
+    except Exception as error:
+        raise explained(error, file) from error
+    return ()
+
+
+def kind_of(thing: Any) -> str | None:
+    """What a file, or one thing in it, is by what it defines."""
+    if isinstance(thing, (Task, Suite)) or getattr(thing, "is_assay_task", False):
+        return "benchmark"
+    if isinstance(thing, ModuleType):
+        values = vars(thing).values()
+        if hasattr(thing, "dataset") or any(isinstance(v, (Task, Suite)) for v in values):
+            return "benchmark"
+        if any(getattr(v, "is_assay_task", False) for v in values):
+            return "benchmark"
+        for name, kind in (("generate", "model"), ("score", "scorer"), ("prompt", "template")):
+            if hasattr(thing, name):
+                return kind
+        return None
+    if hasattr(thing, "generate"):
+        return "model"
+    return _kind_by_parameters(thing) if callable(thing) else None
+
+
+def _kind_by_parameters(thing: Any) -> str:
+    target = thing.__call__ if inspect.isclass(thing) and "__call__" in vars(thing) else thing
+    names = [name for name in inspect.signature(target).parameters if name != "self"]
+    if names[:1] == ["sample"]:
+        return "scorer" if len(names) > 1 and names[1] != "solved" else "template"
+    return "model" if names else "benchmark"
+
+
+def _check_conventions(thing: Any, file: Path) -> None:
+    """A `prompt` or `score` that cannot be called as it will be is found before its first sample."""
+    if not isinstance(thing, ModuleType):
+        return
+    for name, wanted, form in (("score", 2, "def score(sample, output)"), ("prompt", 1, "def prompt(sample)")):
+        part = getattr(thing, name, None)
+        if inspect.isfunction(part) and "solved" not in inspect.signature(part).parameters:
+            check_parameters(part, wanted, form, file, inspect.getsourcelines(part)[1])

@@ -1,0 +1,77 @@
+"""Types of text columns: which columns of a TSV hold whole numbers, numbers or truth values.
+
+Guest classes expect what a data frame would give them. A column is typed when all of its cells that were looked at
+agree; a later cell that does not stays the text it is. `NA` and `None` are texts: only an empty cell is no value.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .files import open_file
+
+ROWS_LOOKED_AT = 2000
+BYTES_LOOKED_AT = 16 * 1024 * 1024
+LONGEST_NUMBER = 32
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_NUMBER = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
+_TRUTH = {"True": True, "False": False}
+ALWAYS_TEXT = frozenset({*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "question", "hint", "image", "image_path", "prediction"})
+"""Columns whose cells are words even where all of them look like numbers: `1.50` as an option must stay `1.50`."""
+
+Types = Mapping[str, type]
+
+
+def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[str, type]:
+    """`int`, `float` or `bool` for the columns whose cells all are; the others are left out."""
+    possible: dict[str, set[type]] = {}
+    seen: set[str] = set()
+    for row in rows:
+        for name, cell in row.items():
+            if name in ALWAYS_TEXT or cell == "" or cell is None:
+                continue
+            seen.add(name)
+            left = possible.setdefault(name, {int, float, bool})
+            if left:
+                left &= _types_of(cell)
+    return {
+        name: int if int in left else float if float in left else bool
+        for name, left in possible.items()
+        if left and name in seen
+    }
+
+
+def types_of_file(path: Path) -> dict[str, type]:
+    """The types of a file's columns, by its first rows; small files are looked at whole."""
+
+    def first_rows() -> Iterable[Mapping[str, Any]]:
+        for count, (_, offset, row) in enumerate(open_file(path).rows(), 1):
+            if isinstance(row, Mapping):
+                yield row
+            if count >= ROWS_LOOKED_AT or offset > BYTES_LOOKED_AT:
+                return
+
+    return column_types(first_rows())
+
+
+def typed(cell: Any, kind: type | None) -> Any:
+    """A cell as its column's type; NaN for an empty one, the text itself where it does not fit."""
+    if cell == "" or cell is None:
+        return math.nan
+    if kind is None or not isinstance(cell, str) or kind not in _types_of(cell):
+        return cell
+    return _TRUTH[cell] if kind is bool else kind(cell)
+
+
+def _types_of(cell: Any) -> set[type]:
+    if not isinstance(cell, str):
+        return {type(cell)} if type(cell) in (int, float, bool) else set()
+    if len(cell) > LONGEST_NUMBER:
+        return set()
+    if _WHOLE.fullmatch(cell):
+        return {int, float}
+    if _NUMBER.fullmatch(cell):
+        return {float}
+    return {bool} if cell in _TRUTH else set()

@@ -1,0 +1,125 @@
+"""Fetch of a file that a guest's class declares by URL, to the place where that system looks for it.
+
+Resumable: what has arrived stays in `NAME.part` and the next try asks for the rest. The checksum (MD5 or sha256) is
+taken of the whole file *after* the download; a file that does not fit is never put in place. Without a declared
+checksum the digest is said aloud.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import warnings
+from pathlib import Path
+from urllib.parse import urljoin
+
+from ..core import DataError
+from .fetch import CHUNK_BYTES, MAX_BYTES, MAX_REDIRECTS, _connect
+
+
+def fetch_declared(
+    url: str, path: Path, *, checksum: str | None = None, allow_private: bool = False, max_bytes: int = MAX_BYTES
+) -> Path:
+    """The file, downloaded if it is not there or is not what the checksum says."""
+    if path.is_file() and (checksum is None or has_checksum(path, checksum)):
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    _download(url, part, allow_private, max_bytes)
+    if checksum is None:
+        found = _digest(part, "sha256")
+        warnings.warn(f"{url}: no checksum is declared; the file has sha256 {found}", stacklevel=2)
+    else:
+        found = _digest(part, _kind(checksum))
+        if found != checksum.lower():
+            part.unlink()
+            raise DataError(
+                f"the download has {_kind(checksum)} {found}, declared is {checksum}",
+                file=url,
+                fix="the file changed or was damaged on its way; nothing was kept",
+            )
+    os.replace(part, path)
+    return path
+
+
+def has_checksum(path: Path, checksum: str) -> bool:
+    """Whether a file is what a checksum says; the answer is kept beside it until the file changes."""
+    state = path.stat()
+    memo = path.with_name(f".{path.name}.checked")
+    signs = {"size": state.st_size, "mtime_ns": state.st_mtime_ns, "checksum": checksum.lower()}
+    try:
+        if json.loads(memo.read_bytes()) == signs:
+            return True
+    except (OSError, ValueError):
+        pass
+    if _digest(path, _kind(checksum)) != checksum.lower():
+        return False
+    try:
+        memo.write_text(json.dumps(signs), encoding="utf-8")
+    except OSError:
+        pass  # a folder that cannot be written to is checked anew each time
+    return True
+
+
+def _kind(checksum: str) -> str:
+    return "md5" if len(checksum) == 32 else "sha256"
+
+
+def _digest(path: Path, kind: str) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
+
+
+def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None:
+    """Adds to `part` what is missing of the file behind `url`."""
+    start = url
+    for _ in range(MAX_REDIRECTS + 1):
+        connection, resource = _connect(url, allow_private)
+        have = part.stat().st_size if part.exists() else 0
+        headers = {"User-Agent": "assay", "Accept-Encoding": "identity"}
+        if have:
+            headers["Range"] = f"bytes={have}-"
+        try:
+            connection.request("GET", resource, headers=headers)
+            response = connection.getresponse()
+            if response.status in (301, 302, 303, 307, 308):
+                url = urljoin(url, response.headers.get("Location", ""))
+                continue
+            if response.status == 416 and have:
+                part.unlink()  # what is here is no beginning of the file: from the start
+                url = start
+                continue
+            if response.status not in (200, 206):
+                raise DataError(f"the server answered {response.status} {response.reason}", file=url)
+            _append(response, part, have if response.status == 206 else 0, url, max_bytes)
+            return
+        except (OSError, http.client.HTTPException) as error:
+            raise DataError(
+                f"the download failed: {type(error).__name__}: {error}",
+                file=url,
+                fix="try again: it goes on where it stopped",
+            ) from error
+        finally:
+            connection.close()
+    raise DataError(f"more than {MAX_REDIRECTS} redirects", file=url)
+
+
+def _append(response: http.client.HTTPResponse, part: Path, have: int, url: str, max_bytes: int) -> None:
+    declared = response.headers.get("Content-Length", "")
+    expected = have + int(declared) if declared.isdigit() else None
+    if expected is not None and expected > max_bytes:
+        raise DataError(f"the file has {expected} bytes, more than the limit of {max_bytes}", file=url)
+    with part.open("r+b" if have else "wb") as target:
+        target.seek(have)
+        count = have
+        while chunk := response.read(CHUNK_BYTES):
+            count += len(chunk)
+            if count > max_bytes:
+                raise DataError(f"the file is larger than the limit of {max_bytes} bytes", file=url)
+            target.write(chunk)
+        target.flush()
+        os.fsync(target.fileno())
+    if expected is not None and count != expected:
+        raise DataError(
+            f"the download was cut after {count} of {expected} bytes", file=url, fix="try again: the rest is fetched"
+        )

@@ -1,0 +1,84 @@
+"""Excel tables that keep every text: a cell that Excel cannot hold exactly lies whole on a second sheet.
+
+Excel cuts texts at 32,767 characters, takes a text that starts with `=` for a formula, and knows no empty text, no
+control characters and no carriage return. Other programs read the first sheet; this module reads both.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import MissingExtra
+
+LONGEST_CELL = 32_767
+EXACT_SHEET = "assay_exact"
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A workbook of one table, written row by row."""
+    openpyxl = _library()
+    from openpyxl.cell import WriteOnlyCell
+
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet("Sheet1")
+    exact: list[tuple[int, int, str]] = []
+
+    def cell(value: Any, row: int, column: int) -> Any:
+        if not isinstance(value, str):
+            return value if value is None or isinstance(value, (int, float, bool)) else str(value)
+        shown = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
+        if shown != value or value == "":
+            exact.append((row, column, json.dumps(value)))
+        made = WriteOnlyCell(sheet, value=shown)
+        made.data_type = "s"
+        return made
+
+    sheet.append([cell(name, 0, place) for place, name in enumerate(columns)])
+    for number, row in enumerate(rows, 1):
+        sheet.append([cell(value, number, place) for place, value in enumerate(row)])
+    if exact:
+        _write_exact(book.create_sheet(EXACT_SHEET), exact)
+    book.save(path)
+
+
+def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
+    """The header and the rows of a workbook's first sheet; empty cells are `None`."""
+    book = _library().load_workbook(path, read_only=True, data_only=True)
+    try:
+        table = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
+        if EXACT_SHEET in book.sheetnames:
+            for (row, column), text in _read_exact(book[EXACT_SHEET]).items():
+                table[row].extend([None] * (column + 1 - len(table[row])))
+                table[row][column] = text
+    finally:
+        book.close()
+    if not table:
+        return [], []
+    header = [str(name) for name in table[0]]
+    return header, [[*row, *[None] * (len(header) - len(row))] for row in table[1:]]
+
+
+def _write_exact(sheet: Any, cells: Sequence[tuple[int, int, str]]) -> None:
+    """Each text as JSON in ASCII, cut into pieces that fit a cell."""
+    for row, column, text in cells:
+        for start in range(0, len(text), LONGEST_CELL - 1):
+            # The mark before each piece keeps blanks at its ends and a leading `=` from being touched.
+            sheet.append([row, column, "|" + text[start : start + LONGEST_CELL - 1]])
+
+
+def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
+    pieces: dict[tuple[int, int], list[str]] = {}
+    for row, column, piece in sheet.iter_rows(values_only=True):
+        pieces.setdefault((int(row), int(column)), []).append(str(piece)[1:])
+    return {place: str(json.loads("".join(parts))) for place, parts in pieces.items()}
+
+
+def _library() -> Any:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise MissingExtra("openpyxl, which writes Excel files,", "assay[guests]") from error
+    return openpyxl

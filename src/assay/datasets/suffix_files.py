@@ -1,0 +1,208 @@
+"""`load` and `dump` by suffix, as guest systems have them: json, jsonl, tsv, csv, xlsx, txt, pkl.
+
+Tables come back as data frames with the texts they were written with: `NA`, `None`, `1` as a prediction and `=1+1` stay
+what they are. A pickle is read only if this process wrote it, or if the user said so.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import MissingExtra, UsageError
+from .column_types import column_types, typed
+from .excel import read_excel, write_excel
+from .files import open_file
+from .shards import RowData
+
+KEPT_AS_TEXT = ("prediction",)
+_pickles: dict[Path, str] = {}
+"""sha256 of the pickles this process wrote."""
+
+
+def load_by_suffix(path: str | Path, fmt: str | None = None, *, trust_pickle: bool = False) -> Any:
+    """What a file holds: a data frame of a table, else plain data."""
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise FileNotFoundError(f"no such file: {file}")
+    kind = _kind(file, fmt, _READERS)
+    return load_pickle(file, trust=trust_pickle) if kind == "pkl" else _READERS[kind](file)
+
+
+def dump_by_suffix(data: Any, path: str | Path, fmt: str | None = None) -> None:
+    """Writes data in the format its file's name says; the folder is made."""
+    file = Path(path).expanduser()
+    kind = _kind(file, fmt, _WRITERS)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _WRITERS[kind](data, file)
+
+
+def load_pickle(path: Path, *, trust: bool = False) -> Any:
+    """A pickle that this process wrote, or one that the user trusts; any other is refused unread."""
+    data = path.read_bytes()
+    if not trust and _pickles.get(path.resolve()) != hashlib.sha256(data).hexdigest():
+        raise UsageError(
+            "a pickle can run code and was not written by this run", where=str(path), fix="--trust-pickle reads it"
+        )
+    import pickle
+
+    return pickle.loads(data)  # noqa: S301 - our own bytes, or the user's explicit consent
+
+
+def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Any:
+    """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
+    pandas = _pandas()
+    names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
+    types = column_types(rows)
+    made = {}
+    for name in names:
+        cells = [row.get(name) for row in rows]
+        if name in KEPT_AS_TEXT:
+            values = ["" if cell is None else cell for cell in cells]
+        else:
+            values = [typed(cell, types.get(name)) for cell in cells]
+        whole = name in types and "" not in cells and None not in cells
+        made[name] = pandas.Series(values, dtype=types[name] if whole else object)
+    return pandas.DataFrame(made, columns=names)
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Rows as a `.xlsx`, `.tsv`, `.csv` or `.json` table, written one by one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".xlsx":
+        write_excel(path, columns, rows)
+    elif path.suffix == ".json":
+        entries = [dict(zip(columns, row, strict=True)) for row in rows]
+        path.write_text(json.dumps(entries, ensure_ascii=False, default=_plain), "utf-8", "backslashreplace")
+    else:
+        separator = "," if path.suffix == ".csv" else "\t"
+        with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(separator.join(_cell(name, separator) for name in columns) + "\n")
+            for row in rows:
+                file.write(separator.join(_cell(value, separator) for value in row) + "\n")
+
+
+def _kind(file: Path, fmt: str | None, known: Mapping[str, Any]) -> str:
+    kind = (fmt or file.suffix).lstrip(".").lower()
+    if kind not in known:
+        raise UsageError(f"no way to read or write {kind or 'a file without suffix'!r}", where=str(file),
+                         fix=f"one of {', '.join(known)}")  # fmt: skip
+    return kind
+
+
+def _read_table(path: Path) -> Any:
+    shard = open_file(path)
+    rows: list[Mapping[str, Any]] = []
+    for _, _, row in shard.rows():
+        rows.append(_good(row))
+    return frame_of(rows, shard.columns)
+
+
+def _good(row: RowData) -> Mapping[str, Any]:
+    if isinstance(row, Mapping):
+        return row
+    raise row if isinstance(row, Exception) else TypeError("a table holds rows")
+
+
+def _read_jsonl(path: Path) -> Any:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line.strip()]
+
+
+def _read_excel(path: Path) -> Any:
+    header, rows = read_excel(path)
+    pandas = _pandas()
+    made = {}
+    for place, name in enumerate(header):
+        cells = [row[place] for row in rows]
+        kinds = {type(cell) for cell in cells}
+        if name in KEPT_AS_TEXT:
+            cells = ["" if cell is None else str(cell) for cell in cells]
+        else:
+            cells = [float("nan") if cell is None else cell for cell in cells]
+        made[name] = pandas.Series(cells, dtype=None if kinds <= {int, float} and kinds else object)
+    return pandas.DataFrame(made, columns=header)
+
+
+def _write_pickle(data: Any, path: Path) -> None:
+    import pickle
+
+    written = pickle.dumps(data)
+    path.write_bytes(written)
+    _pickles[path.resolve()] = hashlib.sha256(written).hexdigest()
+
+
+def _write_json(data: Any, path: Path) -> None:
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        data = data.to_dict(orient="records")
+    path.write_text(json.dumps(data, ensure_ascii=False, indent=4, default=_plain), "utf-8", "backslashreplace")
+
+
+def _write_jsonl(data: Any, path: Path) -> None:
+    entries = data.to_dict(orient="records") if hasattr(data, "columns") else data
+    lines = [json.dumps(entry, ensure_ascii=False, default=_plain) for entry in entries]
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8", "backslashreplace")
+
+
+def _write_frame(data: Any, path: Path) -> None:
+    frame = data if hasattr(data, "columns") else _pandas().DataFrame(data)
+    names = [str(name) for name in frame.columns]
+    write_table(path, names, ([_bare(value) for value in row] for row in frame.itertuples(index=False, name=None)))
+
+
+def _write_text(data: Any, path: Path) -> None:
+    lines = [data] if isinstance(data, str) else [str(line) for line in data]
+    path.write_text("\n".join(lines), "utf-8", "backslashreplace")
+
+
+def _bare(value: Any) -> Any:
+    """A cell without numpy's wrapping; NaN is an empty cell, a list its literal."""
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        value = value.item()
+    if value is None or (isinstance(value, float) and value != value):
+        return None
+    return value if isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def _cell(value: Any, separator: str) -> str:
+    if value is None:
+        return ""
+    text = str(value)
+    if any(mark in text for mark in (separator, '"', "\n", "\r")):
+        doubled = text.replace('"', '""')
+        return f'"{doubled}"'
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtra("pandas, which guest files expect,", "assay[guests]") from error
+    return pandas
+
+
+_READERS: dict[str, Callable[[Path], Any]] = {
+    "json": lambda path: json.loads(path.read_text("utf-8")),
+    "jsonl": _read_jsonl,
+    "tsv": _read_table,
+    "csv": _read_table,
+    "xlsx": _read_excel,
+    "txt": lambda path: path.read_text("utf-8").split("\n"),
+    "pkl": load_pickle,
+}
+_WRITERS: dict[str, Callable[[Any, Path], None]] = {
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "tsv": _write_frame,
+    "csv": _write_frame,
+    "xlsx": _write_frame,
+    "txt": _write_text,
+    "pkl": _write_pickle,
+}

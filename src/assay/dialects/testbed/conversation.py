@@ -1,0 +1,114 @@
+"""Conversations of the testbed: lists of `{"role", "content"}`, images beside them, and where the model writes.
+
+Content is a text, a part, or a list of parts; `{"type": "image"}` is a place for the next of the retriever's extra
+images. A message without `content` is where the model writes, and stands at the very end.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import DataError, Image, Media, Message, Part, Text, as_part, shorten
+
+HEAD_ROLES = frozenset({"instruction", "system"})
+
+
+def query_last(messages: Sequence[Any]) -> list[Any]:
+    """The messages with those that lack content moved to the very end, in their order."""
+    spoken = [message for message in messages if "content" in message]
+    return [*spoken, *(message for message in messages if "content" not in message)]
+
+
+def as_messages(made: Any, *, folder: Path | None = None) -> tuple[Message, ...]:
+    """What a retriever returned, as messages with its images in their places; the place to write comes last."""
+    turns, extras = (made[0], made[1:]) if isinstance(made, tuple) else (made, ())
+    if isinstance(turns, (str, Mapping)) or not isinstance(turns, Sequence):
+        raise DataError("a retriever must return a list of messages", got=turns)
+    for turn in turns:
+        if not isinstance(turn, Mapping) or "role" not in turn:
+            raise DataError("a message must be a dictionary with a role", got=turn)
+    images = list(_images(extras, folder))
+    places = sum(_is_place(piece) for turn in turns for piece in _pieces(turn))
+    if places != len(images):
+        raise DataError(
+            f"the conversation has {places} places for images, and the retriever gave {len(images)}",
+            fix='write one {"type": "image"} for each image',
+        )
+    waiting = iter(images)
+    return tuple(_message(turn, waiting) for turn in query_last(turns))
+
+
+def answer_of(solved: Sequence[Message], asked: Sequence[Message]) -> str | None:
+    """What a solved example says where the question leaves the answer open; `None` if it says nothing more."""
+    spoken = [message for message in asked if message.parts is not None]
+    more = [message for message in solved if message.parts is not None and message not in spoken]
+    return "".join(message.text for message in more) if more else None
+
+
+def cut_at(text: str, stop_words: Sequence[str]) -> str:
+    """The text before the first of the stop words, blanks at its ends aside; an empty stop word stops nothing."""
+    ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
+    return text[: min(ends)].strip() if ends else text.strip()
+
+
+def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:
+    content = turn.get("content", ())
+    return content if isinstance(content, (list, tuple)) else (content,)
+
+
+def _is_place(piece: Any) -> bool:
+    """Whether a part is a place for an image that comes beside it."""
+    return isinstance(piece, Mapping) and piece.get("type") == "image" and len(piece) == 1
+
+
+def _message(turn: Mapping[str, Any], images: Iterator[Image]) -> Message:
+    role = str(turn["role"])
+    if "content" not in turn:
+        return Message(role)
+    if turn["content"] is None:
+        raise DataError(f"the content of a message of {role!r} is None", fix="leave `content` out where the model writes")
+    return Message(role, tuple(_part(piece, images) for piece in _pieces(turn)))
+
+
+def _part(piece: Any, images: Iterator[Image]) -> Part:
+    if isinstance(piece, str):
+        return Text(piece)
+    if _is_place(piece):
+        return next(images)
+    if isinstance(piece, (bool, int, float)):
+        return Text(str(piece))
+    if isinstance(piece, Mapping) and piece.get("type", "text") == "text" and not isinstance(piece.get("text"), str):
+        return Text(str(piece.get("text")))
+    return as_part(piece)
+
+
+def _images(extras: Sequence[Any], folder: Path | None) -> Iterator[Image]:
+    """The images among a retriever's extra outputs, in order; other extras are the user's own."""
+    for extra in extras:
+        if isinstance(extra, (list, tuple)):
+            yield from _images(extra, folder)
+        elif (image := as_image(extra, folder)) is not None:
+            yield image
+
+
+def as_image(value: Any, folder: Path | None = None) -> Image | None:
+    """An image from what rows hold: PIL, a path, bytes, base64, `{"bytes", "path"}`; `None` for anything else.
+
+    A PIL image that was only opened is passed on by its file, so that its bytes are the dataset's own.
+    """
+    if isinstance(value, Media):
+        return value if isinstance(value, Image) else None
+    if isinstance(value, Mapping) and value.keys() <= {"bytes", "path"}:
+        value = value.get("bytes") or value.get("path")
+    if hasattr(value, "save") and hasattr(value, "size"):
+        origin = getattr(value, "assay_origin", None)
+        return Image(origin if origin is not None else value)
+    if isinstance(value, (bytes, bytearray)):
+        return Image(bytes(value))
+    if isinstance(value, os.PathLike):
+        return Image((folder or Path()) / value)
+    if isinstance(value, str) and value:
+        is_inline = value.startswith("data:") or len(value) > 255
+        return Image(value) if is_inline else Image((folder or Path()) / value, name=shorten(value))
+    return None

@@ -1,0 +1,128 @@
+"""The loader behind `prepare_dataloader`: contexts of rows, the query last.
+
+Every row of the query's dataset is asked once, whatever the number of shots, and a query is never among its own shots;
+the shots of a query depend on the seed and its place alone. Samplers of the user are followed to the letter.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from .....templates.pick import shuffled
+
+Place = tuple[int, int]
+"""Which dataset, and which row of it."""
+
+PASSED_ON = frozenset(
+    {
+        "num_workers", "pin_memory", "timeout", "worker_init_fn", "multiprocessing_context", "generator",
+        "prefetch_factor", "persistent_workers", "pin_memory_device", "in_order",
+    }
+)  # fmt: skip
+"""Options of torch's loader that say how rows are fetched, never which: accepted, without effect."""
+
+MADE: list["ContextLoader"] = []
+"""Every loader in the order in which they were made: whoever runs a file learns which ones it made."""
+
+
+class ContextLoader:
+    """Batches of contexts; a context is a list of rows of which the last is the query."""
+
+    def __init__(
+        self,
+        datasets: Sequence[Any],
+        counts: Sequence[int],
+        batch_size: int,
+        *,
+        samplers: Sequence[Any] | None = None,
+        collate_fn: Callable[[list[list[Any]]], Any] | None = None,
+        shuffle: bool = False,
+        drop_last: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self.datasets = list(datasets)
+        self.counts = list(counts)
+        self.batch_size = batch_size
+        self.samplers = samplers
+        self.collate_fn = collate_fn
+        self.shuffle = shuffle
+        self.drop_last = drop_last
+        self.seed = seed
+        self._places: list[tuple[Place, ...]] | None = None
+        MADE.append(self)
+
+    @property
+    def places(self) -> list[tuple[Place, ...]]:
+        """The rows of each context, by dataset and number; settled when first asked for."""
+        if self._places is None:
+            self._places = list(self._sampled() if self.samplers else self._drawn())
+        return self._places
+
+    def rows(self, places: Sequence[Place]) -> list[Any]:
+        """The rows of a context."""
+        return [self.datasets[dataset][index] for dataset, index in places]
+
+    def __iter__(self) -> Iterator[Any]:
+        contexts = iter(self.places)
+        while batch := list(islice(contexts, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            rows = [self.rows(places) for places in batch]
+            yield self.collate_fn(rows) if self.collate_fn is not None else rows
+
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.places), self.batch_size)
+        return whole + (1 if rest and not self.drop_last else 0)
+
+    def _drawn(self) -> Iterator[tuple[Place, ...]]:
+        asked = max(at for at, count in enumerate(self.counts) if count)
+        self._check_sizes(asked)
+        queries = list(range(len(self.datasets[asked])))
+        if self.shuffle:
+            random.Random(self.seed).shuffle(queries)
+        for query in queries:
+            shots: list[Place] = []
+            for at, dataset in enumerate(self.datasets):
+                wanted = self.counts[at] - (at == asked)
+                order = shuffled(len(dataset), self.seed, f"{at}:{query}")
+                allowed = (index for index in order if not (dataset is self.datasets[asked] and index == query))
+                shots += [(at, index) for index in islice(allowed, wanted)]
+            yield (*shots, (asked, query))
+
+    def _check_sizes(self, asked: int) -> None:
+        for at, dataset in enumerate(self.datasets):
+            own = dataset is self.datasets[asked]
+            needed = self.counts[at] + (own and at != asked)
+            if len(dataset) < needed:
+                raise ValueError(f"dataset {at} has {len(dataset)} rows, and each context needs {needed} different ones")
+
+    def _sampled(self) -> Iterator[tuple[Place, ...]]:
+        assert self.samplers is not None
+        drawn = [
+            _chunks(sampler if sampler is not None else range(len(dataset)), count)
+            for sampler, dataset, count in zip(self.samplers, self.datasets, self.counts, strict=True)
+        ]
+        for indices in zip(*drawn, strict=False):
+            yield tuple((at, index) for at, chunk in enumerate(indices) for index in chunk)
+
+
+def _chunks(sampler: Any, size: int) -> Iterator[list[int]]:
+    """What a sampler yields, as lists of `size` indices; a rest that does not fill one is dropped."""
+    chunk: list[int] = []
+    for given in sampler:
+        if isinstance(given, (list, tuple)):
+            if len(given) != size or not all(_is_index(index) for index in given):
+                raise ValueError(f"the sampler {sampler!r} yielded {given!r}; it must yield lists of {size} indices")
+            yield [int(index) for index in given]
+            continue
+        if not _is_index(given):
+            raise ValueError(f"the sampler {sampler!r} yielded {given!r}; it must yield an index or {size} of them")
+        chunk.append(int(given))
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+
+
+def _is_index(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)

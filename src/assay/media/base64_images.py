@@ -1,0 +1,89 @@
+"""Pictures as base64 text and back, as benchmark files hold them: lossless, with their transparency.
+
+The functions carry the names and the parameters by which the VLMEvalKit family knows them. Unlike there, a picture
+comes back pixel by pixel as it went in, unless a lossy format is asked for.
+"""
+
+import base64
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..core import DataError, Image
+from ..core.media import decode_base64, sniff
+from .images import FORMATS, to_rgb
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+_BY_SUFFIX = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
+              ".tif": "TIFF", ".tiff": "TIFF"}  # fmt: skip
+_OPAQUE = ("JPEG", "BMP")
+
+
+def encode_image_to_base64(img: "Picture", target_size: int = -1, fmt: str = "PNG") -> str:
+    """A Pillow picture as base64; `target_size` above 0 bounds its longer side, `fmt="JPEG"` lays alpha over white."""
+    buffer = io.BytesIO()
+    _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str | None = None) -> str:
+    """A picture file as base64: its own bytes, unless it is to be made smaller or of another format."""
+    data = Path(image_path).read_bytes()
+    if target_size <= 0 and fmt is None:
+        return base64.b64encode(data).decode("ascii")
+    return encode_image_to_base64(_opened(data), target_size, fmt or "PNG")
+
+
+def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "Picture":
+    """The Pillow picture of a base64 text or a data URL."""
+    return _shrunk(_opened(_bytes_of(base64_string)), target_size)
+
+
+def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
+    """Writes the picture of a base64 text to a file: its own bytes where the file's suffix names their format."""
+    data = _bytes_of(base64_string)
+    path = Path(image_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    wanted = _BY_SUFFIX.get(path.suffix.lower(), "PNG")
+    if target_size <= 0 and (sniff(data[:16]) or "").upper() == wanted:
+        path.write_bytes(data)
+        return
+    _fitting(_shrunk(_opened(data), target_size), wanted).save(path, format=wanted)
+
+
+def _bytes_of(text: str) -> bytes:
+    return decode_base64(text.partition(",")[2] if text.startswith("data:") else text, what="image")
+
+
+def _opened(data: bytes) -> "Picture":
+    from PIL import Image as pillow
+
+    try:
+        picture = pillow.open(io.BytesIO(data), formats=FORMATS)
+        picture.load()
+    except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as error:
+        raise DataError(f"the picture cannot be decoded: {error}", fix="get the file again") from error
+    return picture
+
+
+def _shrunk(picture: "Picture", target_size: int) -> "Picture":
+    if target_size <= 0:
+        return picture
+    smaller = picture.copy()
+    smaller.thumbnail((target_size, target_size))
+    return smaller
+
+
+def _fitting(picture: "Picture", fmt: str) -> "Picture":
+    return to_rgb(picture) if fmt.upper() in _OPAQUE else picture
+
+
+def needs_rgb(image: Image) -> bool:
+    """Whether a picture's header speaks of a palette or of transparency, which readers of RGB trip over."""
+    data = image.data()[:32]
+    kind = sniff(data)
+    if kind == "png":
+        return len(data) > 25 and data[25] in (3, 4, 6)
+    return kind in ("gif", "webp", "tiff")

@@ -1,0 +1,54 @@
+"""DPG-Bench over a run: by picture, by question, and by category of question.
+
+The benchmark's own number is the mean over pictures; some systems print the mean over all questions under the same
+name. Both are given. Categories count answers as given, without regard to parents, as the official script does.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core import Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .corpus import corpus_result
+from .strata import counted_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@summarizers.register("dpg")
+def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    """`dpg` over pictures and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
+    details = {"categories": _categories(records)}
+    yield corpus_result(records, context, "dpg", _by_picture, ratio_from, details=details)
+    yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from)
+
+
+def ratio_from(sums: "Floats") -> "Floats":
+    """The first sum over the second, for each row of sums."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[:, 0] / sums[:, 1], float)
+
+
+def _by_picture(record: ScoreRecord) -> Sequence[float] | None:
+    value = counted_value(record)
+    return None if value is None else (value, 1.0)
+
+
+def _by_question(record: ScoreRecord) -> Sequence[float] | None:
+    return record.details.get("fulfilled")
+
+
+def _categories(records: Sequence[ScoreRecord]) -> dict[str, dict[str, Any]]:
+    sums: dict[str, list[int]] = {}
+    for record in records:
+        for name, (yes, asked) in record.details.get("categories", {}).items():
+            cell = sums.setdefault(name, [0, 0])
+            cell[0] += yes
+            cell[1] += asked
+    return {name: {"value": yes / asked, "n": asked} for name, (yes, asked) in sorted(sums.items())}

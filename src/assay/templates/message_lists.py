@@ -1,0 +1,142 @@
+"""Message lists: prompts written as `[{"type": "image", "value": path}, {"type": "text", "value": …}]`, and back.
+
+The way the VLMEvalKit family passes prompts around. A bare string is text, unless it is a data URL, an existing file
+with a media suffix, or an http(s) URL with one. A dictionary says itself what it is, and is believed.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..core import Audio, Image, Media, Message, Part, Text, Video, shorten
+
+SUFFIX_KINDS: Mapping[str, type[Media]] = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),
+    **dict.fromkeys((".mp4", ".avi", ".mov", ".mkv", ".webm"), Video),
+    **dict.fromkeys((".wav", ".flac", ".mp3", ".ogg", ".m4a"), Audio),
+}
+KINDS: Mapping[str, type[Media]] = {"image": Image, "video": Video, "audio": Audio}
+LONGEST_PATH = 4096
+
+Fetch = Callable[[str], Path]
+"""Brings the file behind a URL; without it a URL stays unread until somebody asks for its bytes."""
+PathOf = Callable[[Media], str]
+
+
+def message_turns(value: Any, fetch: Fetch | None = None) -> tuple[Message, ...]:
+    """Whatever a guest's prompt function returned, as messages.
+
+    `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
+    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong.
+    """
+    if isinstance(value, Mapping) and "type" not in value and ("text" in value or "image" in value):
+        return (Message("user", _image_text_parts(value, fetch)),)
+    entries = [value] if isinstance(value, (str, Mapping, Text, Media)) else value
+    if not isinstance(entries, Sequence):
+        raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
+    if not entries:
+        raise ValueError("the prompt is an empty list")
+    turns: list[Message] = []
+    for entry in entries:
+        if isinstance(entry, Mapping) and "content" in entry:
+            content = entry["content"]
+            inner = [content] if isinstance(content, (str, Mapping)) else content
+            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch) for p in inner)))
+            continue
+        role = str(entry.get("role") or "user") if isinstance(entry, Mapping) else "user"
+        part = message_part(entry, fetch)
+        if turns and turns[-1].role == role and turns[-1].parts is not None:
+            turns[-1] = Message(role, (*turns[-1].parts, part))
+        else:
+            turns.append(Message(role, (part,)))
+    return tuple(turns)
+
+
+def message_part(entry: Any, fetch: Fetch | None = None) -> Part:
+    """One entry of a message list."""
+    if isinstance(entry, str):
+        kind = detected_kind(entry)
+        return Text(entry) if kind is None else _medium(kind, entry, fetch)
+    if isinstance(entry, (Text, Image, Audio, Video)):
+        return entry
+    if isinstance(entry, Mapping):
+        kind_name = entry.get("type")
+        if kind_name == "text":
+            return Text(str(entry.get("value", entry.get("text", ""))))
+        if kind_name in KINDS:
+            source = entry.get("value", entry.get(str(kind_name)))
+            if source is None or source == "":
+                raise ValueError(f"the {kind_name} of a message has no value: {shorten(dict(entry))}")
+            return _medium(KINDS[str(kind_name)], source, fetch)
+        raise ValueError(f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video")
+    if hasattr(entry, "save") and hasattr(entry, "size"):
+        return Image(entry)
+    raise TypeError(f"a message entry must be text or a dict, not {shorten(entry)}")
+
+
+def detected_kind(text: str) -> type[Media] | None:
+    """The kind of medium a bare string stands for; `None` for words."""
+    if text.startswith("data:"):
+        kind, slash, _ = text[5:40].partition("/")
+        return KINDS.get(kind) if slash and ";base64," in text[:80] else None
+    if len(text) > LONGEST_PATH or "\n" in text or "\0" in text:
+        return None
+    if text.startswith(("http://", "https://")):
+        return SUFFIX_KINDS.get(os.path.splitext(urlsplit(text).path)[1].lower())
+    kind_of_file = SUFFIX_KINDS.get(os.path.splitext(text)[1].lower())
+    return kind_of_file if kind_of_file is not None and os.path.isfile(text) else None
+
+
+def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
+    """A message as a list of dictionaries, its media as local files; a role other than user is said."""
+    said = {} if message.role in ("user", "") else {"role": message.role}
+    return [
+        {"type": part.kind, "value": path_of(part), **said}
+        if isinstance(part, Media)
+        else {"type": "text", "value": getattr(part, "text", ""), **said}
+        for part in message.parts or ()
+    ]
+
+
+def flat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, str]]:
+    """All messages as one list of dictionaries."""
+    return [entry for message in messages for entry in message_list(message, path_of)]
+
+
+def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, Any]]:
+    """Messages as a chat: `[dict(role, content=[dict(type, value)])]`; the place where the model writes is left out."""
+    return [
+        {
+            "role": message.role,
+            "content": [{k: v for k, v in entry.items() if k != "role"} for entry in message_list(message, path_of)],
+        }
+        for message in messages
+        if message.parts is not None
+    ]
+
+
+def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None) -> tuple[Part, ...]:
+    """`dict(image=path or paths, text=prompt)`: the pictures, then the words."""
+    given = value.get("image")
+    images = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+    text = value.get("text")
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
+    parts: list[Part] = [_medium(Image, image, fetch) for image in images]
+    return (*parts, Text(text)) if text is not None else tuple(parts)
+
+
+def _medium(kind: type[Media], source: Any, fetch: Fetch | None) -> Part:
+    made: Media
+    if isinstance(source, Media):
+        made = source
+    elif isinstance(source, str) and source.startswith(("http://", "https://")) and fetch is not None:
+        made = kind(fetch(source), name=source)
+    elif isinstance(source, str) and not source.startswith(("data:", "http://", "https://")):
+        made = kind(Path(source).expanduser(), name=source)
+    else:
+        made = kind(source)
+    assert isinstance(made, (Image, Audio, Video))
+    return made

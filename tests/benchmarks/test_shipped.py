@@ -1,0 +1,43 @@
+"""What every shipped text benchmark owes its user: a name that resolves, a protocol, a licence, a hint."""
+
+import pytest
+
+from assay import registry
+from assay.core import DataSource, Suite, Task
+from assay.runner import RunOptions
+from assay.runner.plan import build_scorer
+from assay.runner.resolve import resolve_tasks
+
+NAMES = (
+    "quickstart", "quickstart_arithmetic", "quickstart_facts", "quickstart_choices", "quickstart_dialogue",
+    "quickstart_format", "gsm8k", "gsm8k_completion", "mmlu_pro", "mmlu_pro_cot", "mmlu_pro_cot_5shot", "bbh",
+    "bbh_direct", "lambada", "ifeval", "humaneval", "humaneval_generate",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_name_leads_to_the_task_of_that_name(name):
+    found = registry.tasks.get(name)
+
+    assert isinstance(found, (Task, Suite)) and found.name == name
+    assert registry.tasks.summary(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_task_says_how_it_was_measured_and_where_its_data_is(name):
+    for task in resolve_tasks(name, RunOptions()):
+        assert task.protocol and task.licence and task.description and task.data_hint
+        assert isinstance(task.dataset, DataSource)
+        assert task.dataset.package or (task.dataset.hub and task.dataset.local)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "humaneval"])
+def test_every_scorer_of_a_task_can_be_built(name):
+    for task in resolve_tasks(name, RunOptions()):
+        assert [build_scorer(entry, task.name) for entry in task.scorers]
+
+
+def test_protocols_tell_variants_of_a_benchmark_apart():
+    tasks = [task for name in NAMES for task in resolve_tasks(name, RunOptions())]
+
+    assert len({task.protocol for task in tasks}) == len({task.name for task in tasks})

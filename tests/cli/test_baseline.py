@@ -1,0 +1,98 @@
+"""A run against an earlier one."""
+
+import json
+
+import pytest
+
+FOUR = ("--model", "four.py:generate")
+ADDER = ("--model", "adder.py:generate")
+
+
+@pytest.fixture
+def ten(folder):
+    rows = [{"question": f"{i}+{i}?", "answer": str(2 * i), "id": f"s{i}"} for i in range(10)]
+    (folder / "ten.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return "ten.jsonl"
+
+
+def test_a_clear_difference_is_called_better(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before")
+
+    said = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before", "--scorer", "exact_match", "--json")
+
+    row = said.json["baseline"]["rows"][0]
+    assert (row["baseline_value"], row["value"], row["difference"]) == (0.1, 1.0, 0.9)
+    assert (row["wins"], row["losses"], row["n"], row["overlap"]) == (9, 0, 10, 1.0)
+    assert row["p"] == pytest.approx(2 / 2**9)  # McNemar, exact: nine discordant samples, all one way
+    assert row["verdict"] == "better" and row["ci"][0] < 0.9 < row["ci"][1]
+
+
+def test_the_other_way_round_it_is_worse(assay, ten):
+    assay("run", ten, *ADDER, "-o", "before")
+
+    said = assay("run", ten, *FOUR, "-o", "after", "--baseline", "before", "--scorer", "exact_match")
+
+    assert "1.000 → 0.100, difference -0.900" in said.out and said.out.count(": worse") == 1
+
+
+def test_several_rows_are_adjusted_together(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before")
+
+    rows = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before", "--json").json["baseline"]["rows"]
+
+    assert len(rows) == 2 and all(row["p_adjusted"] == pytest.approx(2 * 2 / 2**9) for row in rows)
+
+
+def test_three_samples_cannot_tell_models_apart(assay):
+    assay("run", "sums.jsonl", *FOUR, "-o", "before")
+
+    said = assay("run", "sums.jsonl", *ADDER, "-o", "after", "--baseline", "before")
+
+    assert "not distinguishable" in said.out and "p 0.500 (McNemar exact)" in said.out
+
+
+def test_too_few_common_samples_are_refused_and_the_table_still_comes(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before")
+
+    said = assay("run", ten, *ADDER, "--limit", "8", "-o", "after", "--baseline", "before")
+
+    assert said.code == 0
+    assert "not compared: only 8 of 10 samples are in both" in said.out and "95 %" in said.out
+    assert "8 / 8" in said.out
+
+
+def test_a_task_the_baseline_does_not_have_is_said(assay, ten):
+    assay("run", "sums.jsonl", *FOUR, "-o", "before")
+
+    said = assay("run", ten, *FOUR, "-o", "after", "--baseline", "before")
+
+    assert "the baseline has no task 'ten'" in said.out
+
+
+def test_another_way_of_measuring_is_noted(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before")
+
+    said = assay("run", ten, *FOUR, "--system", "Be brief.", "-o", "after", "--baseline", "before")
+
+    assert "ten: not measured the same way: template differ" in said.out
+
+
+def test_a_baseline_that_is_not_there_stops_before_the_run(assay, folder):
+    said = assay("run", "sums.jsonl", *FOUR, "-o", "after", "--baseline", "nope")
+
+    assert said.code == 1 and "not a run folder" in said.err
+    assert not (folder / "after").exists()
+
+
+def test_unread_answers_count_as_zero(assay, folder):
+    (folder / "quiz.jsonl").write_text(
+        "".join(f'{{"question": "q{i}?", "options": ["yes", "no"], "answer": "A"}}\n' for i in range(4))
+    )
+    (folder / "mute.py").write_text("def generate(messages):\n    return '...'\n")
+    (folder / "sure.py").write_text("def generate(messages):\n    return 'A'\n")
+    assay("run", "quiz.jsonl", "--model", "mute.py:generate", "-o", "before")
+
+    rows = assay("run", "quiz.jsonl", "--model", "sure.py:generate", "-o", "after", "--baseline", "before",
+                 "--json").json["baseline"]["rows"]  # fmt: skip
+
+    assert (rows[0]["baseline_value"], rows[0]["value"], rows[0]["n"]) == (0.0, 1.0, 4)

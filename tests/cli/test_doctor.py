@@ -1,0 +1,71 @@
+"""`assay doctor`."""
+
+import pytest
+
+
+def test_what_is_here_is_said(assay):
+    said = assay("doctor")
+
+    assert said.code == 0
+    for word in ("assay ", "Python ", "cores", "memory", "disk", "embedded model smollm2", "sandbox: none"):
+        assert word in said.out
+
+
+def test_json_is_one_document(assay):
+    found = assay("doctor", "--json").json
+
+    assert found["requirements"]["base"]["msgspec"] is not None
+    assert found["disk_free_bytes"] > 0 and found["sandbox"] is None
+
+
+def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):
+    from importlib import metadata
+
+    def version(name):
+        if name == "sacrebleu":
+            raise metadata.PackageNotFoundError(name)
+        return "1.0"
+
+    monkeypatch.setattr("assay.cli.doctor.metadata.version", version)
+
+    assert "metrics: lacks sacrebleu: pip install 'assay[metrics]'" in assay("doctor").out
+
+
+@pytest.fixture
+def run_with_a_secret(assay, folder, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", 'tell"no-one')
+    (folder / "leak.py").write_text("import os\ndef generate(messages):\n    return os.environ['MY_API_KEY']\n")
+    assay("run", "sums.jsonl", "--model", "leak.py:generate", "-o", "out")
+
+
+def test_a_secret_in_a_run_is_found_and_not_repeated(assay, run_with_a_secret):
+    said = assay("doctor", "--scan-logs", "out")
+
+    assert said.code == 1
+    assert "MY_API_KEY" in said.out and "records.jsonl" in said.out and "no-one" not in said.out
+
+
+def test_a_run_without_secrets_is_clean(assay, monkeypatch):
+    monkeypatch.setenv("MY_API_KEY", "not-in-any-answer")
+    monkeypatch.setenv("MY_SHORT_TOKEN", "4")
+    assay("run", "sums.jsonl", "--model", "four.py:generate", "-o", "out")
+
+    said = assay("doctor", "--scan_logs", "out", "--json")
+
+    assert said.code == 0 and said.json["found"] == []
+    assert "MY_API_KEY" in said.json["variables"] and "MY_SHORT_TOKEN" not in said.json["variables"]
+
+
+def test_a_secret_across_two_blocks_is_found(tmp_path, monkeypatch):
+    from assay.cli import doctor
+
+    monkeypatch.setattr(doctor, "_BLOCK", 16)
+    (tmp_path / "file").write_bytes(b"x" * 12 + b"secret-value" + b"y" * 40)
+
+    found = doctor.scan(tmp_path, {"A_KEY": "secret-value"})
+
+    assert [(entry["variable"], entry["byte"]) for entry in found] == [("A_KEY", 12)]
+
+
+def test_a_folder_that_is_not_there_is_refused(assay):
+    assert assay("doctor", "--scan_logs", "nope").code == 2

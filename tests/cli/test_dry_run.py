@@ -1,0 +1,83 @@
+"""`assay run --dry_run`: nothing is written, no model is loaded, everything is counted."""
+
+import json
+
+import pytest
+
+FOUR = ("--model", "four.py:generate")
+
+
+def test_the_first_prompt_and_the_counts_are_shown(assay, folder):
+    said = assay("run", "sums.jsonl", *FOUR, "--dry_run", "--epochs", "2")
+
+    assert said.code == 0
+    assert "2+2?" in said.out and "samples 3, epochs 2, requests 6" in said.out
+    assert "characters / 4" in said.out and "cost: unknown" in said.out
+    assert not (folder / "runs").exists() and "loading" not in said.out
+
+
+def test_a_class_is_not_built(assay, folder):
+    (folder / "big.py").write_text(
+        "class Big:\n    def __init__(self):\n        raise RuntimeError('loaded')\n"
+        "    def generate(self, messages):\n        return 'x'\n"
+    )
+
+    assert assay("run", "sums.jsonl", "--model", "big.py:Big", "--dry_run").code == 0
+
+
+def test_json_is_one_document(assay):
+    said = assay("run", "sums.jsonl", *FOUR, "--dry_run", "--json", "--max_tokens", "10")
+
+    cell = said.json["cells"][0]
+    assert cell["first_prompt"]["messages"] == [{"role": "user", "content": "2+2?"}]
+    assert cell["tokens"] == {"input": 3, "output_at_most": 30, "counted_by": "characters / 4"}
+    assert cell["cost_at_most"] is None
+
+
+def test_prices_give_a_cost(assay):
+    prices = "price_input=1000000,price_output=2000000"
+
+    said = assay("run", "sums.jsonl", *FOUR, "--dry_run", "--json", "--max_tokens", "10", "-a", prices)
+
+    assert said.json["cells"][0]["cost_at_most"] == pytest.approx(3 * 1 + 30 * 2)
+
+
+def test_without_a_limit_on_answers_the_cost_is_unknown(assay):
+    said = assay("run", "sums.jsonl", *FOUR, "--dry_run", "--json", "-a", "price_input=1,price_output=2")
+
+    assert said.json["cells"][0]["cost_at_most"] is None
+
+
+def test_rounds_of_a_dialogue_are_requests(assay, folder):
+    row = {"turns": ["hello", "and then?", "bye"], "answer": "x"}
+    (folder / "talk.jsonl").write_text(json.dumps(row) + "\n" + json.dumps(row) + "\n")
+
+    said = assay("run", "talk.jsonl", *FOUR, "--dry_run", "--json")
+
+    assert said.json["cells"][0]["samples"] == 2 and said.json["requests"] == 6
+
+
+def test_data_of_unknown_length_is_counted_by_reading(assay, folder):
+    (folder / "bench.py").write_text(
+        "def dataset():\n    for i in range(450):\n        yield {'question': f'{i}?', 'answer': str(i)}\n"
+    )
+
+    assert assay("run", "bench.py", *FOUR, "--dry_run", "--json").json["requests"] == 450
+    assert assay("run", "bench.py", *FOUR, "--dry_run", "--json", "--limit", "300").json["requests"] == 300
+    assert assay("run", "bench.py", *FOUR, "--dry_run", "--json", "--shard", "1/3").json["requests"] == 150
+
+
+def test_continuations_that_are_weighed_are_shown(assay, folder):
+    (folder / "quiz.jsonl").write_text('{"question": "sky?", "options": ["blue", "red"], "answer": "A"}\n')
+    (folder / "weigher.py").write_text(
+        "class Weigher:\n    def generate(self, messages):\n        return 'x'\n"
+        "    def likelihood(self, requests):\n        return [[-1.0, -2.0] for _ in requests]\n"
+    )
+
+    said = assay("run", "quiz.jsonl", "--model", "weigher.py:Weigher", "--template", "choice_likelihood", "--dry_run")
+
+    assert said.code == 0 and "continuation 1: ' A'" in said.out
+
+
+def test_faults_are_found_as_in_a_run(assay):
+    assert assay("run", "nope.jsonl", *FOUR, "--dry_run").code == 2

@@ -1,0 +1,60 @@
+"""`assay export`: the verb; what it writes is tested with the store."""
+
+import csv
+import json
+
+import pytest
+
+
+@pytest.fixture
+def run(assay):
+    assay("run", "sums.jsonl", "--model", "four.py:generate", "-o", "out")
+    return "out"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("csv", "samples.csv"), ("parquet", "samples.parquet"), ("lm-eval-json", "results.json")]
+)
+def test_the_file_lies_in_the_run_folder_unless_told_otherwise(assay, folder, run, kind, name):
+    said = assay("export", run, "--to", kind)
+
+    assert said.code == 0 and said.out.startswith(f"out/{name}: ")
+    assert (folder / "out" / name).stat().st_size > 0
+
+
+def test_the_output_may_be_named(assay, folder, run):
+    assay("export", run, "--to", "csv", "-o", "mine.csv")
+
+    with (folder / "mine.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["id"], r["scorer"], r["value"]) for r in rows[:2]] == [
+        ("0", "exact_match", "1.0"),
+        ("0", "includes", "1.0"),
+    ]
+
+
+def test_an_lm_eval_file_of_several_models_needs_a_choice(assay, folder):
+    assay("run", "sums.jsonl", "--model", "four.py:generate", "--model", "adder.py:generate", "-o", "out")
+
+    refused = assay("export", "out", "--to", "lm-eval-json")
+    made = assay("export", "out", "--to", "lm-eval-json", "--model", "adder.py:generate")
+
+    assert refused.code == 2 and "--model four.py:generate" in refused.err
+    assert made.code == 0
+    assert json.loads((folder / "out" / "results.json").read_text())["results"]["sums"]["exact_match,none"] == 1.0
+
+
+def test_what_is_no_run_is_refused(assay):
+    assert assay("export", "nope", "--to", "csv").code == 1
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones(assay, run):
+    said = assay("export", run, "--to", "xlsx")
+
+    assert said.code == 2 and "parquet" in said.err
+
+
+def test_a_folder_that_is_not_there_is_said(assay, run):
+    said = assay("export", run, "-o", "no/such/folder/x.csv")
+
+    assert said.code == 1 and "no/such/folder/x.csv" in said.err and "Traceback" not in said.err

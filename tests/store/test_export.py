@@ -1,0 +1,165 @@
+"""Runs for other tools: every verdict once, no cell a spreadsheet would evaluate, lm-eval's keys."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from assay.core import Message, Output, Prompt, Text, UsageError
+from assay.store import RunReader, RunWriter
+from assay.store.export import (
+    COLUMNS,
+    plain_cell,
+    prompt_text,
+    safe_cell,
+    write_csv,
+    write_lm_eval,
+    write_parquet,
+)
+from assay.store.journal import score_line
+from assay.store.lm_eval import lm_eval_document
+
+QUESTION = Prompt((Message("user", (Text("2+2?"),)),))
+
+
+def answer(writer: RunWriter, id: str, text: str) -> None:
+    writer.write_output("sums", "m", id, f"key-{id}", QUESTION, Output.of(text), target="4")
+
+
+def verdict(writer: RunWriter, id: str, scorer: str, values: dict, outcome: str = "scored", **more) -> None:
+    writer.write_score(score_line("sums", "m", id, scorer, "digest", values, outcome, **more))
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> RunReader:
+    with RunWriter(tmp_path / "run") as writer:
+        writer.write_manifest({"cells": []})
+        answer(writer, "a", "=4+cmd|' /C calc'!A0")
+        answer(writer, "b", "\udcff\x00 line\nbreak")
+        verdict(writer, "a", "exact", {"exact": 0.0}, answer="-4", tags={"level": "@easy"})
+        verdict(writer, "a", "graded", {"graded.x": -1.5, "graded.y": 2.0})
+        verdict(writer, "b", "exact", {"exact": 1.0})
+        verdict(writer, "c", "exact", {}, "data_error", details={"error": "no question"})
+    return RunReader(tmp_path / "run")
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_csv_has_a_row_for_each_sample_and_scorer(reader, tmp_path):
+    count = write_csv(reader, tmp_path / "x.csv")
+
+    rows = read_csv(tmp_path / "x.csv")
+    assert count == len(rows) == 4
+    assert [(r["id"], r["scorer"], r["outcome"], r["value"]) for r in rows] == [
+        ("a", "exact", "scored", "0.0"),
+        ("a", "graded", "scored", "-1.5"),
+        ("b", "exact", "scored", "1.0"),
+        ("c", "exact", "data_error", ""),
+    ]
+    assert json.loads(rows[1]["values"]) == {"graded.x": -1.5, "graded.y": 2.0}
+    assert rows[3]["error"] == "no question" and rows[3]["prompt"] == ""
+
+
+def test_what_a_model_wrote_is_no_formula(reader, tmp_path):
+    write_csv(reader, tmp_path / "x.csv")
+
+    row = read_csv(tmp_path / "x.csv")[0]
+    assert row["answer"] == "'=4+cmd|' /C calc'!A0" and row["extracted"] == "'-4"
+    assert plain_cell(row["answer"]) == "=4+cmd|' /C calc'!A0"
+
+
+@given(st.text())
+def test_a_cell_starts_with_nothing_dangerous_and_can_be_read_back(text):
+    cell = safe_cell(text)
+
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert plain_cell(cell) == text
+
+
+def test_parquet_keeps_text_as_it_is_and_numbers_as_numbers(reader, tmp_path):
+    count = write_parquet(reader, tmp_path / "x.parquet")
+
+    table = parquet.read_table(tmp_path / "x.parquet")
+    rows = table.to_pylist()
+    assert count == 4 and tuple(table.column_names) == COLUMNS
+    assert rows[0]["answer"] == "=4+cmd|' /C calc'!A0" and rows[1]["value"] == -1.5 and rows[3]["value"] is None
+    assert "line\nbreak" in rows[2]["answer"]
+
+
+def test_an_answer_nobody_scored_is_exported_too(tmp_path):
+    with RunWriter(tmp_path / "run") as writer:
+        writer.write_manifest({})
+        answer(writer, "a", "4")
+
+    write_csv(RunReader(tmp_path / "run"), tmp_path / "x.csv")
+
+    assert [(r["id"], r["answer"], r["scorer"]) for r in read_csv(tmp_path / "x.csv")] == [("a", "4", "")]
+
+
+def test_a_prompt_of_several_turns_names_its_roles_and_its_media():
+    turns = [
+        {"role": "system", "content": "Be brief."},
+        {
+            "role": "user",
+            "content": [{"type": "image", "sha256": "0123456789abcdef"}, {"type": "text", "text": "What?"}],
+        },
+    ]
+
+    assert prompt_text(turns) == "system: Be brief.\nuser: [image 0123456789ab]What?"
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> RunReader:
+    row = {"task": "sums", "protocol": "sums@v2", "model": "m", "value": 0.5, "stderr": 0.1, "n": 9, "n_expected": 10}
+    cell = {"task": "sums", "model": "m", "num_fewshot": 5, "options": {"max_tokens": 8}, "data_sha256": "abc"}
+    with RunWriter(tmp_path / "run") as writer:
+        writer.write_manifest({"cells": [cell], "started": "2026-01-01T00:00:00+0000", "config": {"tasks": ["sums"]}})
+        writer.write_summary({
+            "results": [
+                {**row, "metric": "acc", "higher_is_better": True},
+                {**row, "metric": "wer", "higher_is_better": False, "stderr": None},
+            ]
+        })  # fmt: skip
+    return RunReader(tmp_path / "run")
+
+
+def test_the_results_file_has_the_keys_of_lm_eval(finished, tmp_path):
+    write_lm_eval(finished, tmp_path / "x.json")
+
+    document = json.loads((tmp_path / "x.json").read_text())
+    assert document["results"] == {
+        "sums": {"alias": "sums", "acc,none": 0.5, "acc_stderr,none": 0.1, "wer,none": 0.5, "wer_stderr,none": "N/A"}
+    }
+    assert document["configs"]["sums"]["generation_kwargs"] == {"max_tokens": 8}
+    assert document["versions"] == {"sums": "sums@v2"} and document["n-shot"] == {"sums": 5}
+    assert document["higher_is_better"] == {"sums": {"acc": True, "wer": False}}
+    assert document["n-samples"] == {"sums": {"original": 10, "effective": 9}}
+    assert document["date"] == 1767225600.0
+
+
+def test_a_model_the_run_does_not_have_is_refused(finished):
+    with pytest.raises(UsageError, match="no model 'other'"):
+        lm_eval_document(finished, "other")
+
+
+def test_a_run_without_results_is_refused(reader):
+    with pytest.raises(UsageError, match="no results yet"):
+        lm_eval_document(reader)
+
+
+def test_samples_come_in_the_order_of_their_numbers(tmp_path):
+    with RunWriter(tmp_path / "run") as writer:
+        writer.write_manifest({})
+        for id in ("s10", "s2", "s1"):
+            answer(writer, id, "4")
+
+    write_csv(RunReader(tmp_path / "run"), tmp_path / "x.csv")
+
+    assert [r["id"] for r in read_csv(tmp_path / "x.csv")] == ["s1", "s2", "s10"]

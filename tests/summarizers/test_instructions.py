@@ -1,0 +1,24 @@
+"""Accuracy over instructions: pooled, not the mean over prompts."""
+
+import pytest
+from summary_context import Context, record
+
+from assay.summarizers.instructions import instructions
+
+
+def judged(id: str, *followed: bool):
+    each = [(f"kind:{place}", verdict) for place, verdict in enumerate(followed)]
+    counts = {"asked": len(followed), "strict": sum(followed), "loose": len(followed)}
+    return record(id, 1.0, details={**counts, "each_strict": each, "each_loose": each})
+
+
+def test_each_instruction_counts_once():
+    results = list(instructions([judged("a", True), judged("b", True, False, False)], Context(scorer="ifeval")))
+
+    assert {result.metric: result.value for result in results} == pytest.approx(
+        {"ifeval.instruction_strict": 0.5, "ifeval.instruction_loose": 1.0}
+    )
+    kinds = results[0].groups["instruction"]
+    assert {name: (kind.value, kind.n) for name, kind in kinds.items()} == {
+        "kind:0": (1.0, 2), "kind:1": (0.0, 1), "kind:2": (0.0, 1)
+    }  # fmt: skip

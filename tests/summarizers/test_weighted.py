@@ -1,0 +1,117 @@
+"""Means of groups: GenEval and WISE."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from summary_context import Context, record
+
+from assay.core import UsageError
+from assay.summarizers.weighted import GroupMean, WiseLegacy, WiseVerified
+
+
+def samples(group, values, by="tag"):
+    return [record(f"{group}-{number}", value, tags={by: group}) for number, value in enumerate(values)]
+
+
+GENEVAL = [
+    *samples("single_object", [1.0] * 8),
+    *samples("two_object", [1.0, 1.0, 1.0, 0.0]),
+    *samples("counting", [1.0, 0.0, 0.0, 0.0]),
+    *samples("colors", [1.0] * 4),
+    *samples("position", [1.0, 0.0, 0.0, 0.0]),
+    *samples("color_attr", [1.0, 0.0]),
+]
+
+
+def test_geneval_is_the_mean_of_its_six_task_means():
+    (result,) = GroupMean("tag")(GENEVAL, Context())
+
+    assert (result.metric, result.value, result.n) == ("overall", 0.625, 26)
+    assert sum(r.value for r in GENEVAL) / len(GENEVAL) == pytest.approx(0.692308, abs=1e-6)
+    two = result.groups["tag"]["two_object"]
+    assert (two.value, two.n, two.outcomes) == (0.75, 4, {"scored": 4})
+    assert result.ci[0] < 0.625 < result.ci[1]
+
+
+def test_weights_make_some_groups_count_more():
+    records = [*samples("a", [1.0, 1.0]), *samples("b", [0.0, 0.0])]
+
+    (result,) = GroupMean("tag", {"a": 3, "b": 1})(records, Context())
+
+    assert result.value == 0.75
+
+
+FIELDS = ["culture", "time", "space", "biology", "physics", "chemistry"]
+
+
+@pytest.mark.parametrize(
+    ("summarizer", "field", "value"),
+    [
+        (WiseLegacy(), "Culture", 0.4),
+        (WiseLegacy(), "time", 0.167),
+        (WiseLegacy(), "space", 0.133),
+        (WiseLegacy(), "physics", 0.1),
+        (WiseVerified(), "culture", 0.4),
+        (WiseVerified(), "time", 0.12),
+        (WiseVerified(), "chemistry", 0.12),
+    ],
+)
+def test_each_version_of_wise_has_its_own_weights(summarizer, field, value):
+    others = [name for name in FIELDS if name != field.lower()]
+    records = samples(field, [1.0, 1.0], "category")
+    records += [record for name in others for record in samples(name, [0.0, 0.0], "category")]
+
+    (result,) = summarizer(records, Context())
+
+    assert result.value == pytest.approx(value)
+
+
+def test_absent_groups_are_named():
+    (result,) = WiseLegacy()(samples("culture", [1.0, 0.0], "category"), Context())
+
+    assert result.value == 0.5
+    assert result.flags[0].startswith("without biology, chemistry, physics, space, time: weights of the rest")
+
+
+def test_a_group_without_a_weight_is_left_out_and_named():
+    records = [*samples("culture", [1.0, 1.0], "category"), *samples("cooking", [0.0], "category")]
+
+    (result,) = WiseVerified()(records, Context())
+
+    assert result.value == 1.0
+    assert result.flags[1] == "left out, category not known: cooking"
+
+
+def test_an_unread_answer_is_0_and_a_lost_one_is_left_out():
+    records = [*samples("a", [1.0, 1.0]), record("x", 0.0, "unparsed", tags={"tag": "a"})]
+    records.append(record("y", None, "judge_error", tags={"tag": "a"}))
+
+    (result,) = GroupMean("tag")(records, Context())
+
+    assert (result.value, result.n) == (pytest.approx(2 / 3), 3)
+    assert result.flags == ("unresolved",)
+
+
+def test_one_named_value_of_several_can_be_chosen():
+    records = [record("a", {"psnr": 10.0, "ssim": 0.5}, tags={"tag": "x"})]
+
+    (result,) = GroupMean("tag", metric="ssim")(records, Context())
+
+    assert (result.value, result.ci) == (0.5, None)
+
+
+def test_a_weight_of_nothing_is_refused():
+    with pytest.raises(UsageError, match="cannot weigh a group with 0 or less"):
+        GroupMean("tag", {"a": 0})
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 1)), min_size=1, max_size=10), st.randoms())
+def test_the_order_of_samples_does_not_matter(rows, random):
+    records = [record(str(number), value, tags={"tag": group}) for number, (group, value) in enumerate(rows)]
+
+    (one,) = GroupMean("tag")(records, Context())
+    (other,) = GroupMean("tag")(random.sample(records, len(records)), Context())
+
+    assert one.value == pytest.approx(other.value)
+    assert 0 <= one.value <= 1
