@@ -67,6 +67,15 @@ SCORERS: dict[str, tuple[str, str]] = {
     "wise_legacy": ("assay.scorers.wise:WiseLegacy", "WiScore as first published"),
     "wise_verified": ("assay.scorers.wise:WiseVerified", "WISE_Verified, 2026"),
     "ocr_text": ("assay.scorers.ocr_text:OcrText", "rendered text as a recogniser read it"),
+    "wer": ("assay.scorers.wer:WordErrorRate", "word error rate, corpus-pooled, normaliser in the name"),
+    "cer": ("assay.scorers.wer:CharacterErrorRate", "character error rate"),
+    "mer": ("assay.scorers.wer:MixedErrorRate", "errors over Han characters and Latin words"),
+    "exists_match": ("assay.scorers.exists_match:ExistsMatch", "spoken QA: references with OR and AND occur"),
+    "single_choice_zh": ("assay.scorers.single_choice_zh:SingleChoiceZh", "the letter of a spoken Chinese answer"),
+    "dnsmos": ("assay.scorers.dnsmos:Dnsmos", "speech quality (DNSMOS P.835 and P.808)"),
+    "si_sdr": ("assay.scorers.si_sdr:SiSdr", "scale-invariant signal-to-distortion ratio"),
+    "speaker_similarity": ("assay.scorers.speaker_similarity:SpeakerSimilarity", "cosine of speaker embeddings"),
+    "speech_consistency": ("assay.scorers.consistency:SpeechConsistency", "a model's speech against its own text"),
     "hf_metric": ("assay.scorers.hf_metric:HfMetric", "a Hugging Face evaluate metric from a local file"),
 }
 

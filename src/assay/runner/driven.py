@@ -30,6 +30,7 @@ class Driven:
     protocol: str = ""
     """How it was measured, where the driver chooses between ways."""
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Kept with the first number: what the driver said beside numbers."""
     results: Sequence[Result] = ()
     """Rows that already are results."""
 
@@ -47,7 +48,7 @@ def driven_results(cell: Cell, made: Any, calls: int, outcomes: Mapping[str, int
     expected = driven.n_expected if driven.n_expected is not None else n
     unresolved = {str(name): count for name, count in outcomes.items() if name in UNRESOLVED and count}
     flags = failure_flags(sum(unresolved.values()) / max(expected, 1))
-    rows = []
+    rows: list[Result] = []
     for name, number in numbers.items():
         low_high, interval = _interval(name, numbers)
         rows.append(
@@ -64,7 +65,7 @@ def driven_results(cell: Cell, made: Any, calls: int, outcomes: Mapping[str, int
                 outcomes=unresolved,
                 bounds=_bounds(name, numbers, unresolved),
                 flags=flags if math.isfinite(number) else (*flags, f"not a finite number: {number}"),
-                details=driven.details,
+                details=EMPTY if rows else driven.details,
             )
         )
     return [*driven.results, *rows]

@@ -48,9 +48,7 @@ def _module_digest(thing: Any) -> str:
             return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
         except (OSError, TypeError):
             return "unknown"
-    paths = (
-        sorted(_files_behind(module, Path(file).parent)) if not module.__name__.startswith("assay.") else [Path(file)]
-    )
+    paths = sorted(_files_behind(module, Path(file).parent))
     digest = hashlib.sha256()
     for path in paths:
         digest.update(_file_digest(path, path.stat().st_mtime_ns).encode())

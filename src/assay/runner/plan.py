@@ -76,6 +76,7 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
     for task in tasks:
         prepared = _gather(faults, lambda task=task: prepare(task, run, faults))  # type: ignore[misc]
         if prepared is None:
+            list(models.of(task))  # a fault of its model is listed beside its own
             continue
         for name, model in models.of(task):
             scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in prepared.scorers]
@@ -226,7 +227,7 @@ def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, templat
 
 
 def _source_of(task: Task, run: RunOptions) -> Any:
-    if task.driver is not None and task.dataset is not None:
+    if task.driver is not None and callable(task.dataset):
         return task.dataset  # whoever drives the model reads `--data` in his own way
     source = task.dataset
     if not isinstance(source, DataSource):

@@ -9,16 +9,17 @@ import asyncio
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..core import AssayError, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Result, Sample, ScoreRecord
+from ..core import AssayError, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Result, Sample
 from ..core.errors import ScorerError, StoreError, blamed, shorten
 from ..core.record import output_from_plain
 from ..core.score import Outcome
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
+from ..store.journal import score_line
 from .budget import ErrorBudget
 from .driven import Driven as Driven
 from .driven import driven_results
@@ -101,15 +102,17 @@ class RecordingEngine:
         except CancelledError:
             raise DriverStopped from None
 
+    def expect(self, prompts: int) -> None:
+        """Says how many prompts are to come, for whoever watches."""
+        self._progress.expected = prompts
+
     def count_bad(self, id: str, message: str, order: int, **details: Any) -> None:
         """Notes a row that never became a question: listed by `assay show --failures`, counted in the summary."""
         name = self.cell.task.name
         if (id, 0) not in self._index.scores.get(name, {}):
             more = {"error": message, **details}
-            record = ScoreRecord(
-                name, self.cell.model_name, id, name, "", {}, Outcome.DATA_ERROR, details=more, order=order
-            )
-            self._writer.write_score(record)
+            model, outcome = self.cell.model_name, Outcome.DATA_ERROR.value
+            self._writer.write_score(score_line(name, model, id, name, "", {}, outcome, details=more, order=order))
         self._progress.count(Outcome.DATA_ERROR)
         self._progress.first_errors.setdefault(Outcome.DATA_ERROR, f"{id}: {message}")
 

@@ -85,7 +85,9 @@ def set_level(cell: Cell, scoring: Scoring, writer: RunWriter, expected: int) ->
             plain = writer.read_output(stored[-1]).output
             rows.append((item, output_from_plain(plain, writer.blobs)))
     with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
-        values = scoring.scorer.score_all(rows)
+        # A scorer that writes files or asks judges is told which run, task and model it is about.
+        scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
+        values = scorer.score_all(rows)
     return set_level_results(cell, scoring, values, len(rows), expected)
 
 

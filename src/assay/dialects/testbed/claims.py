@@ -54,7 +54,9 @@ def defines_builder(path: Path) -> bool:
     except (SyntaxError, ValueError):
         return False
     bases = [base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases]
-    return any((base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")) in BUILDERS for base in bases)
+    return any(
+        (base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")) in BUILDERS for base in bases
+    )
 
 
 def _imports_testbed(imports: frozenset[str]) -> bool:

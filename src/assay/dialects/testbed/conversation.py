@@ -67,7 +67,9 @@ def _message(turn: Mapping[str, Any], images: Iterator[Image]) -> Message:
     if "content" not in turn:
         return Message(role)
     if turn["content"] is None:
-        raise DataError(f"the content of a message of {role!r} is None", fix="leave `content` out where the model writes")
+        raise DataError(
+            f"the content of a message of {role!r} is None", fix="leave `content` out where the model writes"
+        )
     return Message(role, tuple(_part(piece, images) for piece in _pieces(turn)))
 
 

@@ -95,7 +95,9 @@ class ContextLoader:
             own = dataset is self.datasets[asked]
             needed = self.counts[at] + (own and at != asked)
             if len(dataset) < needed:
-                raise ValueError(f"dataset {at} has {len(dataset)} rows, and each context needs {needed} different ones")
+                raise ValueError(
+                    f"dataset {at} has {len(dataset)} rows, and each context needs {needed} different ones"
+                )
 
     def _sampled(self) -> Iterator[tuple[Place, ...]]:
         assert self.samplers is not None

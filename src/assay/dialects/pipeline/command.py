@@ -1,0 +1,95 @@
+"""`assay pipeline`: the dialect's own command line, ending in the same runner."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import UsageError
+from ...runner.events import Watcher
+from ...runner.options import DEFAULT_MODEL, RunOptions
+from ...runner.result import RunResult
+from .facade.evaluators.evaluator_registry import EvaluatorRegistry
+from .facade.tasks.dataset_registry import DatasetRegistry
+from .launch import Evaluation, document_of, save
+from .tasks import discover, load
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `run_pipeline.py`, and of `run_mmlu_pro.py` behind a name."""
+    parser.add_argument("name", nargs="?", default=None, help="a dataset with the evaluator of the same name: mmlu_pro")
+    parser.add_argument("--model", "--model-path", dest="model", default=None, help="a name or path; else $MODEL_PATH")
+    parser.add_argument("--dataset", default=None, help="a registered dataset")
+    parser.add_argument("--dataset-path", default=None, help="the file its loader reads")
+    parser.add_argument("--evaluator", default=None, help="a registered evaluator")
+    parser.add_argument("--batch-size", type=int, default=None, help="rows the evaluator takes at a time")
+    parser.add_argument("--max-length", type=int, default=None, help="tokens of an answer")
+    parser.add_argument("--limit", type=int, default=None, help="only so many rows; 0 takes all")
+    parser.add_argument("--output-dir", default="./eval_results")
+    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--inferoutput", default=None, metavar="FILE", help="where the evaluator writes each answer")
+    parser.add_argument("--register", action="append", default=[], metavar="FILE", help="a file that registers more")
+    parser.add_argument("--cot", action="store_true", help="with a name: its variant that thinks aloud")
+    parser.add_argument("--list", action="store_true", help="datasets and evaluators, then leave")
+
+
+def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """Loads the `register_*.py` files of the folder and those named; a file that cannot be loaded stops it."""
+    found = [*discover(folder), *(Path(file) for file in files)]
+    unique = tuple(dict.fromkeys(str(file.expanduser().resolve()) for file in found))
+    for file in unique:
+        load(file)
+    return unique
+
+
+def listing() -> list[str]:
+    """What is registered, a line each."""
+    datasets = [DatasetRegistry._registry[name] for name in DatasetRegistry.list_datasets()]
+    evaluators = [EvaluatorRegistry._registry[name] for name in EvaluatorRegistry.list_evaluators()]
+    width = max(len(name) for name in (*DatasetRegistry.list_datasets(), *EvaluatorRegistry.list_evaluators()))
+    return [
+        "datasets:",
+        *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),
+        "evaluators:",
+        *(f"  {e.name:<{width}}  {e.description}".rstrip() for e in evaluators),
+    ]
+
+
+def evaluation_of(given: argparse.Namespace, register: tuple[str, ...], base: RunOptions) -> Evaluation:
+    """What the options ask for; what is missing is said all at once."""
+    dataset, evaluator = given.dataset, given.evaluator
+    if given.name is not None:
+        evaluator = evaluator or given.name
+        dataset = dataset or (f"{given.name}_cot" if given.cot else given.name)
+    wanted = (("--dataset", dataset), ("--dataset-path", given.dataset_path), ("--evaluator", evaluator))
+    missing = [option for option, value in wanted if value is None]
+    if missing:
+        raise UsageError(f"{', '.join(missing)} missing", fix="`assay pipeline --list` prints what is registered")
+    settings: dict[str, Any] = {"inferoutput": given.inferoutput} if given.inferoutput is not None else {}
+    if given.cot:
+        settings["use_cot"] = True
+    return Evaluation(
+        model=given.model or os.environ.get("MODEL_PATH") or DEFAULT_MODEL,
+        dataset=dataset,
+        path=given.dataset_path,
+        evaluator=evaluator,
+        batch_size=given.batch_size,
+        max_length=given.max_length,
+        limit=given.limit,
+        seed=given.seed,
+        output_dir=given.output_dir,
+        settings=settings,
+        register=register,
+        base=base,
+    )
+
+
+def run_evaluation(evaluation: Evaluation, watcher: Watcher | None = None) -> tuple[RunResult, Path | None]:
+    """Runs it and writes the result file, whose path comes back; a run without numbers has none."""
+    result = evaluation.run(watcher)
+    if not result.results:
+        return result, None
+    return result, save(
+        document_of(evaluation, result), evaluation.output_dir, f"{evaluation.dataset}_{evaluation.evaluator}"
+    )

@@ -1,0 +1,132 @@
+"""The driver of a task of this dialect: hands an evaluator its rows and an engine that records."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import BadSample, ComponentError, DataError, Sample, UsageError, shorten
+from ...datasets.columns import CONVENTION
+from ...runner.recording import Driven, RecordingEngine
+from .engine import Engine
+from .facade.evaluators.evaluator_registry import EvaluatorConfig
+from .facade.tasks.dataset_registry import DatasetConfig
+from .rows import Unusable, Usable, read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a registered dataset as samples; called when they are first wanted."""
+
+    config: DatasetConfig
+    path: str | None
+
+    def __call__(self) -> list[Sample | DataError]:
+        if self.path is None:
+            raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
+        rows = list(read_rows(self.config.loader, self.config.prompt_template, self.path))
+        ids = _ids([row for row in rows if isinstance(row, Usable)])
+        made: list[Sample | DataError] = []
+        for position, row in enumerate(rows):
+            if isinstance(row, Unusable):
+                made.append(_fault(row, self.path, self.config))
+            else:
+                sample_id = str(position) if ids is None else ids[len(made) - _faults(made)]
+                made.append(Sample(sample_id, row.prompt, row.reference, fields=row.raw))
+        return made
+
+
+def _faults(made: list[Sample | DataError]) -> int:
+    return sum(isinstance(item, DataError) for item in made)
+
+
+def _fault(row: Unusable, path: str, config: DatasetConfig) -> DataError:
+    name = getattr(config.prompt_template, "__name__", "prompt_template")
+    error = DataError(f"{name} failed: {row.error}", file=Path(path).name, row=row.number)
+    error.add_note(row.traceback)
+    return error
+
+
+def _ids(rows: list[Usable]) -> list[str] | None:
+    """The rows' own ids, if each has one and no two are equal."""
+    for name in CONVENTION["id"]:
+        values = [row.raw.get(name) for row in rows]
+        if all(isinstance(value, (str, int)) and value != "" for value in values):
+            texts = [str(value) for value in values]
+            if len(set(texts)) == len(texts):
+                return texts
+    return None
+
+
+@dataclass(frozen=True)
+class Drive:
+    """One evaluator on one dataset; what it returns is kept whole beside the numbers."""
+
+    dataset: DatasetConfig
+    evaluator: EvaluatorConfig
+    settings: Mapping[str, Any]
+    """Keywords for the evaluator beside batch size and length."""
+    max_length: int
+    data: str = ""
+    """Signs by which a change of the data is seen."""
+    batch_size: int = field(default=64, compare=False)
+
+    def __call__(self, recording: RecordingEngine) -> Driven:
+        samples: list[Sample] = []
+        rejected: list[str] = []
+        expected = 0
+        for order, item in enumerate(recording.cell.view()):
+            expected += 1
+            if isinstance(item, BadSample):
+                trace = "\n".join(getattr(item.error, "__notes__", ()))
+                recording.count_bad(item.id, str(item.error), order, traceback=trace)
+            else:
+                samples.append(item)
+
+        def reject(sample_id: str, why: str) -> None:
+            rejected.append(sample_id)
+            recording.count_bad(sample_id, why, expected)
+
+        recording.expect(len(samples))
+        cell = recording.cell
+        engine = Engine(recording, options=cell.options, render=cell.template, samples=samples, reject=reject)
+        made = self._evaluate(engine, samples)
+        mode = made.get("mode")
+        return Driven(
+            values=made,
+            n=len(samples) - len(rejected),
+            n_expected=expected,
+            protocol=f"{cell.task.protocol}@{mode}" if isinstance(mode, str) and mode else "",
+            details={"metrics": dict(made), "speed": engine.speed},
+        )
+
+    def _evaluate(self, engine: Engine, samples: list[Sample]) -> Mapping[str, Any]:
+        items = [{"prompt": s.input, "reference": s.target, "raw": s.fields} for s in samples]
+        function = self.evaluator.evaluator
+        given = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
+        made = function(engine, items, **_accepted(function, given, self.settings))
+        if not isinstance(made, Mapping):
+            raise ComponentError(
+                f"returned {shorten(made)}",
+                where=f"evaluator {self.evaluator.name!r}",
+                fix="return a dict of metrics",
+            )
+        return made
+
+
+def _accepted(function: Any, given: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """What a function takes: an evaluator without `**kwargs` need not name the batch size or the length."""
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return dict(given)
+    return {name: value for name, value in given.items() if name in parameters or name in asked}
+
+
+def data_state(path: str | None) -> str:
+    """Size and time of a file; empty for what is no file."""
+    file = Path(path).expanduser() if path else None
+    if file is None or not file.is_file():
+        return path or ""
+    state = file.stat()
+    return f"{file.resolve()} {state.st_size} {state.st_mtime_ns}"

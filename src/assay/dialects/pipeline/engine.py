@@ -1,0 +1,274 @@
+"""The engine as evaluators see it: prompts in, tokens out, whatever the model behind it is.
+
+Every call becomes recorded requests; see `runner.recording`. Seconds are those the model spent, as recorded, so that a
+replay reports the same speed as the run it replays.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, Protocol
+
+from ...core import (
+    DEFAULT_OPTIONS,
+    GenerateOptions,
+    Likelihood,
+    Message,
+    ModalityMismatch,
+    Model,
+    Output,
+    Prompt,
+    Sample,
+    Text,
+)
+from .arity import Generated
+from .logits import Logits, WeighedModel
+from .tokenizers import Tokenizer, tokenizer_of
+
+
+class Asker(Protocol):
+    """Whoever puts prompts to the model: the recording engine, or the model itself outside a run."""
+
+    calls: int
+
+    @property
+    def model(self) -> Model: ...
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        options: GenerateOptions | None = None,
+        ids: Sequence[str] = (),
+        targets: Sequence[Any] = (),
+    ) -> list[Output]: ...
+
+
+def as_turn(sample: Sample) -> str | Prompt:
+    """A prompt as it is asked: one user turn."""
+    return sample.input if isinstance(sample.input, str) else Prompt(sample.input)
+
+
+class Engine:
+    """What an evaluator drives: `generate_batch`, `decode_tokens`, `tokenizer`, `model`."""
+
+    def __init__(
+        self,
+        asker: Asker,
+        *,
+        options: GenerateOptions = DEFAULT_OPTIONS,
+        render: Callable[[Sample], Prompt] | None = None,
+        samples: Sequence[Sample] = (),
+        reject: Callable[[str, str], None] | None = None,
+    ) -> None:
+        self.tokenizer: Tokenizer = tokenizer_of(asker.model)
+        self.model = WeighedModel(self)
+        self.asker = asker
+        self._options = options
+        self._render = None if asker.model.abilities.roles == "free" else render
+        self._reject = reject
+        self._set: dict[tuple[int, float, int | None], GenerateOptions] = {}
+        self._samples: dict[str, list[Sample]] = {}
+        for sample in samples:
+            self._samples.setdefault(str(sample.input), []).append(sample)
+        self._asked: Counter[str] = Counter()
+        self._speeds: list[tuple[int, int, float]] = []
+        """Of each batch: its size, the tokens written, the seconds spent."""
+
+    def generate_batch(
+        self, prompts: Sequence[str], max_length: int = 100, noise: float = 0.0, return_speed: bool = False
+    ) -> Generated:
+        """Tokens `(batch, max_length)` filled up with 0, seconds, and the speed if asked for.
+
+        Greedy unless there is `noise`, which is taken as the temperature.
+        """
+        import numpy
+
+        outputs = self._ask(prompts, self._with(max_length, noise, None))
+        rows = [self.tokenizer.row(o.candidates[0], max_length) if o.candidates else [] for o in outputs]
+        tokens = numpy.full((len(rows), max_length), self.tokenizer.end, dtype=numpy.int64)
+        for place, row in enumerate(rows):
+            tokens[place, : len(row)] = row
+        seconds = sum(output.seconds or 0.0 for output in outputs)
+        self._speeds.append((len(rows), sum(map(_written, outputs, rows)), seconds))
+        return Generated((tokens, seconds, speed_of(self._speeds[-1:]) if return_speed else None))
+
+    def decode_tokens(self, tokens: Any, utf8_errors: str = "ignore") -> list[str]:
+        """The text of each row; empty for a row that holds ids nobody gave out."""
+        rows = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+        if rows and not isinstance(rows[0], Sequence) and not hasattr(rows[0], "tolist"):
+            rows = [rows]
+        return [self._decoded(row, utf8_errors) for row in rows]
+
+    def generate_with_logprobs(
+        self, prompts: Sequence[str], max_length: int = 100, echo: bool = False, top_logprobs: int = 1
+    ) -> list[dict[str, Any]]:
+        """Each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`."""
+        if not self.asker.model.abilities.logprobs:
+            raise ModalityMismatch(
+                "generate_with_logprobs: this model does not report log-probabilities",
+                fix="choose a model that does (gguf/…, openai/…), or an evaluator that only generates",
+            )
+        if echo:
+            raise ModalityMismatch(
+                "generate_with_logprobs(echo=True): no model of assay reports log-probabilities of the prompt's tokens",
+                fix="use the perplexity evaluator, which weighs given texts",
+            )
+        made = []
+        for output in self._ask(prompts, self._with(max_length, 0.0, top_logprobs)):
+            written = output.candidates[0].tokens if output.candidates else ()
+            texts = [token.text for token in written]
+            made.append(
+                {
+                    "tokens": [self.tokenizer.encode(text)[0] if text else 0 for text in texts],
+                    "token_strs": texts,
+                    "logprobs": [token.logprob for token in written],
+                    "top_logprobs": [dict(token.top) or {token.text: token.logprob} for token in written],
+                    "text": output.text,
+                }
+            )
+        return made
+
+    def measure_decode_speed(self, batch_size: int = 128, length: int = 32, percentile: int = 50) -> dict[str, float]:
+        """The speed of what was generated so far; only where nothing was, a batch is generated to measure it."""
+        if not self._speeds:
+            self.generate_batch(["The"] * batch_size, max_length=length)
+        return speed_of(self._speeds, percentile)
+
+    def save_qa_to_jsonl(
+        self,
+        prompts: Sequence[str],
+        responses: Sequence[str],
+        task_name: str,
+        output_dir: str = ".",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Prompts and answers in a file of their own, whose path comes back."""
+        if len(prompts) != len(responses):
+            raise ValueError(f"{len(prompts)} prompts and {len(responses)} responses")
+        file = Path(output_dir) / f"{task_name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8") as out:
+            for index, (prompt, response) in enumerate(zip(prompts, responses, strict=True)):
+                line = {"index": index, "prompt": prompt, "response": response, **(metadata or {})}
+                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+        return str(file)
+
+    def generate_and_save(
+        self,
+        prompts: Sequence[str],
+        task_name: str,
+        max_length: int = 100,
+        output_dir: str = ".",
+        save_tokens: bool = False,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> tuple[list[str], str]:
+        """Answers, and the file they were written to."""
+        tokens, seconds = self.generate_batch(prompts, max_length=max_length)
+        responses = self.decode_tokens(tokens)
+        told = {"task": task_name, "max_length": max_length, "inference_time": round(seconds, 4), **(metadata or {})}
+        return responses, self.save_qa_to_jsonl(prompts, responses, task_name, output_dir, told)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the engine of the pipeline dialect has no {name!r}")
+
+    def weigh(
+        self, contexts: Sequence[str], continuations: Sequence[str], asked: Sequence[str]
+    ) -> list[Likelihood | None]:
+        """How probable each continuation is after its context, as plain text; `None` where no answer came.
+
+        `asked` is the prompt of the row each is about.
+        """
+        if not self.asker.model.abilities.likelihood:
+            raise ModalityMismatch(
+                "this model cannot weigh given texts", fix="choose a model with likelihood, or the generation evaluator"
+            )
+        prompts = [
+            Prompt((Message("", (Text(context),)),), continuations=(continuation,))
+            for context, continuation in zip(contexts, continuations, strict=True)
+        ]
+        samples = [self._sample(text, place) for place, text in enumerate(asked)]
+        outputs = self.asker.generate(prompts, self._options, [s.id for s in samples], list(continuations))
+        return [output.likelihoods[0] if output.likelihoods else None for output in outputs]
+
+    def reject(self, item: Mapping[str, Any], why: str) -> None:
+        """Counts a row an evaluator cannot use as a failure of that row."""
+        if self._reject is not None:
+            self._reject(self._sample(item["prompt"], 0).id, why)
+
+    @property
+    def written(self) -> int:
+        """Tokens written so far."""
+        return sum(tokens for _, tokens, _ in self._speeds)
+
+    @property
+    def speed(self) -> dict[str, float]:
+        """The speed of all that was generated; empty if nothing was."""
+        return speed_of(self._speeds) if self.written else {}
+
+    def logits(self, tokens: Sequence[int]) -> Logits:
+        """What the model thinks of each given token after those before it."""
+        return Logits(self, tokens)
+
+    def _ask(self, prompts: Sequence[str], options: GenerateOptions) -> list[Output]:
+        if isinstance(prompts, str):
+            raise TypeError(f"generate_batch takes a list of prompts, not the text {prompts[:40]!r}")
+        samples = [self._sample(text, place) for place, text in enumerate(prompts)]
+        asked = [self._prompt(text) for text in prompts]
+        targets = [None if s.target is None else str(s.target) for s in samples]
+        return self.asker.generate(asked, options, [s.id for s in samples], targets)
+
+    def _prompt(self, text: str) -> Prompt:
+        if self._render is None:
+            return Prompt((Message("", (Text(text),)),))
+        return self._render(Sample("", text))
+
+    def _sample(self, text: str, place: int) -> Sample:
+        """The row a prompt is about; rows with the same prompt take turns. A prompt of no row is named by its call."""
+        known = self._samples.get(text)
+        if known is None:
+            return Sample(f"call-{self.asker.calls + place:06d}")
+        if len(known) == 1:
+            return known[0]
+        self._asked[text] += 1
+        return known[(self._asked[text] - 1) % len(known)]
+
+    def _with(self, max_length: int, noise: float, logprobs: int | None) -> GenerateOptions:
+        key = (max_length, noise, logprobs)
+        if key not in self._set:
+            given = self._options.temperature
+            temperature = noise if noise > 0 else (0.0 if given is None else given)
+            self._set[key] = self._options.set(max_tokens=max_length, temperature=temperature, logprobs=logprobs)
+        return self._set[key]
+
+    def _decoded(self, row: Any, utf8_errors: str) -> str:
+        try:
+            return self.tokenizer.decode(row, utf8_errors)
+        except (IndexError, KeyError, TypeError):
+            return ""
+
+
+def _written(output: Output, row: Sequence[int]) -> int:
+    counted = output.usage.output_tokens if output.usage is not None else None
+    return counted if counted is not None else len(row)
+
+
+def speed_of(batches: Sequence[tuple[int, int, float]], percentile: int = 50) -> dict[str, float]:
+    """Tokens in a second, and milliseconds for a step of a batch.
+
+    From outside, the forward pass and the whole step cannot be told apart: both names carry the whole.
+    """
+    tokens = sum(written for _, written, _ in batches)
+    seconds = sum(spent for _, _, spent in batches)
+    rate = tokens / seconds if seconds > 0 else 0.0
+    steps = sorted(1000 * spent * size / written for size, written, spent in batches if written) or [0.0]
+    at = quantiles(steps, n=100, method="inclusive")[percentile - 1] if len(steps) > 1 else steps[0]
+    return {
+        "batch_size": float(max((size for size, _, _ in batches), default=0)),
+        "forward_tps": rate,
+        "full_tps": rate,
+        f"step_forward_ms_p{percentile}": at,
+        f"step_full_ms_p{percentile}": at,
+    }

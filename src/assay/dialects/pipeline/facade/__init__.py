@@ -1,0 +1,1 @@
+"""The modules that files written for the pipeline dialect import."""

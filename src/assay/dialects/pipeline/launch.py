@@ -1,0 +1,153 @@
+"""Launching one evaluation: the run itself, and the result file people know from this dialect."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import EMPTY, Model, ModelError, UsageError
+from ...runner.events import Watcher
+from ...runner.options import RunOptions
+from ...runner.result import RunResult
+from ...runner.run import run
+from ...store import RunReader, safe_name, write_json
+from .facade.tasks.dataset_registry import DatasetRegistry
+from .reference import Reference, parse
+
+SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """One dataset with one evaluator on one model."""
+
+    model: Any
+    """A model's name, a path, or a model itself."""
+    dataset: str
+    path: str
+    evaluator: str
+    batch_size: int | None = None
+    max_length: int | None = None
+    limit: int | None = None
+    seed: int = 42
+    output_dir: str = "./eval_results"
+    settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Further keywords for the evaluator."""
+    register: tuple[str, ...] = ()
+    base: RunOptions = field(default_factory=RunOptions)
+    """Everything else a run may be told."""
+
+    @property
+    def reference(self) -> Reference:
+        """What the run's task is called."""
+        return Reference(None, self.dataset, self.evaluator, self.settings)
+
+    def options(self) -> RunOptions:
+        """The run's options; its folder does not depend on how the work is spread, or on where answers are copied."""
+        generation = dict(self.base.generation)
+        if self.max_length is not None:
+            generation["max_tokens"] = self.max_length
+        options = self.base.but(
+            tasks=(str(self.reference),),
+            data=self.path,
+            generation=generation,
+            batch_size=self.batch_size,
+            limit=self.limit or None,
+            seed=self.seed,
+            dialect="pipeline",
+            register=self.register,
+        )
+        if isinstance(self.model, str):
+            options = options.but(models=(model_name(self.model),))
+        if options.output is not None:
+            return options
+        bare = options.but(tasks=(str(Reference(None, self.dataset, self.evaluator)),), register=())
+        model = Path(options.models[0].partition(":")[0]).stem if isinstance(self.model, str) else _name(self.model)
+        label = f"{safe_name(f'{self.dataset}_{self.evaluator}', 40)}--{safe_name(model, 24)}-{bare.folder_digest()}"
+        return options.but(output=str(Path(self.output_dir) / label))
+
+    def run(self, watcher: Watcher | None = None) -> RunResult:
+        """Runs it, or goes on where the same evaluation stopped."""
+        return run(model=None if isinstance(self.model, str) else self.model, options=self.options(), watcher=watcher)
+
+
+def model_name(name: str) -> str:
+    """A model as assay calls it: a folder of weights is `hf/…`, a `.gguf` file `gguf/…`; other names stay."""
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return f"hf/{path}"
+    if path.suffix == ".gguf" and "/" in name and not name.startswith("gguf/"):
+        return f"gguf/{path}"
+    if path.suffix == ".pth":
+        raise UsageError(
+            "assay has no engine for RWKV .pth weights",
+            where=name,
+            fix="convert them to GGUF, or serve them and name the endpoint: --model openai/NAME --base_url URL",
+        )
+    return name
+
+
+def _name(model: Model | Any) -> str:
+    return str(getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__)
+
+
+def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
+    """The result as this dialect writes it, with what upstream leaves out: model, seed, run folder, failed rows."""
+    if not result.results:
+        raise ModelError(result.notes[-1] if result.notes else "the run gave no numbers", where=str(result.folder))
+    details = result[0].details
+    config = DatasetRegistry.get(evaluation.dataset)
+    assert config is not None
+    batch_size, max_length = evaluation.batch_size, evaluation.max_length
+    speed = {name: value for name, value in details.get("speed", {}).items() if name in SPEED}
+    return {
+        "timestamp": time.strftime("%Y%m%d_%H%M%S"),
+        "dataset": {
+            "name": evaluation.dataset,
+            "path": evaluation.path,
+            "size": result[0].n_expected,
+            "limit": evaluation.limit,
+        },
+        "evaluator": evaluation.evaluator,
+        "config": {
+            "batch_size": config.default_batch_size if batch_size is None else batch_size,
+            "max_length": config.default_max_length if max_length is None else max_length,
+            **evaluation.settings,
+        },
+        "metrics": {**speed, **details.get("metrics", {})},
+        "model": result[0].model,
+        "seed": evaluation.seed,
+        "status": result.status,
+        "run": str(result.folder),
+        "failed": failed_rows(result),
+    }
+
+
+def failed_rows(result: RunResult) -> list[dict[str, Any]]:
+    """The rows that were never asked, each with its reason and its traceback."""
+    if not any(r.outcomes.get("data_error") for r in result.results):
+        return []
+    reader = RunReader(result.folder)
+    task, model = result[0].task, result[0].model
+    records = reader.scores(task, model, task)
+    return [{"id": record.id, **record.details} for record in records if record.outcome == "data_error"]
+
+
+def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
+    """Writes a result file; one of the same second is not overwritten."""
+    plain = json.loads(json.dumps(document, default=str))
+    stem = f"{safe_name(name, 80)}_{document['timestamp']}"
+    file = Path(folder) / f"{stem}.json"
+    number = 2
+    while file.exists():
+        file, number = Path(folder) / f"{stem}_{number}.json", number + 1
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_json(file, plain)
+    return file
+
+
+def settings_of(text: str) -> Mapping[str, Any]:
+    """The keywords a reference carries."""
+    return parse(text).settings

@@ -1,0 +1,109 @@
+"""The `mmlu_pro` evaluator: the chosen letter, over all questions and by subject.
+
+The letter is read by assay's rule stack: `The answer is C` is C, not the H of `The`. `mmlu_pro@upstream` takes the
+first letter A to J wherever it stands, for comparison with numbers published that way.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...scorers.choice_rules import extract_choice
+from .builtin import Items, batches
+from .engine import Engine
+from .prompts import LETTERS, options_of
+
+Read = Callable[[str, Mapping[str, Any]], str | None]
+
+
+def evaluate(
+    engine: Engine,
+    data: Items,
+    batch_size: int = 64,
+    max_length: int = 10,
+    noise: float = 0.0,
+    inferoutput: str | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """Accuracy with its counts, and by `category` or `subject`; each answer in `inferoutput` if it is given."""
+    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, read_choice)
+
+
+def evaluate_as_upstream(
+    engine: Engine,
+    data: Items,
+    batch_size: int = 64,
+    max_length: int = 10,
+    noise: float = 0.0,
+    inferoutput: str | None = None,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """The same with the first letter A to J anywhere in the answer."""
+    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, first_letter)
+
+
+def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
+    """The letter the answer settles on; `None` if it names none."""
+    texts = options_of(raw) if "options" in raw or "choices" in raw else [""] * len(LETTERS)
+    return extract_choice(answer, dict(zip(LETTERS, texts, strict=False))).answer
+
+
+def first_letter(answer: str, raw: Mapping[str, Any]) -> str | None:
+    """The first letter A to J, whatever word it begins."""
+    return next((letter for letter in answer.strip().upper() if letter in LETTERS), None)
+
+
+def right_letter(reference: Any) -> str:
+    """The letter of a reference given as an index, a letter, or a text that begins with one."""
+    if isinstance(reference, int) and not isinstance(reference, bool) and 0 <= reference < len(LETTERS):
+        return LETTERS[reference]
+    text = str(reference).strip().upper()
+    return next((letter for letter in text if letter in LETTERS), text)
+
+
+def _evaluate(
+    engine: Engine,
+    data: Items,
+    batch_size: int,
+    max_length: int,
+    noise: float,
+    inferoutput: str | None,
+    read: Read,
+) -> dict[str, Any]:
+    lines: list[dict[str, Any]] = []
+    for batch in batches(data, batch_size):
+        tokens, _ = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)
+        for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
+            lines.append(_line(answer, item, read))
+    if inferoutput:
+        file = Path(inferoutput)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+        file.write_text(text, encoding="utf-8")
+    subjects: dict[str, list[bool]] = {}
+    for line in lines:
+        subjects.setdefault(line["category"], []).append(line["is_correct"])
+    correct = sum(line["is_correct"] for line in lines)
+    return {
+        "accuracy": correct / len(lines) if lines else 0.0,
+        "correct": correct,
+        "total": len(lines),
+        "subject_accuracies": {name: sum(right) / len(right) for name, right in subjects.items()},
+        "num_subjects": len(subjects),
+    }
+
+
+def _line(answer: str, item: Mapping[str, Any], read: Read) -> dict[str, Any]:
+    raw = item["raw"]
+    chosen, right = read(answer, raw), right_letter(item["reference"])
+    return {
+        "question": raw.get("question", ""),
+        "options": raw.get("options", raw.get("choices", [])),
+        "category": str(raw.get("category", raw.get("subject", "unknown"))),
+        "prompt": item["prompt"],
+        "prediction": answer,
+        "predicted_answer": chosen,
+        "correct_answer": right,
+        "is_correct": chosen == right,
+    }

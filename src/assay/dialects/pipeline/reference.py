@@ -1,0 +1,42 @@
+"""References of this dialect: `dataset/evaluator?{"keyword": value}`, or a file before a colon.
+
+`register_mmlu_pro.py`, `register_mmlu_pro.py:mmlu_pro`, `gsm8k/generation`, `mmlu_pro/mmlu_pro?{"noise": 0.5}`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import EMPTY, UsageError
+from ...userfiles import split_reference
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a reference names; what it leaves out is chosen."""
+
+    file: str | None = None
+    dataset: str | None = None
+    evaluator: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+    def __str__(self) -> str:
+        names = f"{self.dataset}/{self.evaluator}"
+        return f"{names}?{json.dumps(dict(self.settings), sort_keys=True)}" if self.settings else names
+
+
+def parse(text: str) -> Reference:
+    """The parts of a reference."""
+    bare, mark, settings = text.partition("?")
+    file: str | None = None
+    if bare.endswith(".py") or ".py:" in bare:
+        file, names = split_reference(bare)
+    else:
+        names = bare
+    dataset, _, evaluator = (names or "").partition("/")
+    try:
+        given = json.loads(settings) if mark else {}
+    except ValueError as error:
+        raise UsageError(f"the settings are not valid JSON: {error}", where=text) from error
+    return Reference(file, dataset or None, evaluator or None, given)

@@ -1,0 +1,99 @@
+"""Rows of this dialect: what a loader gives, with the prompt a template makes of each."""
+
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core import AssayError, ComponentError, DataError, UsageError, blamed, shorten
+from ...core.errors import TemplateError
+from ...datasets.files import open_files
+
+
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """A row with its prompt."""
+
+    prompt: str
+    reference: Any
+    raw: Mapping[str, Any]
+
+    def as_item(self) -> dict[str, Any]:
+        """The row as evaluators get it."""
+        return {"prompt": self.prompt, "reference": self.reference, "raw": self.raw}
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A row whose prompt could not be built."""
+
+    number: int
+    """Counted from 1."""
+    error: str
+    traceback: str = ""
+
+
+def read_rows(
+    loader: Callable[[str], Any], template: Callable[[Any], str], path: str, limit: int | None = None
+) -> Iterator[Usable | Unusable]:
+    """The rows in order; one that the template cannot handle costs no other."""
+    name = getattr(template, "__name__", "prompt_template")
+    for number, raw in enumerate(_loaded(loader, path), 1):
+        if limit is not None and number > limit:
+            return
+        try:
+            yield _usable(template, raw)
+        except Exception as error:  # noqa: BLE001 - the boundary to a user's prompt function: a fault of this row
+            described = blamed(TemplateError, error, name)
+            lines = traceback.format_exception(error)
+            yield Unusable(number, described.what, "".join([lines[0], *lines[2:]]))
+
+
+def _usable(template: Callable[[Any], str], raw: Any) -> Usable:
+    if not isinstance(raw, Mapping):
+        raise TypeError(f"expected a dictionary, found {shorten(raw)}")
+    prompt = template(raw)
+    if not isinstance(prompt, str):
+        raise TypeError(f"a prompt must be text, not {shorten(prompt)}")
+    return Usable(prompt, reference_of(raw), raw)
+
+
+def reference_of(raw: Mapping[str, Any]) -> Any:
+    """`answer`, else `reference`, else nothing; 0 and `False` are answers like any other."""
+    for name in ("answer", "reference"):
+        value = raw.get(name)
+        if value is not None:
+            return value
+    return ""
+
+
+def _loaded(loader: Callable[[str], Any], path: str) -> Any:
+    name = f"loader {getattr(loader, '__name__', 'loader')!r}"
+    try:
+        rows = loader(path)
+        if isinstance(rows, (str, bytes, Mapping)):
+            raise UsageError(f"returned {shorten(rows)}", where=name, fix="return a list of dictionaries")
+        return list(rows)
+    except FileNotFoundError as error:
+        raise UsageError("no such file", where=str(error.filename or path), fix="check the path") from error
+    except AssayError:
+        raise
+    except Exception as error:
+        raise blamed(ComponentError, error, f"{name}, {path}") from error
+
+
+def read_file(path: str) -> list[Mapping[str, Any]]:
+    """All rows of a data file of any format assay reads; a row that cannot be read stops it with its place."""
+    rows: list[Mapping[str, Any]] = []
+    shards, _ = open_files(Path(path).expanduser(), None, "")
+    for shard in shards:
+        for _, _, row in shard.rows():
+            if isinstance(row, DataError):
+                raise row
+            if isinstance(row, Mapping):
+                rows.append(row)
+    if len(rows) == 1:
+        inner = next((rows[0][name] for name in ("data", "examples") if isinstance(rows[0].get(name), list)), None)
+        return rows if inner is None else inner
+    return rows

@@ -1,0 +1,133 @@
+"""From files and names of this dialect to tasks: a dataset with an evaluator, driven by the latter."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...core import GenerateOptions, Task, UnknownName, UsageError
+from ...runner.options import RunOptions
+from ..guest import Guest
+from ..recognise import imported_names
+from .claims import NAMES, claims
+from .driver import Drive, Rows, data_state
+from .engine import as_turn
+from .facade.evaluators.evaluator_registry import EvaluatorConfig, EvaluatorRegistry
+from .facade.tasks.dataset_registry import DatasetConfig, DatasetRegistry
+from .reference import Reference, parse
+
+DEFAULT_EVALUATOR = "generation"
+"""For a dataset that comes without one: it claims nothing about answers it cannot judge."""
+NEEDS = {"perplexity": frozenset({"likelihood"})}
+
+_registered_here = False
+
+
+@contextmanager
+def registered_here() -> Iterator[None]:
+    """While this holds, names are those registered in this process: no file is loaded a second time."""
+    global _registered_here
+    before, _registered_here = _registered_here, True
+    try:
+        yield
+    finally:
+        _registered_here = before
+
+
+def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
+    """The tasks a reference stands for; files named by `--register` are loaded first."""
+    reference = parse(text)
+    if not _registered_here:
+        for file in run.register:
+            load(file)
+    if reference.file is None:
+        return [make_task(reference, run)]
+    datasets, evaluators = load(reference.file)
+    if reference.dataset is not None:
+        return [make_task(reference, run, evaluators)]
+    if not datasets:
+        raise UsageError(
+            "registers no dataset",
+            where=reference.file,
+            fix="`assay python FILE` runs a script; name the file that registers the dataset with --register",
+        )
+    return [make_task(Reference(None, name, None, reference.settings), run, evaluators) for name in datasets]
+
+
+def load(path: str | Path) -> tuple[list[str], list[str]]:
+    """Runs a file that registers things; the names of the datasets and evaluators it registered."""
+    file = Path(path).expanduser()
+    datasets, evaluators = dict(DatasetRegistry._registry), dict(EvaluatorRegistry._registry)
+    Guest("pipeline", NAMES, file.resolve().parent).load(file)
+    new_datasets = [n for n, config in DatasetRegistry._registry.items() if datasets.get(n) is not config]
+    new_evaluators = [n for n, config in EvaluatorRegistry._registry.items() if evaluators.get(n) is not config]
+    return new_datasets, new_evaluators
+
+
+def discover(folder: Path) -> list[Path]:
+    """The `register_*.py` files of a folder that are written for this dialect."""
+    return [file for file in sorted(folder.glob("register_*.py")) if claims(file, imported_names(file)) is not None]
+
+
+def make_task(reference: Reference, run: RunOptions, evaluators: Sequence[str] = ()) -> Task:
+    """The task of a dataset and an evaluator; where none is named, the dataset's namesake, or the file's only one."""
+    dataset = _dataset(reference.dataset or "")
+    asked = reference.evaluator or (run.scorers[0] if run.scorers else None)
+    evaluator = _evaluator(asked or _matching(dataset.name, evaluators))
+    length = run.generation.get("max_tokens")
+    drive = Drive(
+        dataset,
+        evaluator,
+        dict(reference.settings),
+        dataset.default_max_length if length is None else int(length),
+        data_state(run.data),
+        dataset.default_batch_size if run.batch_size is None else run.batch_size,
+    )
+    return Task(
+        name=f"{dataset.name}/{evaluator.name}",
+        dataset=Rows(dataset, run.data),
+        template=as_turn,
+        driver=drive,
+        needs=NEEDS.get(evaluator.name, frozenset()),
+        options=GenerateOptions(max_tokens=drive.max_length),
+        description=f"{dataset.description or dataset.name}, judged by {evaluator.name}",
+        data_hint="the file its loader reads",
+    )
+
+
+def source_files(reference: Reference) -> tuple[str, ...]:
+    """The files that registered a dataset and an evaluator, so that a run can be repeated from its `run.json`."""
+    dataset, evaluator = _dataset(reference.dataset or ""), _evaluator(reference.evaluator or "")
+    found: dict[str, None] = {}
+    for function in (dataset.loader, dataset.prompt_template, evaluator.evaluator):
+        scope: Mapping[str, Any] = getattr(function, "__globals__", {})
+        name, file = str(scope.get("__name__", "")), scope.get("__file__")
+        if file is not None and name != "__main__" and not name.startswith("assay."):
+            found[str(file)] = None
+    return tuple(found)
+
+
+def _dataset(name: str) -> DatasetConfig:
+    config = DatasetRegistry.get(name)
+    if config is None:
+        raise UnknownName("dataset", name, DatasetRegistry.list_datasets(), hint=_hint())
+    return config
+
+
+def _evaluator(name: str) -> EvaluatorConfig:
+    config = EvaluatorRegistry.get(name)
+    if config is None:
+        raise UnknownName("evaluator", name, EvaluatorRegistry.list_evaluators(), hint=_hint())
+    return config
+
+
+def _hint() -> str:
+    return "`assay pipeline --list` prints all; --register FILE makes more known"
+
+
+def _matching(dataset: str, evaluators: Sequence[str]) -> str:
+    if dataset in evaluators:
+        return dataset
+    if len(evaluators) == 1:
+        return evaluators[0]
+    return dataset if not evaluators and EvaluatorRegistry.get(dataset) is not None else DEFAULT_EVALUATOR

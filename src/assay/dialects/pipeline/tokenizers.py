@@ -1,0 +1,102 @@
+"""Token ids for evaluators that want them: the model's own where it has any, else private ones.
+
+A private id stands for a piece of text that was seen: a word with the blanks before it, or a token as the model
+reported it. Decoding gives back exactly the text. 0 is the end of the text and fills short rows.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from ...core import Candidate, Model
+
+END_OF_TEXT = 0
+_PIECES = re.compile(r"\s*\S+|\s+")
+
+
+class Tokenizer(Protocol):
+    """What evaluators call, and how an answer becomes a row of ids."""
+
+    end: int
+
+    def encode(self, text: str) -> list[int]: ...
+    def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str: ...
+    def row(self, candidate: Candidate, most: int) -> list[int]: ...
+
+
+class PrivateTokenizer:
+    """Ids of this process alone, given out as texts come."""
+
+    end = END_OF_TEXT
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+        self._pieces: list[str] = [""]
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def encode(self, text: str) -> list[int]:
+        """One id for each word, with the blanks before it."""
+        return [self._id(piece) for piece in _PIECES.findall(text)]
+
+    def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
+        """The text of the ids; the end of the text writes nothing."""
+        pieces = self._pieces
+        return "".join([pieces[token] for token in _plain(tokens) if token])
+
+    def row(self, candidate: Candidate, most: int) -> list[int]:
+        """At most `most` ids for one answer; what is left over belongs to the last piece, so that no text is lost."""
+        text = candidate.text
+        pieces = [token.text for token in candidate.tokens]
+        if not pieces or "".join(pieces) != text:
+            pieces = _PIECES.findall(text)
+        if len(pieces) > most:
+            pieces[most - 1 :] = ["".join(pieces[most - 1 :])]
+        return [self._id(piece) for piece in pieces]
+
+    def _id(self, piece: str) -> int:
+        found = self._ids.get(piece)
+        if found is None:
+            found = self._ids[piece] = len(self._pieces)
+            self._pieces.append(piece)
+        return found
+
+
+class ModelTokenizer:
+    """The tokenizer of a model that has one."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+        end = getattr(own, "eos_token_id", None)
+        self.end = END_OF_TEXT if end is None else int(end)
+
+    def encode(self, text: str) -> list[int]:
+        """The model's ids."""
+        return [int(token) for token in self._own.encode(text)]
+
+    def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
+        """The text of the ids, without the end that fills a row."""
+        kept = _plain(tokens)
+        while kept and kept[-1] == self.end:
+            kept.pop()
+        return str(self._own.decode(kept))
+
+    def row(self, candidate: Candidate, most: int) -> list[int]:
+        """The ids the model reported; of an answer without ids, those of its text."""
+        return list(candidate.token_ids or self.encode(candidate.text))[:most]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+
+def tokenizer_of(model: Model) -> Tokenizer:
+    """The model's own tokenizer where it declares tokens and has one; else private ids."""
+    own = getattr(model, "tokenizer", None) if model.abilities.tokens else None
+    return PrivateTokenizer() if own is None else ModelTokenizer(own)
+
+
+def _plain(tokens: Any) -> list[int]:
+    if hasattr(tokens, "tolist"):
+        tokens = tokens.tolist()
+    return list(tokens) if isinstance(tokens, (Sequence, Iterable)) else [tokens]

@@ -1,0 +1,138 @@
+"""How a guest model is asked: the words of `generate_once` and `generate_multiturn`, and what may come back.
+
+A dialogue's lists are given in one of two shapes: `newest` hands over all earlier sounds of the assistant, `seed` only the
+last one, and none in the first round.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ...core import shorten
+from .spoken import Question, Script, read_structure
+
+Era = Literal["newest", "seed"]
+FLAGS: Mapping[str, bool] = {"reverse_spkr": False, "use_model_history": True, "save_latest_only": False}
+
+
+@dataclass
+class Dialogue:
+    """What was said so far, as the guest keeps it: parallel lists, and one state that is replaced each round."""
+
+    script: Script
+    own_history: bool = True
+    era: Era = "newest"
+    audio: Sequence[str | None] = ()
+    """What the model hears in each round, where that is not what the script names."""
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    cache: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def round(self) -> int:
+        """Counted from 0."""
+        return len(self.answers)
+
+    def heard(self, place: int) -> str | None:
+        """The sound of a round."""
+        return self.audio[place] if self.audio else self.script.users[place].audio
+
+    def arguments(self) -> tuple[str | None, list[Any], list[Any]]:
+        """The sound of this round, the earlier ones, and what was answered to them."""
+        now = self.round
+        earlier = [self.heard(place) for place in range(now)]
+        if self.own_history:
+            said = [a["his"] if a.get("his") is not None else a["pred"] for a in self.answers]
+        else:
+            said = [reply.text for reply in self.script.replies[:now]]
+        return self.heard(now), earlier, said
+
+    def keywords(self, pred_audio: str | None) -> dict[str, Any]:
+        """The other words of this round."""
+        now = self.round
+        queries = [user.text for user in self.script.users[: now + 1]]
+        spoken = (
+            [answer.get("pred_audio") for answer in self.answers]
+            if self.own_history
+            else [reply.audio for reply in self.script.replies[:now]]
+        )
+        words: dict[str, Any] = {
+            "instruct": self.script.instruct,
+            "user_query": queries[-1],
+            "user_query_history": queries[:-1],
+            **self.cache,
+        }
+        if self.era == "newest":
+            words["assistant_his_audio"] = spoken
+        elif spoken:
+            words["assistant_his_audio"] = spoken[-1]
+        if pred_audio is not None:
+            words["pred_audio"] = pred_audio
+        return words
+
+    def ask(self, model: Any, pred_audio: str | None = None) -> dict[str, Any]:
+        """The answer of this round, noted for the next."""
+        heard, earlier, said = self.arguments()
+        answer = checked(
+            model.generate_multiturn(heard, earlier, said, **self.keywords(pred_audio)), model, "generate_multiturn"
+        )
+        self.answers.append(answer)
+        if "cache" in answer:
+            self.cache = {"cache": answer["cache"]}
+        return answer
+
+
+def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
+    """What a model returned, if it is a dictionary with `pred`; else a `TypeError` that names the model."""
+    name = f"{type(model).__name__}.{method}"
+    if not isinstance(answer, Mapping):
+        raise TypeError(f'{name} returned {shorten(answer)}; it must return a dict such as {{"pred": "…"}}')
+    if answer.get("pred") is None:
+        raise TypeError(f"{name} returned a dict without `pred`: it has {', '.join(map(str, answer)) or 'nothing'}")
+    return dict(answer)
+
+
+def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
+    """`Model.inference` for one rendered template: the answer, or the records of all rounds of a dialogue."""
+    given = {**FLAGS, **options}
+    spoken = read_structure(structure, reverse=bool(given["reverse_spkr"]))
+    if isinstance(spoken, Question):
+        return checked(model.generate_once(**spoken.keywords(), **given), model, "generate_once")
+    dialogue = Dialogue(spoken, bool(given["use_model_history"]))
+    base, suffix = os.path.splitext(str(options.get("pred_audio") or ""))
+    for place in range(len(spoken.users)):
+        dialogue.ask(model, f"{base}_round{place + 1}{suffix}" if base else None)
+    records = round_records(spoken, dialogue.answers)
+    return records[-1:] if given["save_latest_only"] else records
+
+
+def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest") -> list[dict[str, Any]]:
+    """One record for each round of a dialogue, with the history before it."""
+    records: list[dict[str, Any]] = []
+    history: list[Any] = []
+    for place, answer in enumerate(answers):
+        user, reply = script.users[place], script.replies[place]
+        record = {
+            "nround": place + 1,
+            "rounds": len(script.users),
+            "pred": answer.get("pred"),
+            "pred_audio": answer.get("pred_audio"),
+            "query": user.text,
+            "ref": reply.text,
+            "history": list(history),
+        }
+        if era == "newest":
+            record |= {"current_user_meta": dict(user.meta) or None, "current_bot_meta": dict(reply.meta) or None}
+            history.append(
+                {
+                    "user": user.text,
+                    "bot": answer.get("pred"),
+                    "pred_audio": answer.get("pred_audio"),
+                    "user_meta_info": dict(user.meta) or None,
+                    "bot_meta_info": dict(reply.meta) or None,
+                }
+            )
+        else:
+            history += [user.text, answer.get("pred")]
+        records.append(record)
+    return records

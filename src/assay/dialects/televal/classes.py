@@ -1,0 +1,191 @@
+"""From the dotted class path of an entry to the class: ours, or the user's beside the registry.
+
+A path can be checked without running anything of the user's, and is checked so for the whole tree before a run starts.
+"""
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ...core import AssayError, UsageError, nearest
+from ...registry import check_options
+from ...userfiles import describe_failure, failing_line
+from ..guest import Guest, module_exists, stands_for
+from .claims import NAMES
+from .secrets import expand
+from .tree import Entry
+
+
+class Classes:
+    """The classes of one tree, imported when they are first needed."""
+
+    def __init__(self, root: Path) -> None:
+        self.guest = Guest("televal", NAMES, root)
+        self.root = self.guest.root
+
+    def find(self, entry: Entry) -> Any:
+        """The class of an entry; a fault names the line of the YAML file and what is near."""
+        module, _, attribute = entry.cls.rpartition(".")
+        fault = self.fault(entry)
+        if fault is not None:
+            raise fault
+        file = self._defining_file(entry.cls)
+        try:
+            if file is not None:
+                name = attribute if attribute in names_in(file) else _only_class(file) or attribute
+                return getattr(self.guest.load(file), name)
+            return getattr(self.guest.module(module), attribute)
+        except AssayError:
+            raise
+        except Exception as error:
+            own = self._user_file(module)
+            line = failing_line(error, own) if own else ""
+            where = f"{own}{line}" if own else entry.at("class")
+            raise UsageError(f"{entry.cls}: {describe_failure(error)}", where=where) from error
+
+    def build(self, entry: Entry) -> Any:
+        """The object an entry describes."""
+        thing = self.find(entry)
+        self.check_args(entry, thing)
+        try:
+            return thing(**expand(entry.args))
+        except AssayError:
+            raise
+        except Exception as error:
+            what = f"{entry.kind} {entry.name!r} could not be built: {describe_failure(error)}"
+            raise UsageError(what, where=entry.at("class")) from error
+
+    def file_of(self, entry: Entry) -> Path | None:
+        """The user's file an entry's class stands in; `None` for ours and for installed ones."""
+        module = entry.cls.rpartition(".")[0]
+        return self._defining_file(entry.cls) or self._user_file(module)
+
+    @staticmethod
+    def check_args(entry: Entry, thing: Any) -> None:
+        """Raises for an argument that the class does not take, and for one it needs, at the line that is wrong."""
+        if not inspect.isclass(thing) or not _has_signature(thing):
+            return
+        unknown = next((name for name in entry.args if not _takes(thing, name)), "")
+        check_options(thing, entry.args, f"{entry.kind} {entry.name!r}", entry.at(unknown or "args"))
+
+    def fault(self, entry: Entry) -> UsageError | None:
+        """What is wrong with the class path of an entry, found without running the user's code."""
+        module, dot, attribute = entry.cls.rpartition(".")
+        where = entry.at("class")
+        if not dot:
+            return UsageError(f"{entry.cls!r} is no dotted class path", where=where, fix="write class: src.module.Class")
+        if self._defining_file(entry.cls) is not None:
+            return None
+        ours, theirs = self._ours(module), self._user_file(module)
+        if ours is None and theirs is None:
+            if self._folder(module).is_dir():
+                names: Iterable[str] = self._classes_below(module)
+                return _lacking(entry.cls, module, attribute, names, where)
+            if module_exists(module) and not module.startswith("src"):
+                return None
+            return _no_module(entry.cls, module, self._modules_near(module), where)
+        known = [*(vars(ours) if ours else ()), *(names_in(theirs) if theirs else ())]
+        if attribute in known or "*" in known:
+            return None
+        return _lacking(entry.cls, module, attribute, [n for n in known if not n.startswith("_")], where)
+
+    def _ours(self, module: str) -> Any:
+        real = stands_for(module, NAMES)
+        return importlib.import_module(real) if real is not None and module_exists(real) else None
+
+    def _user_file(self, module: str) -> Path | None:
+        base = self._folder(module)
+        return next((f for f in (base.with_suffix(".py"), base / "__init__.py") if f.is_file()), None)
+
+    def _folder(self, module: str) -> Path:
+        return self.root.joinpath(*module.split("."))
+
+    def _defining_file(self, path: str) -> Path | None:
+        """The file of a class that is named after its package alone, as the document does: `src.models.MyModel`.
+
+        The package's own `__init__.py` comes first; then the module of that name; then the one module that defines it.
+        """
+        package, _, attribute = path.rpartition(".")
+        folder = self._folder(package)
+        if not folder.is_dir() or self._ours(package) is not None:
+            return None
+        own = folder / "__init__.py"
+        if own.is_file() and attribute in names_in(own):
+            return None
+        module = folder / f"{attribute}.py"
+        if module.is_file() and (attribute in names_in(module) or _only_class(module)):
+            return module
+        defining = [file for file in sorted(folder.glob("*.py")) if attribute in _classes_in(file)]
+        return defining[0] if len(defining) == 1 else None
+
+    def _classes_below(self, module: str) -> list[str]:
+        return [name for file in sorted(self._folder(module).glob("*.py")) for name in _classes_in(file)]
+
+    def _modules_near(self, module: str) -> list[str]:
+        """Modules the user has, and those of ours."""
+        source = self.root / "src"
+        own = [f.relative_to(self.root).with_suffix("") for f in source.rglob("*.py")] if source.is_dir() else []
+        return [*(".".join(p.parts).removesuffix(".__init__") for p in own), *NAMES]
+
+
+def names_in(file: Path) -> frozenset[str]:
+    """What a Python file defines or imports at its top, read without running it; `*` where that cannot be told."""
+    names: set[str] = set()
+    for node in _top(file):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+        elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For)):
+            names.add("*")
+    return frozenset(names)
+
+
+def _classes_in(file: Path) -> list[str]:
+    return [node.name for node in _top(file) if isinstance(node, ast.ClassDef)]
+
+
+def _only_class(file: Path) -> str | None:
+    classes = _classes_in(file)
+    return classes[0] if len(classes) == 1 else None
+
+
+def _top(file: Path) -> list[ast.stmt]:
+    try:
+        return ast.parse(file.read_bytes()).body
+    except (SyntaxError, ValueError, OSError):
+        return []
+
+
+def _takes(thing: type, name: str) -> bool:
+    parameters = inspect.signature(thing).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def _has_signature(thing: type) -> bool:
+    try:
+        inspect.signature(thing)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _lacking(path: str, module: str, attribute: str, known: Iterable[str], where: str) -> UsageError:
+    names = sorted(set(known) - {"*"})
+    close = nearest(attribute, names)
+    listing = f"{module} has {', '.join(names[:8])}" if names else f"{module} defines nothing"
+    fix = f"did you mean {close!r}? {listing}" if close else listing
+    return UsageError(f"unknown class {path!r}", where=where, fix=fix)
+
+
+def _no_module(path: str, module: str, known: Iterable[str], where: str) -> UsageError:
+    close = nearest(module, known)
+    file = module.replace(".", "/") + ".py"
+    fix = f"did you mean {close!r}?" if close else f"write {file} beside the registry"
+    return UsageError(f"unknown class {path!r}: there is no module {module!r}", where=where, fix=fix)

@@ -1,0 +1,5 @@
+"""`src.prompt`: data templates."""
+
+from .template import DataTemplate
+
+__all__ = ["DataTemplate"]

@@ -1,0 +1,134 @@
+"""`src.prompt.template`: a nested structure of Jinja texts, rendered from a row.
+
+A text stays a text: `1949` and `null` are not read as JSON. Only where the structure itself is asked for is JSON read: a
+template that is one whole text, and texts in the places of `dialogue`, `content`, `instruct` and `nrounds`.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from ....core import shorten
+from ...references import decoded, encoded
+
+Row = Mapping[str, Any]
+Render = Callable[[Row], Any]
+
+STRUCTURAL = frozenset({"dialogue", "content", "instruct", "nrounds"})
+_ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
+
+
+@lru_cache(maxsize=1)
+def _environment() -> ImmutableSandboxedEnvironment:
+    made = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
+    # References that must all be there are tuples; plain JSON would turn them into alternatives.
+    plain = made.filters["tojson"]
+    made.filters["tojson"] = lambda value, indent=None: plain(_context(made), encoded(value), indent)
+    return made
+
+
+class _context:
+    """What Jinja's own `tojson` reads its settings from."""
+
+    def __init__(self, environment: jinja2.Environment) -> None:
+        self.policies = environment.policies
+
+
+class DataTemplate:
+    """A template of one turn (a list of roles with content) or of a dialogue (`nrounds` and `dialogue`)."""
+
+    def __init__(self, template: Any) -> None:
+        self.template = template
+        self._render = _whole(template) if isinstance(template, str) else _compile(template)
+
+    def load(self, **row: Any) -> Any:
+        """The structure for one row; a column that the row does not have is a `ValueError` with the row."""
+        return self.render(row)
+
+    def render(self, row: Row) -> Any:
+        """As `load`, for a row that is a mapping already."""
+        try:
+            return self._render(row)
+        except jinja2.UndefinedError as error:
+            raise ValueError(f"{error.message}; the row has the columns {', '.join(map(str, row))}") from error
+
+
+def _compile(piece: Any, place: str = "") -> Render:
+    if isinstance(piece, str):
+        return _structure(piece) if place in STRUCTURAL else _text(piece)
+    if isinstance(piece, Mapping):
+        parts = [(key, _compile(value, str(key))) for key, value in piece.items()]
+        return lambda row: {key: render(row) for key, render in parts}
+    if isinstance(piece, list):
+        items = [_compile(item) for item in piece]
+        return lambda row: [render(row) for render in items]
+    return lambda row: piece
+
+
+def _text(text: str) -> Render:
+    """A leaf. A column alone is passed on as it is: text as text, nothing as nothing."""
+    if "{" not in text:
+        return lambda row: text
+    alone = _ONE_VARIABLE.fullmatch(text.strip())
+    if alone is not None:
+        return _column(alone[1])
+    template = _environment().from_string(text)
+    return lambda row: template.render(row, getvar=_getter(row))
+
+
+def _column(name: str) -> Render:
+    def read(row: Row) -> Any:
+        try:
+            value = row[name]
+        except KeyError:
+            raise jinja2.UndefinedError(f"{name!r} is undefined") from None
+        if value is None or type(value) is str:
+            return value
+        return None if isinstance(value, float) and math.isnan(value) else str(value)
+
+    return read
+
+
+def _structure(text: str) -> Render:
+    """A text that stands where a structure is expected; text that is no JSON stays text."""
+    render = _text(text)
+
+    def read(row: Row) -> Any:
+        made = render(row)
+        try:
+            return decoded(json.loads(made)) if isinstance(made, str) else made
+        except ValueError:
+            return made
+
+    return read
+
+
+def _whole(text: str) -> Render:
+    """A template that is one text must render to the JSON of a structure."""
+    template = _environment().from_string(text)
+
+    def read(row: Row) -> Any:
+        made = template.render(row, getvar=_getter(row))
+        try:
+            structure = decoded(json.loads(made))
+        except ValueError as error:
+            raise ValueError(f"the template does not render to JSON: {error}; it gave {shorten(made)}") from error
+        if not isinstance(structure, (dict, list)):
+            raise ValueError(f"the template must render to a list of roles or a dialogue, not {shorten(structure)}")
+        return structure
+
+    return read
+
+
+def _getter(row: Row) -> Callable[..., Any]:
+    def getvar(name: str, default: Any = None) -> Any:
+        value = row.get(name, default)
+        return None if isinstance(value, float) and math.isnan(value) else value
+
+    return getvar

@@ -1,0 +1,249 @@
+"""A guest model class as a model of assay: asked with files and keywords, answered with text and sound.
+
+The class is built from the YAML file's arguments when it is first asked. What it returns beside `pred` is kept: `pred_audio`
+as a sound in the run, `cache` and `his` as the state that the next round of the dialogue gets.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...core import (
+    Abilities,
+    AssayError,
+    Audio,
+    Candidate,
+    Json,
+    Message,
+    Output,
+    Part,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    digest_of,
+)
+from ...media import check_media
+from ...models.function import failure
+from ...userfiles import file_digest
+from .audio import RATE, SoundFolder
+from .calling import FLAGS, Dialogue, Era, checked
+from .classes import Classes
+from .rows import SPOKEN
+from .secrets import hidden, secrets_in, without_secrets
+from .spoken import Question, Script, Turn
+from .tree import Entry
+
+HEAD = "televal"
+"""The role of the message that carries what only a guest model is told."""
+PLAIN = (str, int, float, bool, type(None))
+
+
+@dataclass
+class State:
+    """What a dialogue hands on to its next round."""
+
+    dialogue: Dialogue
+
+
+@dataclass(eq=False)
+class GuestModel:
+    """One model entry of a registry."""
+
+    entry: Entry
+    classes: Classes
+    audio_folder: Path
+    """Where the model may write its sounds."""
+    era: Era = "newest"
+    flags: Mapping[str, bool] = field(default_factory=lambda: FLAGS)
+    built: Any = None
+    whole_dialogues: bool = True
+    """Guests may remember the last thing said to them: a dialogue ends before the next begins."""
+
+    def __post_init__(self) -> None:
+        self.name = self.entry.name
+        self._sounds: dict[Path | None, SoundFolder] = {None: SoundFolder()}
+        self._secrets = tuple(secrets_in(self.entry.args))
+
+    @property
+    def abilities(self) -> Abilities:
+        """It may hear and speak; its state cannot be saved, so a dialogue that was cut begins anew."""
+        kinds = frozenset({"text", "audio"})
+        return Abilities(accepts=kinds, produces=kinds, history="both", audio_rate=RATE, audio_channels=1)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The class and its arguments, keys hidden."""
+        file = self.classes.file_of(self.entry)
+        return {
+            "dialect": "televal",
+            "model": self.entry.name,
+            "class": self.entry.cls,
+            "sha256": file_digest(file) if file else digest_of(self.entry.cls),
+            "args": hidden(self.entry.args),
+        }
+
+    def load(self) -> None:
+        """Builds the user's class."""
+        if self.built is None:
+            self.built = self.classes.build(self.entry)
+
+    def close(self) -> None:
+        """Deletes the sounds that were converted for it."""
+        for folder in self._sounds.values():
+            folder.close()
+        close = getattr(self.built, "close", None)
+        if callable(close):
+            close()
+
+    def prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
+        """The prompt with what the messages alone do not tell: the script, the instruction, switches of the task."""
+        spoken = sample.fields.get(SPOKEN)
+        told: dict[str, Any] = {}
+        if isinstance(spoken, Script):
+            told = {
+                "users": [[turn.audio, turn.text] for turn in spoken.users],
+                "replies": [[turn.audio, turn.text] for turn in spoken.replies],
+                "instruct": spoken.instruct,
+            }
+        elif isinstance(spoken, Question):
+            told = {"query": spoken.query, "assistant": spoken.assistant, "instruct": spoken.instruct}
+        changed = {name: value for name, value in self.flags.items() if FLAGS[name] != value}
+        if changed:
+            told["flags"] = changed
+        if not told:
+            return None
+        head = Message(HEAD, (Json(told),))
+        return replace(prompt, messages=(head, *prompt.messages), details={**prompt.details, "built_by": self.name})
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """The answers, one by one; what the user's code raises is the failure of that sample alone."""
+        self.load()
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        try:
+            return self._round(request) if _is_dialogue(request) else self._once(request)
+        except AssayError as error:
+            return failure(error, self.entry.cls)
+        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
+            failed = failure(error, self.entry.cls)
+            if failed.error is not None and self._secrets:
+                return replace(
+                    failed, error=replace(failed.error, message=without_secrets(failed.error.message, self._secrets))
+                )
+            return failed
+
+    def _once(self, request: Request) -> Output:
+        told, messages = _split_head(request)
+        user = next(message for message in reversed(messages) if message.role == "user")
+        sound = next((part for part in user.parts or () if isinstance(part, Audio)), None)
+        system = next((message.text for message in messages if message.role == "system"), None)
+        changes: list[str] = []
+        texts = [part.text for part in user.parts or () if isinstance(part, Text)]
+        question = Question(
+            audio=self._file(sound, changes) if sound is not None else None,
+            query=told["query"] if "query" in told else (texts[-1] if texts else None),
+            assistant=told.get("assistant"),
+            instruct=told.get("instruct", ""),
+            system=system,
+        )
+        words = {**question.keywords(), **FLAGS, **told.get("flags", {})}
+        path = self._output_path(request)
+        if path is not None:
+            words["pred_audio"] = path
+        answer = checked(self.built.generate_once(**words), self.built, "generate_once")
+        return self._output(answer, path, changes)
+
+    def _round(self, request: Request) -> Output:
+        told, messages = _split_head(request)
+        asked = [message for message in messages if message.role == "user"]
+        state: State | None = request.state if len(asked) > 1 else None
+        if state is None:
+            script = Script(_turns(told["users"]), _turns(told["replies"]), told["instruct"])
+            history = told.get("flags", {}).get("use_model_history", True)
+            state = State(Dialogue(script, history, self.era))
+        dialogue = state.dialogue
+        changes: list[str] = []
+        sound = next((part for part in asked[-1].parts or () if isinstance(part, Audio)), None)
+        heard = self._file(sound, changes) if sound is not None else None
+        dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
+        path = self._output_path(request)
+        answer = dialogue.ask(self.built, path)
+        output = self._output(answer, path, changes)
+        spoken = next((str(medium.source) for medium in output.media), None)
+        answer["pred_audio"] = spoken or answer.get("pred_audio")
+        rounds = [_plain(earlier) for earlier in dialogue.answers]
+        return replace(output, state=state, details={**output.details, "answers": rounds})
+
+    def _output_path(self, request: Request) -> str | None:
+        if "audio" not in request.prompt.produces:
+            return None
+        self.audio_folder.mkdir(parents=True, exist_ok=True)
+        return str(self.audio_folder.resolve() / f"{request.key}_pred.wav")
+
+    def _output(self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]) -> Output:
+        parts: list[Part] = [Text(str(answer["pred"]))]
+        spoken = answer.get("pred_audio") or (path if path and Path(path).is_file() else None)
+        if spoken and Path(str(spoken)).is_file():
+            parts.append(Audio(Path(str(spoken))))
+        details: dict[str, Any] = {}
+        others = {k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")}
+        if others:
+            details["returned"] = others
+        if changes:
+            details["audio"] = list(changes)
+        return Output((Candidate(tuple(parts)),), details=details)
+
+    def _file(self, audio: Audio, changes: list[str]) -> str:
+        """A sound as a file with the channels and the rate the class declares."""
+        rate = int(getattr(self.built, "inputs_sr", RATE))
+        mono = bool(getattr(self.built, "mono_only", True))
+        if isinstance(audio.source, Path):
+            facts = check_media(audio)
+            if facts.rate == rate and (facts.channels == 1 or not mono):
+                return str(audio.source)
+            place, stem = None, audio.digest[:24]
+        else:
+            # Bytes of a table: they get the file their row names.
+            place, stem = Path(str(audio.name)).parent, Path(str(audio.name)).stem
+        folder = self._sounds.setdefault(place, SoundFolder(place))
+        path, made = folder.put(audio, stem, rate=rate, mono=mono)
+        changes += made
+        return str(path)
+
+
+def _is_dialogue(request: Request) -> bool:
+    first = request.messages[0]
+    return first.role == HEAD and "users" in _told(first)
+
+
+def _split_head(request: Request) -> tuple[Mapping[str, Any], Sequence[Message]]:
+    first = request.messages[0]
+    return (_told(first), request.messages[1:]) if first.role == HEAD else ({}, request.messages)
+
+
+def _told(head: Message) -> Mapping[str, Any]:
+    part = (head.parts or ())[0]
+    told: Mapping[str, Any] = part.value if isinstance(part, Json) else {}
+    return told
+
+
+def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
+    return tuple(Turn(audio, text) for audio, text in pairs)
+
+
+def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What of an answer can be kept: `cache` and `his` are for the next round only."""
+    return {
+        str(name): value for name, value in answer.items() if name not in ("cache", "his") and _is_plain(value)
+    }
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(_is_plain(item) for item in value)
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    return isinstance(value, PLAIN)

@@ -1,0 +1,54 @@
+"""References with their structure: a list means any of them, a tuple all of them, in any nesting.
+
+JSON has no tuples, so files hold `{"__tuple__": true, "items": […]}` for one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...core import AllOf
+
+MARK = "__tuple__"
+
+
+def encoded(value: Any) -> Any:
+    """A value as JSON can hold it, its tuples marked."""
+    if isinstance(value, tuple):
+        return {MARK: True, "items": [encoded(item) for item in value]}
+    if isinstance(value, list):
+        return [encoded(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: encoded(item) for key, item in value.items()}
+    return value
+
+
+def decoded(value: Any) -> Any:
+    """A value from JSON with its tuples restored."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return value
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    if isinstance(value, Mapping):
+        if value.get(MARK) is True:
+            return tuple(decoded(item) for item in value["items"])
+        return {key: decoded(item) for key, item in value.items()}
+    return value
+
+
+def as_target(reference: Any) -> Any:
+    """A guest's reference as a target: a list becomes alternatives, a tuple `AllOf`."""
+    if isinstance(reference, tuple):
+        return AllOf(tuple(as_target(item) for item in reference))
+    if isinstance(reference, list):
+        return tuple(as_target(item) for item in reference)
+    return reference
+
+
+def as_reference(target: Any) -> Any:
+    """The guest's reference behind a target."""
+    if isinstance(target, AllOf):
+        return tuple(as_reference(part) for part in target.parts)
+    if isinstance(target, tuple):
+        return [as_reference(item) for item in target]
+    return target

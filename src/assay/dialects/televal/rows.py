@@ -1,0 +1,146 @@
+"""From a row to a sample: the guest's template rendered, its sounds opened late, its reference with OR and AND kept."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text
+from .facade.dataset import BatchLoader
+from .facade.prompt.template import DataTemplate
+from .references import as_target
+from .spoken import Question, Script, Turn, read_structure
+
+SPOKEN = "televal"
+"""The field of a sample that holds what the template said, where the messages alone do not tell."""
+KEY = "televal_key"
+"""The field that holds the guest's own key, where it is not the sample's id."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A task's way from a row to a sample."""
+
+    loader: Any
+    """A `BatchLoader`, or a user's own with the same attributes."""
+    template: Any
+    """The template's structure, as the YAML file has it."""
+    render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
+    root: Path = field(compare=False)
+    reverse: bool = False
+    own_history: bool = True
+
+    @classmethod
+    def of(cls, loader: Any, template: Any, root: Path, *, reverse: bool = False, own_history: bool = True) -> "Reader":
+        """A reader from what the registry built; a user's own template class only needs `load`."""
+        render = template.render if isinstance(template, DataTemplate) else lambda row: template.load(**row)
+        return cls(loader, getattr(template, "template", type(template)), render, root, reverse, own_history)
+
+    def __call__(self, row: Mapping[str, Any]) -> Sample:
+        loader = self.loader
+        made, sounds = loader.prepare(row) if isinstance(loader, BatchLoader) else (dict(row), {})
+        try:
+            spoken = read_structure(self.render(made), reverse=self.reverse)
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        key = made.get(_column(loader, "key_col", "key"))
+        id = "" if key is None else str(key)
+        if isinstance(spoken, Script):
+            return self._dialogue(id, made, spoken, sounds)
+        target = as_target(made.get(_column(loader, "ref_col", None)))
+        if spoken.instruct or spoken.assistant is not None:
+            made[SPOKEN] = spoken
+        return Sample(id, self._messages(spoken, sounds), target, fields=made)
+
+    def _messages(self, question: Question, sounds: Mapping[str, Audio]) -> tuple[Message, ...]:
+        parts: list[Part] = [Text(question.instruct)] if question.instruct else []
+        if question.audio:
+            parts.append(self._sound(question.audio, sounds))
+        if question.query is not None:
+            parts.append(Text(str(question.query)))
+        asked = Message("user", tuple(parts))
+        return (Message("system", (Text(question.system),)), asked) if question.system else (asked,)
+
+    def _dialogue(self, id: str, row: dict[str, Any], script: Script, sounds: Mapping[str, Audio]) -> Sample:
+        turns = [self._user(turn, sounds) for turn in script.users]
+        first = turns[0]
+        if script.instruct:
+            first = Message("user", (Text(script.instruct), *(first.parts or ())))
+        row[SPOKEN] = script
+        if not self.own_history:
+            # Where the runner looks for what was answered in the data.
+            row["references"] = [self._reply(reply, sounds) for reply in script.replies]
+        return Sample(id, (first,), as_target(script.replies[-1].text), fields=row, turns=tuple(turns[1:]))
+
+    def _user(self, turn: Turn, sounds: Mapping[str, Audio]) -> Message:
+        """What a user says: the sound where there is one, since the text beside it only is its transcript."""
+        if turn.audio:
+            return Message("user", (self._sound(turn.audio, sounds),))
+        if turn.text is None:
+            raise DataError("a round of the dialogue has neither audio nor text")
+        return Message("user", (Text(str(turn.text)),))
+
+    def _reply(self, turn: Turn, sounds: Mapping[str, Audio]) -> tuple[Part, ...]:
+        said = first_text(turn.text)
+        return (Text(said), self._sound(turn.audio, sounds)) if turn.audio else (Text(said),)
+
+    def _sound(self, path: str, sounds: Mapping[str, Audio]) -> Audio:
+        return sounds[path] if path in sounds else Audio(self._located(path), name=path)
+
+    def _located(self, path: str) -> Path:
+        """A relative path starts beside the registry, else in the working folder, else beside the data."""
+        given = Path(path).expanduser()
+        data = Path(str(getattr(self.loader, "file", ""))).parent
+        for candidate in [given] if given.is_absolute() else [self.root / given, given, data / given]:
+            if candidate.is_file():
+                return candidate.resolve()
+        raise DataError("no such audio file", file=str(given), fix="paths start beside the registry")
+
+
+def first_text(reference: Any) -> str:
+    """What a reference says when it must be said: the first of several."""
+    while isinstance(reference, (list, tuple)):
+        reference = reference[0] if reference else ""
+    return "" if reference is None else str(reference)
+
+
+def _column(loader: Any, name: str, default: str | None) -> str | None:
+    given = getattr(loader, name, None)
+    return default if given is None else given
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """A sample's own messages as a prompt; a sound that cannot be read is the fault of that sample."""
+
+    produces: tuple[str, ...] = ("text",)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        messages: Any = sample.input
+        for message in (*messages, *sample.turns):
+            for part in message.parts:
+                if type(part) is Audio:
+                    check_sound(part)
+        return Prompt(messages, self.produces)
+
+
+def check_sound(audio: Audio) -> None:
+    """Raises where a sound is missing, cut off or none; its digest is known afterwards."""
+    from ...media import check_media
+
+    check_media(audio)
+    _ = audio.digest
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The rows of a user's own dataset class, which gives them in lists or one by one."""
+
+    loader: Any
+
+    def __call__(self) -> Iterator[Any]:
+        for batch in self.loader:
+            if isinstance(batch, Mapping):
+                yield dict(batch)
+            else:
+                yield from (dict(row) for row in batch)

@@ -1,0 +1,198 @@
+"""A registry tree as data: every entry of every YAML file with its class, its arguments and the lines they stand on.
+
+Nothing is imported to read it. Names that lead nowhere are found here, before anything runs.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...core import AssayError, PlanError, UnknownName, UsageError, nearest, shorten
+from .claims import KINDS, kinds_in, yaml_files
+
+LINKS: Mapping[str, Mapping[str, str]] = {
+    "infer_task": {"dataset": "dataset", "template": "template", "model": "model", "eval_task": "eval_task"},
+    "eval_task": {"evaluator": "evaluator", "summarizer": "summarizer"},
+}
+"""Which argument of which kind names an entry of which other kind."""
+RESERVED = frozenset({"key", "group", "cls"})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One named thing of a tree."""
+
+    kind: str
+    name: str
+    cls: str
+    """The dotted path of its class; empty for an entry that is only read as configuration."""
+    args: Mapping[str, Any]
+    file: Path
+    line: int
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Where `class` and each argument stand."""
+
+    def at(self, part: str = "") -> str:
+        """`file:line` of the entry, or of one part of it."""
+        return f"{self.file}:{self.lines.get(part, self.line)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """All entries of one registry."""
+
+    folder: Path
+    entries: Mapping[str, Mapping[str, Entry]]
+
+    @property
+    def root(self) -> Path:
+        """Where `src/` and relative data paths are: beside the registry."""
+        return self.folder.parent
+
+    def names(self, kind: str) -> list[str]:
+        """All names of a kind, in the order of the files."""
+        return list(self.entries.get(kind, {}))
+
+    def get(self, kind: str, name: Any, where: str | None = None) -> Entry:
+        """The entry of a name; an unknown one is an error with its place and the nearest names."""
+        known = self.entries.get(kind, {})
+        if not isinstance(name, str) or name not in known:
+            raise dangling(kind, name, known, where)
+        return known[name]
+
+    def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
+        """What an entry names: argument, kind and name."""
+        for argument, kind in LINKS.get(entry.kind, {}).items():
+            given = entry.args.get(argument)
+            names = given if isinstance(given, list) else [given]
+            yield from ((argument, kind, name) for name in names if name is not None)
+
+    def faults(self, entries: Iterable[Entry]) -> list[AssayError]:
+        """Names that lead nowhere among some entries and what they name."""
+        found: list[AssayError] = []
+        seen: set[tuple[str, str]] = set()
+        waiting = list(entries)
+        while waiting:
+            entry = waiting.pop(0)
+            if (entry.kind, entry.name) in seen:
+                continue
+            seen.add((entry.kind, entry.name))
+            for argument, kind, name in self.linked(entry):
+                try:
+                    waiting.append(self.get(kind, name, entry.at(argument)))
+                except AssayError as fault:
+                    found.append(fault)
+        return found
+
+    def all(self) -> Iterator[Entry]:
+        """Every entry."""
+        return (entry for kind in KINDS for entry in self.entries.get(kind, {}).values())
+
+
+def dangling(kind: str, name: Any, known: Iterable[str], where: str | None) -> UnknownName:
+    """The fault of a name that no entry has, with up to three that are near."""
+    names = list(known)
+    close: list[str] = []
+    while len(close) < 3 and (found := nearest(str(name), [n for n in names if n not in close])) is not None:
+        close.append(found)
+    others = f"near: {', '.join(close)}" if len(close) > 1 else f"the registry has {len(names)} of kind {kind}"
+    return UnknownName(kind, str(name), names, where=where, hint=others)
+
+
+def read_tree(path: Path) -> Tree:
+    """The tree of a registry folder, of the folder around it, or of one of its files."""
+    folder = _registry_folder(path)
+    entries: dict[str, dict[str, Entry]] = {}
+    faults: list[AssayError] = []
+    for kind in KINDS:
+        own = entries.setdefault(kind, {})
+        for file in yaml_files(folder / kind):
+            try:
+                for entry in read_file(file, kind):
+                    known = own.setdefault(entry.name, entry)
+                    if known is not entry:
+                        faults.append(
+                            UsageError(
+                                f"{kind} {entry.name!r} is defined twice", where=entry.at(), fix=f"also at {known.at()}"
+                            )
+                        )
+            except AssayError as fault:
+                faults.append(fault)
+    if faults:
+        raise faults[0] if len(faults) == 1 else PlanError(faults)
+    return Tree(folder, entries)
+
+
+def _registry_folder(path: Path) -> Path:
+    whole = path.expanduser().resolve()
+    if whole.is_file():
+        return whole.parent.parent
+    if not kinds_in(whole) and kinds_in(whole / "registry"):
+        return whole / "registry"
+    return whole
+
+
+def read_file(file: Path, kind: str) -> Iterator[Entry]:
+    """The entries of one YAML file."""
+    try:
+        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read: {error}", where=str(file)) from error
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return
+        for key, value in _pairs(node, file, "a registry file holds names and their entries"):
+            yield _entry(kind, str(key.value), value, file, key.start_mark.line + 1, loader.construct_document)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{file}:{mark.line + 1}" if mark else str(file)
+        raise UsageError(f"not valid YAML: {getattr(error, 'problem', error)}", where=place) from error
+    finally:
+        loader.dispose()
+
+
+def _entry(kind: str, name: str, node: Any, file: Path, line: int, construct: Callable[[Any], Any]) -> Entry:
+    where = f"{file}:{line}"
+    if name in RESERVED:
+        raise UsageError(f"{name!r} is reserved and cannot be the name of a {kind}", where=where)
+    parts = {str(k.value): (k, v) for k, v in _pairs(node, file, f"{kind} {name!r} needs `class` and `args`")}
+    for part in parts:
+        if part not in ("class", "args"):
+            close = nearest(part, ["class", "args"])
+            place = f"{file}:{parts[part][0].start_mark.line + 1}"
+            fix = f"did you mean {close!r}?" if close else "an entry has `class` and `args`"
+            raise UsageError(f"{kind} {name!r} has no {part!r}", where=place, fix=fix)
+    lines = {part: key.start_mark.line + 1 for part, (key, _) in parts.items()}
+    args: dict[str, Any] = {}
+    if "args" in parts:
+        inner = parts["args"][1]
+        if not isinstance(inner, yaml.MappingNode):
+            if construct(inner) is not None:
+                raise UsageError(f"`args` of {kind} {name!r} is no mapping", where=f"{file}:{lines['args']}")
+        else:
+            lines |= {str(key.value): key.start_mark.line + 1 for key, _ in inner.value}
+            args = {str(key): value for key, value in construct(inner).items()}
+    cls = construct(parts["class"][1]) if "class" in parts else ""
+    if not isinstance(cls, str):
+        raise UsageError(f"`class` of {kind} {name!r} is {shorten(cls)}", where=f"{file}:{lines['class']}")
+    return Entry(kind, name, cls, args, file, line, lines)
+
+
+def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
+    """The keys and values of a mapping; one that is given twice is a fault, since YAML would drop the first."""
+    where = f"{file}:{node.start_mark.line + 1}"
+    if not isinstance(node, yaml.MappingNode):
+        raise UsageError("not a mapping", where=where, fix=wanted)
+    seen: dict[str, int] = {}
+    for key, _ in node.value:
+        if key.value in seen:
+            raise UsageError(
+                f"{key.value!r} is given twice", where=f"{file}:{key.start_mark.line + 1}", fix=f"line {seen[key.value]}"
+            )
+        seen[key.value] = key.start_mark.line + 1
+    pairs: Sequence[tuple[Any, Any]] = node.value
+    return pairs

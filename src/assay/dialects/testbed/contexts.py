@@ -1,0 +1,71 @@
+"""Contexts a user's own loader chose: each is one sample, its shots rendered by the retrievers of their datasets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import DataError, Message, Prompt, Sample, TemplateError
+from .facade.data.loader import ContextLoader, Place
+from .rows import Retrieval, ToSample
+
+
+@dataclass
+class Contexts:
+    """The contexts of a loader, as samples and as the template that renders them."""
+
+    loader: ContextLoader = field(repr=False)
+    retrievals: Sequence[Retrieval]
+    """One for each dataset of the loader."""
+    column: str | None = None
+    _places: dict[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def __name__(self) -> str:
+        return f"contexts of {', '.join(dict.fromkeys(r.name for r in self.retrievals))}"
+
+    @property
+    def source(self) -> str:
+        """What the prompts depend on beside the retrievers: which rows stand in which context."""
+        return repr(self.loader.places)
+
+    def samples(self) -> Iterator[Sample]:
+        """One sample for each context; its fields are the row of the query."""
+        for name, places in self._named().items():
+            dataset, index = places[-1]
+            row = self.loader.datasets[dataset][index]
+            fields = row if isinstance(row, Mapping) else {"row": row}
+            retrieval = self.retrievals[dataset]
+            target = ToSample(retrieval, self.column)(row).target
+            yield Sample(id=name, target=target, fields=fields)
+
+    def __call__(self, sample: Sample) -> Prompt:
+        places = self._named()[sample.id]
+        messages: list[Message] = []
+        for at, (dataset, index) in enumerate(places):
+            retrieval, row = self.retrievals[dataset], self.loader.datasets[dataset][index]
+            try:
+                messages += retrieval.asked(row) if at == len(places) - 1 else retrieval.solved(row)
+            except DataError as error:
+                where = f"row {index} of dataset {dataset}, sample {sample.id!r}"
+                raise TemplateError(error.what, where=where, fix=error.fix) from error
+        details: dict[str, Any] = {"shots": [self._id(place) for place in places[:-1]], "picked_by": self._picker()}
+        return Prompt(tuple(messages), details=details)
+
+    def _picker(self) -> str:
+        samplers = self.loader.samplers
+        return ", ".join(type(sampler).__name__ for sampler in samplers) if samplers else f"seed {self.loader.seed}"
+
+    def _id(self, place: Place) -> str:
+        return str(place[1]) if len(self.loader.datasets) == 1 else f"{place[0]}:{place[1]}"
+
+    def _named(self) -> dict[str, tuple[Place, ...]]:
+        """The contexts by the id of their query; a query that is asked again gets a number."""
+        if not self._places:
+            for places in self.loader.places:
+                base = self._id(places[-1])
+                name, number = base, 1
+                while name in self._places:
+                    number += 1
+                    name = f"{base}#{number}"
+                self._places[name] = places
+        return self._places

@@ -1,0 +1,6 @@
+"""`testbed.models.idefics`."""
+
+from .families import Idefics
+from .model_base import ModelBase
+
+__all__ = ["Idefics", "ModelBase"]

@@ -1,0 +1,6 @@
+"""`testbed.models.mistral`."""
+
+from .families import Mistral
+from .model_base import ModelBase
+
+__all__ = ["Mistral", "ModelBase"]

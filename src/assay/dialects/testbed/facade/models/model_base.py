@@ -1,0 +1,178 @@
+"""`testbed.models.model_base`: a pretrained model with its processor, and the prompt template that joins them.
+
+Weights are read by the classes the user names; remote code is run only if the user's own call says so.
+"""
+
+import inspect
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ...rendering import arranged, in_either_form, render
+from .research import WhiteBox
+
+
+class ModelBase(WhiteBox):
+    """A model, its processor and its prompt template; subclasses give `default_prompt_template`."""
+
+    def __init__(
+        self,
+        model_root: str,
+        processor_class: Any,
+        model_class: Any,
+        support_models: Sequence[str] | None = None,
+        processor_args: Mapping[str, Any] | None = None,
+        model_args: Mapping[str, Any] | None = None,
+        **common_args: Any,
+    ) -> None:
+        self.prompt_template: str | None = None
+        self.processor = _instantiate(processor_class, model_root, {**(processor_args or {}), **common_args})
+        self.model = _instantiate(model_class, model_root, {**(model_args or {}), **common_args})
+        self.model_name = os.path.basename(str(model_root).rstrip("/"))
+        self.config = getattr(self.model, "config", None)
+        if support_models is not None and self.model_name not in support_models:
+            warnings.warn(
+                f"{self.model_name!r} is none of {', '.join(support_models)}: its prompt template may not fit",
+                stacklevel=2,
+            )
+        self._pad_left()
+        self._watch()
+
+    def _pad_left(self) -> None:
+        """New tokens are cut off after the longest prompt of a batch, so shorter ones are filled up in front."""
+        for holder in self._holders():
+            if hasattr(holder, "padding_side") and not getattr(self.config, "is_encoder_decoder", False):
+                holder.padding_side = "left"
+
+    def _holders(self) -> list[Any]:
+        """What may hold a chat template: the processor, and its tokenizer where it has one."""
+        return [self.processor, *([self.processor.tokenizer] if hasattr(self.processor, "tokenizer") else [])]
+
+    @property
+    def default_prompt_template(self) -> str:
+        """The template of the processor or of its tokenizer; subclasses write their own."""
+        for holder in self._holders():
+            if hasattr(holder, "get_chat_template"):
+                return str(holder.get_chat_template())
+            if isinstance(getattr(holder, "chat_template", None), str):
+                return str(holder.chat_template)
+        raise RuntimeError(
+            f"{type(self).__name__} has no default_prompt_template, and its processor has no chat template"
+        )
+
+    @property
+    def device(self) -> Any:
+        """Where the model lies."""
+        return getattr(self.model, "device", None)
+
+    def apply_prompt_template(
+        self, conversation: Sequence[Any], prompt_template: str | None = None, tokenize: bool = False, **kwargs: Any
+    ) -> Any:
+        """A conversation as a prompt, or a list of them; the place to write stands at the very end.
+
+        The template is the argument, else `self.prompt_template`, else the default one.
+        """
+        if conversation and not isinstance(conversation[0], Mapping):
+            return [self.apply_prompt_template(one, prompt_template, tokenize, **kwargs) for one in conversation]
+        asks = bool(kwargs.pop("add_generation_prompt", False))
+        messages = arranged(conversation, asks=asks)
+        template = prompt_template if prompt_template is not None else self.prompt_template
+        if template is None and type(self).default_prompt_template is ModelBase.default_prompt_template:
+            # The processor's own template knows nothing of open messages: it writes the assistant's header itself.
+            spoken = [message for message in messages if "content" in message]
+            return self._render(spoken, None, tokenize, add_generation_prompt=len(spoken) < len(messages), **kwargs)
+        return self._render(messages, template or self._default_template(), tokenize, **kwargs)
+
+    apply_prompt_tempalte = apply_prompt_template
+    """As the how-to document spells it."""
+
+    def _default_template(self) -> str:
+        given: Any = self.default_prompt_template
+        return str(given() if callable(given) else given)
+
+    def _render(self, messages: list[dict[str, Any]], template: str | None, tokenize: bool, **kwargs: Any) -> Any:
+        apply = next((h.apply_chat_template for h in self._holders() if hasattr(h, "apply_chat_template")), None)
+        if apply is None:
+            if tokenize:
+                raise RuntimeError(f"{type(self.processor).__name__} cannot tokenize a conversation")
+            chosen = template if template is not None else self._default_template()
+            return in_either_form(messages, lambda given: render(chosen, given, **kwargs))
+        settings = {**kwargs, **({} if template is None else {"chat_template": template})}
+        if tokenize:
+            return apply(messages, tokenize=True, **settings)
+        return in_either_form(messages, lambda given: str(apply(given, tokenize=False, **settings)))
+
+    def process_input(
+        self, images: Any = None, text: Any = None, prompt_template: str | None = None, **kwargs: Any
+    ) -> Any:
+        """What the processor makes of images and text; conversations are rendered first. Text may come alone."""
+        if text is None:
+            images, text = None, images
+        if is_conversation(text):
+            text = self._rendered(text, prompt_template)
+        shown = {} if images is None else {"images": images}
+        padding, tensors = kwargs.pop("padding", True), kwargs.pop("return_tensors", "pt")
+        return self.processor(**shown, text=text, padding=padding, return_tensors=tensors, **kwargs)
+
+    def _rendered(self, text: Any, prompt_template: str | None = None) -> Any:
+        """Conversations as prompts that ask someone to speak; whichever spelling a subclass overrides is used."""
+        is_misspelt = type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
+        apply = self.apply_prompt_tempalte if is_misspelt else self.apply_prompt_template
+        several = not isinstance(text[0], Mapping)
+        whole = [arranged(one, asks=True) for one in (text if several else [text])]
+        return apply(whole if several else whole[0], prompt_template=prompt_template)
+
+    def generate(
+        self,
+        *inputs: Any,
+        processor_args: Mapping[str, Any] | None = None,
+        return_inputs: bool = False,
+        return_generated_ids: bool = False,
+        **generate_args: Any,
+    ) -> Any:
+        """The new text of each prompt; `generate(images, text)` or `generate(text)`."""
+        with _no_gradients():
+            processed = self._processed(inputs, processor_args or {})
+            start = processed["input_ids"].shape[-1]
+            generated = self.model.generate(**processed, **generate_args)[:, start:]
+        outputs = self.processor.batch_decode(generated, skip_special_tokens=True)
+        if not return_inputs and not return_generated_ids:
+            return outputs
+        more = {"inputs": processed} if return_inputs else {}
+        return {"outputs": outputs, **more, **({"generated_ids": generated} if return_generated_ids else {})}
+
+    def forward(self, *inputs: Any, processor_args: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
+        """What the model itself returns for the processed inputs."""
+        return self.model(**self._processed(inputs, processor_args or {}), **kwargs)
+
+    __call__ = forward
+
+    def _processed(self, inputs: Sequence[Any], processor_args: Mapping[str, Any]) -> Any:
+        given = list(inputs)
+        try:
+            inspect.signature(self.process_input).bind(*given, **processor_args)
+        except TypeError:
+            given.insert(0, None)  # a subclass that insists on images is told that there are none
+        processed = self.process_input(*given, **processor_args)
+        return processed.to(self.device) if hasattr(processed, "to") else processed
+
+
+def is_conversation(text: Any) -> bool:
+    """Whether a text is a list of messages, or a list of such lists."""
+    if isinstance(text, str) or not isinstance(text, Sequence) or not text:
+        return False
+    first = text[0]
+    return isinstance(first, Mapping) or (isinstance(first, list) and bool(first) and isinstance(first[0], Mapping))
+
+
+def _instantiate(kind: Any, model_root: str, args: Mapping[str, Any]) -> Any:
+    return kind.from_pretrained(model_root, **{"trust_remote_code": False, **args})
+
+
+def _no_gradients() -> AbstractContextManager[Any]:
+    torch = sys.modules.get("torch")
+    made: AbstractContextManager[Any] = torch.no_grad() if torch is not None else nullcontext()
+    return made

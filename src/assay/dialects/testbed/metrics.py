@@ -1,0 +1,114 @@
+"""Metrics of the testbed: `evaluate.Metric` files in the folders its documents name, usable by their names.
+
+The documents say `testbed/evaluate/<metric>/<metric>.py`, the repository has `testbed/evaluate/metrics/<metric>/…`:
+both are looked for. Nothing is fetched from a hub.
+"""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
+
+from ...core import MissingExtra, Output, Sample, ScorerError, UsageError
+from .loading import guest_for
+from .rows import Reading
+
+SPELLINGS = ("testbed/evaluate", "testbed/evaluate/metrics", "evaluate", "evaluate/metrics")
+INPUTS = ("predictions", "references")
+
+
+def find_metric(name: str, near: Sequence[Path], reading: Reading) -> "FolderMetric | None":
+    """The metric of a name, looked for below each folder in turn; or the one a path points at."""
+    path = Path(name).expanduser()
+    if "/" in name or path.suffix == ".py":
+        file = path / f"{path.name}.py" if path.is_dir() else path
+        return FolderMetric(str(file), reading) if file.is_file() else None
+    for folder in near:
+        for spelling in SPELLINGS:
+            file = folder / spelling / name / f"{name}.py"
+            if file.is_file():
+                return FolderMetric(str(file), reading)
+    return None
+
+
+@dataclass(frozen=True)
+class FolderMetric:
+    """What a user's metric computes from all predictions, references and the further columns it names."""
+
+    path: str
+    reading: Reading
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    @property
+    def name(self) -> str:
+        """The metric's own name."""
+        return Path(self.path).stem
+
+    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, Any]:
+        """Everything the metric returns; what is no number is left out of the table."""
+        kind = self._metric_class()
+        with TemporaryDirectory() as folder:
+            metric = kind(keep_in_memory=True, cache_dir=folder)
+            metric.download_and_prepare()
+            features = metric.features[0] if isinstance(metric.features, list) else metric.features
+            columns = {name: [self._cell(name, shape, *row) for row in rows] for name, shape in features.items()}
+            return dict(metric.compute(**columns) or {})
+
+    def _metric_class(self) -> Any:
+        try:
+            import evaluate
+        except ImportError as error:
+            raise MissingExtra("evaluate", "'assay[hf]'", where=f"metric {self.name!r}") from error
+        module = guest_for(Path(self.path)).load(self.path)
+        own = [
+            thing
+            for thing in vars(module).values()
+            if inspect.isclass(thing)
+            and issubclass(thing, evaluate.EvaluationModule)
+            and thing.__module__ == module.__name__
+        ]
+        if len(own) != 1:
+            raise UsageError(f"expected one class derived from evaluate.Metric, found {len(own)}", where=self.path)
+        return own[0]
+
+    def _cell(self, name: str, shape: Any, sample: Sample, output: Output) -> Any:
+        if name == "predictions":
+            return cast(self.reading(output.text), shape)
+        if name == "references":
+            return cast(self._reference(sample, shape), shape)
+        column = next((c for c in (name, name.removesuffix("s")) if c in sample.fields), None)
+        if column is None:
+            raise ScorerError(
+                f"needs a column {name!r}", where=f"metric {self.name!r}, sample {sample.id!r}", fix=f"add {name!r}"
+            )
+        return cast(sample.fields[column], shape)
+
+    def _reference(self, sample: Sample, shape: Any) -> Any:
+        """All annotators' answers for a metric that takes several references; else the target, read as predictions are."""
+        if is_list(shape) and isinstance(sample.fields.get("answers"), Sequence):
+            answers = sample.fields["answers"]
+            return [answer["answer"] if isinstance(answer, Mapping) else answer for answer in answers]
+        if sample.target is None:
+            raise ScorerError("no reference", where=f"metric {self.name!r}, sample {sample.id!r}")
+        return self.reading(sample.target) if isinstance(sample.target, str) and not is_list(shape) else sample.target
+
+
+def is_list(shape: Any) -> bool:
+    """Whether a feature holds several values."""
+    return isinstance(shape, list) or type(shape).__name__ in ("Sequence", "List", "LargeList")
+
+
+def cast(value: Any, shape: Any) -> Any:
+    """A value as a feature of the metric wants it."""
+    if is_list(shape):
+        inner = shape[0] if isinstance(shape, list) else shape.feature
+        several = value if isinstance(value, (list, tuple)) else [value]
+        return [cast(one, inner) for one in several]
+    dtype = str(getattr(shape, "dtype", ""))
+    if dtype.startswith(("int", "uint")):
+        return int(value)
+    if dtype.startswith("float"):
+        return float(value)
+    return str(value) if dtype in ("string", "large_string") else value

@@ -1,0 +1,126 @@
+"""A user's `ModelBase` subclass as a model: requests as conversations with images, generated in batches."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import Image, Message, Model, Output, Request, Text, UnknownName, UsageError, as_output
+from ...media import decode_image
+from ...models.function import FunctionModel
+from ...registry import check_options
+from ...userfiles import file_digest, split_reference
+from .loading import guest_for
+
+OPTIONS = {
+    "max_tokens": "max_new_tokens", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "min_p": "min_p",
+    "repetition_penalty": "repetition_penalty", "n": "num_return_sequences",
+}  # fmt: skip
+"""Our generation options under the names `generate` of `transformers` has for them."""
+
+
+def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+    """The model of a testbed file; `None` if the file defines none and none was named."""
+    from .facade.models.model_base import ModelBase
+
+    place, attribute = split_reference(reference)
+    path = Path(place).expanduser()
+    module = guest_for(path).load(path)
+    own = {
+        name: thing
+        for name, thing in vars(module).items()
+        if inspect.isclass(thing) and issubclass(thing, ModelBase) and thing.__module__ == module.__name__
+    }
+    if attribute is None:
+        if not own:
+            return None
+        if len(own) > 1:
+            raise UsageError(f"it defines {', '.join(own)}", where=place, fix=f"write {place}:{next(iter(own))}")
+        attribute = next(iter(own))
+    if not hasattr(module, attribute):
+        names = [name for name in vars(module) if not name.startswith("_")]
+        raise UnknownName("name", attribute, names, where=place, hint=f"it defines {', '.join(names)}")
+    thing = getattr(module, attribute)
+    if isinstance(thing, ModelBase) or (inspect.isclass(thing) and issubclass(thing, ModelBase)):
+        return adapt(thing, reference, args, file_digest(path))
+    return FunctionModel(thing, reference, args)
+
+
+def adapt(thing: Any, reference: str, args: Mapping[str, Any], sha256: str = "") -> Model:
+    """A `ModelBase` class, built when it is first asked, or one that the file has built already."""
+    is_class = inspect.isclass(thing)
+    kind = thing if is_class else type(thing)
+    if is_class:
+        check_options(kind, args, f"model {reference!r}")
+    elif args:
+        raise UsageError(f"model {reference!r} is built already and takes no options", fix="name its class")
+    declared = getattr(kind, "accepts", None)
+    body = {
+        "kind": staticmethod((lambda **given: kind(**given)) if is_class else (lambda: thing)),
+        "accepts": frozenset(declared) if declared is not None else frozenset({"text", "image"}),
+        "produces": frozenset({"text"}),
+        "batch_size": getattr(thing, "batch_size", None) or 1,
+        "identity": {"testbed": kind.__name__, "file": Path(split_reference(reference)[0]).name, "sha256": sha256}
+        | {"args": dict(args)},
+    }
+    adapter = type(kind.__name__, (_Adapter,), body)
+    return FunctionModel(adapter, reference, args)
+
+
+class _Adapter:
+    """What `FunctionModel` builds and asks: a batch of requests in, one output each."""
+
+    kind: Any
+
+    def __init__(self, **args: Any) -> None:
+        self.model = self.kind(**args)
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """The answers of a batch whose requests share their options; others are asked in turn."""
+        first = requests[0].options
+        if any(request.options != first for request in requests):
+            return [output for request in requests for output in self.generate([request])]
+        conversations = [conversation(request) for request in requests]
+        images = [[decode_image(m) for m in request.prompt.media if isinstance(m, Image)] for request in requests]
+        rendered = self.model._rendered(conversations)
+        inputs = (images, conversations) if any(images) else (conversations,)
+        answers = list(self.model.generate(*inputs, **generate_options(requests[0])))
+        if len(answers) != len(requests) * first.n:
+            raise TypeError(f"generate was given {len(requests)} prompts and returned {len(answers)} texts")
+        outputs = []
+        for at, text in enumerate(rendered):
+            own = answers[at * first.n : (at + 1) * first.n]
+            outputs.append(as_output([_cut(answer, first.stop) for answer in own]))
+            object.__setattr__(outputs[-1], "details", {"rendered": text})
+        return outputs
+
+
+def conversation(request: Request) -> list[dict[str, Any]]:
+    """The messages as the testbed writes them: images as places, the place to write without content."""
+    return [_turn(message) for message in request.prompt.messages]
+
+
+def _turn(message: Message) -> dict[str, Any]:
+    if message.parts is None:
+        return {"role": message.role}
+    if all(isinstance(part, Text) for part in message.parts):
+        return {"role": message.role, "content": message.text}
+    pieces = [{"type": "text", "text": p.text} if isinstance(p, Text) else {"type": p.kind} for p in message.parts]
+    return {"role": message.role, "content": pieces}
+
+
+def generate_options(request: Request) -> dict[str, Any]:
+    """The options that were set, as `generate` of `transformers` takes them; temperature 0 is greedy."""
+    given = request.options.given()
+    options = {OPTIONS[name]: value for name, value in given.items() if name in OPTIONS}
+    if options.get("temperature") == 0:
+        del options["temperature"]
+        options["do_sample"] = False
+    elif "temperature" in options or "top_p" in options or "top_k" in options:
+        options["do_sample"] = True
+    return options
+
+
+def _cut(text: str, stop: Sequence[str]) -> str:
+    ends = [place for word in stop if word and (place := text.find(word)) >= 0]
+    return text[: min(ends)] if ends else text

@@ -1,0 +1,154 @@
+"""Rows through a retriever: a sample from a row, a prompt from a sample, a verdict on a prediction."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import AssayError, DataError, Message, Outcome, Output, Prompt, Sample, Score, TemplateError, blamed
+from .conversation import answer_of, as_messages, cut_at
+
+Retriever = Callable[[Any, bool], Any]
+_ENCODED = frozenset({"bytes", "path"})
+
+
+def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as a retriever expects it: a dictionary of its own, pictures kept as `{"bytes", "path"}` opened."""
+    return {name: _opened(value) for name, value in row.items()}
+
+
+def _opened(value: Any) -> Any:
+    if type(value) is list and value and type(value[0]) is dict:
+        return [_opened(inner) for inner in value]
+    if type(value) is not dict or not value or not value.keys() <= _ENCODED:
+        return value
+    from PIL import Image as pillow
+
+    source = value.get("bytes") or value.get("path")
+    if source is None:
+        return None
+    picture = pillow.open(BytesIO(source) if isinstance(source, bytes) else source)
+    # Kept beside the picture, so that the dataset's own bytes are sent as long as nobody changed it.
+    picture.assay_origin = source if isinstance(source, bytes) else Path(source)  # type: ignore[attr-defined]
+    return picture
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """A registered retriever at work on rows."""
+
+    name: str
+    retriever: Retriever
+    folder: str = ""
+    """Where relative paths of images start."""
+
+    def asked(self, row: Mapping[str, Any]) -> tuple[Message, ...]:
+        """The conversation of a query."""
+        return self._made(row, True)
+
+    def solved(self, row: Mapping[str, Any]) -> tuple[Message, ...]:
+        """The conversation of a solved example."""
+        return self._made(row, False)
+
+    def _made(self, row: Mapping[str, Any], is_last: bool) -> tuple[Message, ...]:
+        item = as_item(row) if isinstance(row, Mapping) else row
+        try:
+            made = self.retriever(item, is_last)
+        except AssayError:
+            raise
+        except Exception as error:
+            what = blamed(TemplateError, error, "").what
+            raise DataError(f"the retriever of {self.name!r} failed: {what}") from error
+        return as_messages(made, folder=Path(self.folder) if self.folder else None)
+
+
+@dataclass(frozen=True)
+class ToSample:
+    """A row as a sample: its target is what the retriever shows where a query leaves the answer open."""
+
+    retrieval: Retrieval
+    column: str | None = None
+    """Takes the target from this column instead."""
+
+    def __call__(self, row: Mapping[str, Any]) -> Sample:
+        asked = self.retrieval.asked(row)
+        target = row[self.column] if self.column is not None else self._shown(row, asked)
+        has_media = any(message.media for message in asked)
+        # Pictures stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
+        return Sample(id="", input="" if has_media else asked, target=target, fields=row)
+
+    def _shown(self, row: Mapping[str, Any], asked: Sequence[Message]) -> str | None:
+        try:
+            return answer_of(self.retrieval.solved(row), asked)
+        except DataError:
+            return None  # an unlabelled row can be asked; it cannot be scored, and the scorer says so
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """The template of a registered dataset: the query as its retriever writes it, shots as it writes them solved."""
+
+    retrieval: Retrieval
+
+    @property
+    def __name__(self) -> str:
+        return f"retriever of {self.retrieval.name}"
+
+    def __call__(self, sample: Sample) -> Prompt:
+        messages = sample.input if isinstance(sample.input, tuple) and sample.input else self._asked(sample)
+        return Prompt(messages)
+
+    def solved(self, sample: Sample) -> tuple[Message, ...]:
+        """A solved example."""
+        return _named(lambda: self.retrieval.solved(sample.fields), self.retrieval, sample)
+
+    def _asked(self, sample: Sample) -> tuple[Message, ...]:
+        return _named(lambda: self.retrieval.asked(sample.fields), self.retrieval, sample)
+
+
+def _named(make: Callable[[], tuple[Message, ...]], retrieval: Retrieval, sample: Sample) -> tuple[Message, ...]:
+    try:
+        return make()
+    except DataError as error:
+        where = f"retriever of {retrieval.name!r}, sample {sample.id!r}"
+        raise TemplateError(error.what, where=where, fix=error.fix) from error
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a prediction is read as: cut at a stop word, stripped, post-processed where a function is registered."""
+
+    postprocess: Callable[[str], Any] | None = None
+    stop: tuple[str, ...] = ()
+
+    def __call__(self, text: str) -> Any:
+        short = cut_at(text, self.stop)
+        return short if self.postprocess is None else self.postprocess(short)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """1 if the prediction is read as the shown answer is read; else 0."""
+
+    reading: Reading
+    typed: bool = False
+    """Whether targets are values of a column, to be compared as they are, and not texts that are read first."""
+    name: ClassVar[str] = "accuracy"
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.target is None:
+            reason = f"sample {sample.id!r} shows no answer: neither its retriever nor a column says what is right"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason, "error": reason})
+        said = self.reading(output.text)
+        if said is None:
+            return Score.unparsed(rule="the post-process returned None")
+        right = sample.target if self.typed else self.reading(str(sample.target))
+        is_right = _same(said, right) or (self.typed and str(said) == str(right))
+        return Score(float(is_right), answer=str(said), details={"read_as": str(right)})
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equality of whatever post-processes return; arrays are equal when all of them is."""
+    equal = one == other
+    return bool(equal.all()) if hasattr(equal, "all") else bool(equal)

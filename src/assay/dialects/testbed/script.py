@@ -1,0 +1,168 @@
+"""Loading scripts: `<name>/<name>.py` with a builder of the `datasets` library, run by us.
+
+The library itself refuses such scripts since its version 4; pointing assay at the folder is the consent to run it.
+`--data` names the folder the script reads (its `data_dir`), and after a `?` further options of its configuration:
+`--data "annotations?images_dir=/data/coco"`. Rows stream as the builder yields them.
+"""
+
+import importlib.util
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import parse_qsl
+
+from ...core import DataError, Fewshot, MissingExtra, UnknownName, UsageError, blamed, digest_of
+from ...core.errors import ComponentError
+from ...userfiles import file_digest
+from ..guest import Guest
+from .downloads import Downloads
+
+PREFERRED = ("validation", "val", "test", "dev")
+
+
+@dataclass
+class ScriptData:
+    """The rows of a loading script, by split."""
+
+    script: Path
+    guest: Guest = field(repr=False)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the builder's configuration is given: `data_dir`, `images_dir`, …"""
+    allow_private: bool = False
+    _builder: Any = field(default=None, repr=False, compare=False)
+    _cache: Any = field(default=None, repr=False, compare=False)
+
+    def located(self, data: str | None) -> "ScriptData":
+        """The same script reading from another folder."""
+        if data is None:
+            return self
+        folder, _, query = data.partition("?")
+        given = {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
+        return replace(self, options={**self.options, **given, **dict(parse_qsl(query))}, _builder=None, _cache=None)
+
+    def of_split(self, split: str | None) -> "ScriptRows":
+        """The rows of a split; without a name, of the validation or test split, or of the first that has rows."""
+        known = self.splits()
+        if split is not None:
+            name = next((s for s in (split, {"val": "validation"}.get(split)) if s in known), None)
+            if name is None:
+                raise UnknownName("split", split, known, where=str(self.script), hint=f"it has {', '.join(known)}")
+            return ScriptRows(self, name)
+        order = [*(name for name in PREFERRED if name in known), *(name for name in known if name not in PREFERRED)]
+        for name in order:
+            rows = ScriptRows(self, name)
+            if next(iter(islice(rows.rows(), 1)), None) is not None:
+                return rows
+        raise DataError(f"none of its splits ({', '.join(known)}) has rows", file=str(self.script))
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for _, _, row in self.of_split(None).rows():
+            yield row
+
+    def shots(self, data: str | None, split: str | None) -> Fewshot:
+        """Shots come from the train split where there is one and it is not the one that is asked."""
+        try:
+            known = self.located(data).splits()
+        except (DataError, UsageError):
+            return Fewshot()  # said again, and loudly, when its rows are opened
+        return Fewshot(split="train") if "train" in known and split != "train" and len(known) > 1 else Fewshot()
+
+    def splits(self) -> dict[str, Mapping[str, Any]]:
+        """The splits the script offers, with what its generator is called with."""
+        builder = self._build()
+        try:
+            made = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
+        except Exception as error:
+            raise self._fault("cannot say its splits", error) from error
+        return {str(generator.name): generator.gen_kwargs for generator in made}
+
+    def examples(self, split: str) -> Iterator[dict[str, Any]]:
+        """What the builder yields for a split, in the form its features give it."""
+        arguments = self.splits()[split]
+        builder = self._build()
+        features = builder.info.features
+        try:
+            for _, example in builder._generate_examples(**arguments):
+                yield features.encode_example(example) if features is not None else dict(example)
+        except Exception as error:
+            raise self._fault(f"failed in split {split!r}", error) from error
+
+    def _build(self) -> Any:
+        if self._builder is None:
+            kind = self._class()
+            self._cache = TemporaryDirectory(prefix="assay-script-")
+            try:
+                self._builder = kind(cache_dir=self._cache.name, **self.options)
+            except Exception as error:
+                raise self._fault("its builder cannot be made", error) from error
+        return self._builder
+
+    def _class(self) -> Any:
+        if importlib.util.find_spec("datasets") is None:
+            raise MissingExtra(
+                "datasets, which loading scripts are written for,", "'assay[hf]'", where=str(self.script)
+            )
+        import datasets
+
+        module = self.guest.load(self.script)
+        own = [
+            thing
+            for thing in vars(module).values()
+            if inspect.isclass(thing)
+            and issubclass(thing, datasets.GeneratorBasedBuilder)
+            and thing.__module__ == module.__name__
+        ]
+        if len(own) != 1:
+            raise UsageError(
+                f"expected one class derived from datasets.GeneratorBasedBuilder, found {len(own)}",
+                where=str(self.script),
+            )
+        return _with_folder(own[0], self.options.get("data_dir"))
+
+    def _fault(self, what: str, error: Exception) -> DataError:
+        if isinstance(error, DataError):
+            return error
+        fix = None if "data_dir" in self.options else "--data FOLDER is what the script gets as data_dir"
+        return DataError(f"{what}: {blamed(ComponentError, error, '').what}", file=str(self.script), fix=fix)
+
+
+def _with_folder(builder: type, folder: str | None) -> type:
+    """The builder with a configuration that knows its folder from the start: some read it before it is set."""
+    config: type = builder.BUILDER_CONFIG_CLASS  # type: ignore[attr-defined]
+    located = type(config.__name__, (config,), {"data_dir": folder, "__module__": config.__module__})
+    return type(builder.__name__, (builder,), {"BUILDER_CONFIG_CLASS": located, "__module__": builder.__module__})
+
+
+@dataclass
+class ScriptRows:
+    """One split as a shard of rows."""
+
+    data: ScriptData
+    split: str
+    path: None = None
+    columns: None = None
+    known_length: None = None
+    seekable: bool = False
+
+    @property
+    def name(self) -> str:
+        """Script, split and digest: what tells one state of the data from another without reading it."""
+        options = {**self.data.options, "script": file_digest(self.data.script)}
+        return f"{self.data.script.name}#{self.split} {digest_of(options)[:12]}"
+
+    def rows(self) -> Iterator[tuple[int, int, Any]]:
+        """The rows in order, counted from 1; where the script fails, the fault is the last of them."""
+        number = 0
+        try:
+            for number, example in enumerate(self.data.examples(self.split), start=1):
+                yield number, 0, example
+        except DataError as error:
+            yield number + 1, 0, error
+
+    def row_at(self, number: int, offset: int) -> Any:
+        """The row with this number, found by reading up to it."""
+        return next(row for at, _, row in self.rows() if at == number)

@@ -1,0 +1,192 @@
+"""Tasks from testbed files: each dataset with a retriever is one; rows come from a file, a script or a loader."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ... import registry
+from ...core import AssayError, DataSource, Fewshot, Sample, Task, UnknownName, UsageError
+from ...datasets import open_dataset
+from ...runner.options import RunOptions
+from ...userfiles import split_reference
+from .contexts import Contexts
+from .loading import Loaded, known_retriever, load_path
+from .metrics import find_metric
+from .rows import Accuracy, Conversation, Reading, Retrieval, ToSample
+from .script import ScriptData
+
+SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".parquet")
+ROWS_LOOKED_AT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedTask(Task):
+    """A task whose scorers may also be `evaluate` metrics in the folders the testbed documents."""
+
+    metric: Callable[[str], Any] | None = None
+    """The metric a name stands for, or `None`."""
+
+    def but(self, **changes: Any) -> "RetrievedTask":
+        """A copy with some fields changed; scorers nobody registered are looked for among the user's metrics."""
+        if self.metric is not None and "scorers" in changes:
+            changes["scorers"] = tuple(self._scorer(entry) for entry in changes["scorers"])
+        changed = Task.but(self, **changes)
+        assert isinstance(changed, RetrievedTask)
+        return changed
+
+    def _scorer(self, entry: Any) -> Any:
+        if not isinstance(entry, str) or entry in registry.scorers or self.metric is None:
+            return entry
+        found = self.metric(entry)
+        return entry if found is None else found
+
+
+def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
+    """The tasks of a testbed file, dataset folder or tree of them; `file.py:name` is one of them."""
+    place, wanted = split_reference(reference)
+    path = Path(place).expanduser()
+    found = [
+        task
+        for loaded in load_path(path, force=run.dialect == "testbed", first=run.register)
+        for task in _of(loaded, run)
+    ]
+    if wanted is None and found:
+        return found
+    names = [task.name for task in found]
+    chosen = [task for task in found if task.name == wanted]
+    if chosen:
+        return chosen
+    if wanted is not None and names:
+        hint = f"{place} registers {', '.join(names)}"
+        raise UnknownName("dataset", wanted, names, where=place, hint=hint)
+    raise UsageError(
+        "registers no dataset retriever",
+        where=place,
+        fix="decorate one with @register_dataset_retriever; if a package testbed is installed, --dialect testbed",
+    )
+
+
+def _of(loaded: Loaded, run: RunOptions) -> list[Task]:
+    names = dict.fromkeys([*loaded.retrievers, *loaded.postprocesses])
+    if not names and loaded.script is not None:
+        names = dict.fromkeys([loaded.script.stem])
+    retrievers = {name: made for name in names if (made := known_retriever(name, loaded.retrievers)) is not None}
+    if loaded.script is not None and not retrievers:
+        raise UsageError(
+            f"no retriever is registered for {loaded.script.stem!r}",
+            where=str(loaded.folder),
+            fix="register one in its __init__.py",
+        )
+    is_replaced = run.data is not None or run.num_fewshot is not None
+    if loaded.loaders and not is_replaced:
+        return [_from_loader(key, loaded, retrievers, run) for key in loaded.loaders]
+    return [_from_rows(name, retrievers, loaded, run) for name in retrievers]
+
+
+def _from_rows(name: str, retrievers: Mapping[str, Any], loaded: Loaded, run: RunOptions) -> Task:
+    dataset, fewshot = _data(name, loaded, run)
+    folder = Path(run.data).expanduser() if run.data else loaded.folder
+    retrieval = Retrieval(name, retrievers[name], str(folder if folder.is_dir() else folder.parent))
+    column = run.columns.get("target")
+    task = RetrievedTask(
+        name=name,
+        dataset=dataset,
+        to_sample=ToSample(retrieval, column),
+        template=Conversation(retrieval),
+        scorers=(Accuracy(_reading(name, loaded, run), typed=column is not None),),
+        fewshot=fewshot,
+        description=f"a dataset of the testbed, by its retriever {getattr(retrieval.retriever, '__name__', '')!r}",
+        data_hint=f"the rows that the retriever of {name!r} reads",
+        metric=_metrics(loaded, run),
+    )
+    _check_reading(task, run)
+    return task
+
+
+def _from_loader(key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: RunOptions) -> Task:
+    loader = loaded.loaders[key]
+    names = list(retrievers)
+    if len(names) not in (1, len(loader.datasets)):
+        raise UsageError(
+            f"{len(names)} retrievers are registered for the {len(loader.datasets)} datasets of {key!r}",
+            where=str(loaded.folder),
+            fix="register one retriever, or one for each dataset in their order",
+        )
+    spread = names * len(loader.datasets) if len(names) == 1 else names
+    folder = str(loaded.folder)
+    contexts = Contexts(
+        loader, [Retrieval(name, retrievers[name], folder) for name in spread], run.columns.get("target")
+    )
+    return RetrievedTask(
+        name=spread[-1] if len(loaded.loaders) == 1 else f"{spread[-1]}_{key}",
+        dataset=contexts.samples,
+        template=contexts,
+        scorers=(Accuracy(_reading(spread[-1], loaded, run), typed="target" in run.columns),),
+        system=None,
+        description=f"the contexts of {key!r}, as its samplers choose them",
+        metric=_metrics(loaded, run),
+    )
+
+
+def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
+    from .facade.data import POSTPROCESS_MAPPING
+
+    own = loaded.postprocesses.get(name)
+    is_own_retriever = name in loaded.retrievers
+    shipped = None if is_own_retriever else POSTPROCESS_MAPPING.get(name)
+    stop = run.generation.get("stop") or ()
+    return Reading(own or shipped, (stop,) if isinstance(stop, str) else tuple(stop))
+
+
+def _metrics(loaded: Loaded, run: RunOptions) -> Callable[[str], Any]:
+    names = [*loaded.retrievers, *loaded.postprocesses]
+    reading = _reading(names[0], loaded, run) if names else Reading()
+    near = [*(loaded.folder.resolve(), *loaded.folder.resolve().parents)[:4], Path.cwd()]
+    return lambda name: find_metric(name, near, reading)
+
+
+def _data(name: str, loaded: Loaded, run: RunOptions) -> tuple[Any, Fewshot]:
+    """Where rows come from, and where shots do: the script, `--data`, a file beside the user's, or nothing yet."""
+    if loaded.script is not None:
+        assert loaded.guest is not None
+        script = ScriptData(loaded.script, loaded.guest, allow_private=run.allow_private_urls)
+        return script, script.shots(run.data, run.split)
+    if run.data is not None:
+        path = Path(run.data).expanduser()
+        has_train = path.is_dir() and any(path.glob("train[.-]*"))
+        other = run.split not in (None, "train")
+        return None, Fewshot(split="train") if has_train and other else Fewshot()
+    beside = next((p for s in SUFFIXES if (p := loaded.folder / f"{name}{s}").is_file()), None)
+    return beside or DataSource(local=tuple(f"{name}{suffix}" for suffix in SUFFIXES)), Fewshot()
+
+
+def _check_reading(task: Task, run: RunOptions) -> None:
+    """Refuses a post-process that reads every shown answer alike: then any prediction it cannot read would be right."""
+    accuracy = task.scorers[0]
+    source = run.data or task.dataset
+    if accuracy.typed or accuracy.reading.postprocess is None or not isinstance(source, (str, Path)):
+        return
+    if not Path(source).expanduser().exists():
+        return
+    shown: set[str] = set()
+    read: set[str] = set()
+    try:
+        samples = open_dataset(source, columns=run.columns, split=run.split, to_sample=task.to_sample)
+        for sample in islice(samples, ROWS_LOOKED_AT):
+            if isinstance(sample, Sample) and sample.target is not None:
+                shown.add(str(sample.target))
+                read.add(repr(accuracy.reading(str(sample.target))))
+    except AssayError:
+        return  # the plan opens the data too, and says what is wrong with it
+    except Exception as error:
+        raise UsageError(
+            f"its post-process fails on a shown answer: {error}", where=f"dataset {task.name!r}"
+        ) from error
+    if len(shown) > 1 and len(read) == 1:
+        raise UsageError(
+            f"its post-process reads all of {', '.join(map(repr, sorted(shown)[:4]))} as {read.pop()}",
+            where=f"dataset {task.name!r}",
+            fix="--columns target=COLUMN names the column its results are compared with",
+        )

@@ -1,0 +1,43 @@
+"""What surrounds a guest's code while it runs: consents, the data it is pointed at, files that are served, its judges.
+
+A guest's methods call `load`, `prepare_tsv` or `build_judge` without saying on whose behalf; the innermost `around`
+answers for them, in whatever thread they run.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a guest's code may rely on."""
+
+    trust_pickle: bool = False
+    allow_private_urls: bool = False
+    data: Path | None = None
+    """The table to read in place of the one a dataset class declares."""
+    tables: Mapping[Path, Callable[[], Any]] = field(default_factory=dict)
+    """Paths that stand for tables of the run: `load` makes them from the store."""
+    ask_judge: Callable[..., Any] | None = None
+    """How a judge is asked so that the run keeps the answer; `None` outside a run."""
+
+
+_stack: list[Surroundings] = [Surroundings()]
+
+
+def current() -> Surroundings:
+    """The innermost surroundings."""
+    return _stack[-1]
+
+
+@contextmanager
+def around(surroundings: Surroundings) -> Iterator[None]:
+    """Guest code inside sees `surroundings`."""
+    _stack.append(surroundings)
+    try:
+        yield
+    finally:
+        _stack.remove(surroundings)
