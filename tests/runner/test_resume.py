@@ -223,7 +223,7 @@ def test_an_interrupt_drains_writes_the_summary_and_leaves_with_130(tmp_path: Pa
     process = subprocess.Popen(
         command(data, tmp_path / "run"), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    while not log.exists() or len(log.read_text().split("\n")) < 20:
+    while process.poll() is None and (not log.exists() or len(log.read_text().split("\n")) < 20):
         time.sleep(0.01)
 
     process.send_signal(signal.SIGINT)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import OutputRecord, Result, ScoreRecord, UsageError, nearest
 from ..report import printable, show_table
-from ..store import CellIndex, RunReader
+from ..store import Answered, CellIndex, RunReader
 from ..store.export import places_of
 from .samples import answer_lines, continuation_lines, message_lines
 
@@ -32,7 +32,7 @@ def run_lines(folder: Path, ids: Sequence[str], failures: bool, limit: int) -> I
                 continue
             is_past = not ids and shown >= limit
             verdicts = [] if is_past and not failures else _verdicts(reader, cell, place)
-            if failures and not _is_failure(verdicts):
+            if failures and not _is_failure(verdicts, cell.answers.get(place, ()), is_driven=not _is_scored(cell)):
                 continue
             found.add((task, model, place))
             if is_past:
@@ -76,7 +76,14 @@ def _verdicts(reader: RunReader, cell: CellIndex, place: Place) -> list[ScoreRec
     return [reader.index.score(scored[place][0]) for scored in cell.scores.values() if place in scored]
 
 
-def _is_failure(verdicts: Sequence[ScoreRecord]) -> bool:
+def _is_scored(cell: CellIndex) -> bool:
+    """Whether a scorer speaks of each sample; a driver judges by itself and leaves no verdict on what was answered."""
+    return any(place in cell.answers for scored in cell.scores.values() for place in scored)
+
+
+def _is_failure(verdicts: Sequence[ScoreRecord], answers: Sequence[Answered | None], *, is_driven: bool) -> bool:
+    if not verdicts and is_driven:
+        return any(answer is None or answer.failed for answer in answers)
     return not verdicts or any(verdict.outcome != "scored" for verdict in verdicts)
 
 
@@ -101,8 +108,9 @@ def _sample_lines(
 
 def _round_lines(record: OutputRecord, before: OutputRecord | None, most: int | None) -> Iterator[str]:
     """What was asked and answered; of a later round only what came after the earlier prompt and its answer."""
-    already = len([turn for turn in before.prompt if turn.get("content") is not None]) + 1 if before else 0
-    yield from message_lines(record.prompt[already:], most)
+    said = [turn for turn in before.prompt if turn.get("content") is not None] if before else []
+    goes_on = before is not None and list(record.prompt[: len(said)]) == said and len(record.prompt) > len(said)
+    yield from message_lines(record.prompt[len(said) + 1 :] if goes_on else record.prompt, most)
     yield from continuation_lines(record.continuations)
     yield from answer_lines(record.output, most)
 

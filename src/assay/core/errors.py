@@ -5,10 +5,13 @@ a traceback appears only with `--debug`. Authors of extensions raise plain Pytho
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 SHOWN_CHARACTERS = 60
+# Escapes, bidirectional overrides and the like: what a row or a model wrote must not steer a terminal.
+_CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
@@ -42,7 +45,7 @@ class AssayError(Exception):
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what
         line = f"{line}; fix: {self.fix}" if self.fix else line
-        return " ".join(line.split())
+        return _CONTROLS.sub("", " ".join(line.split()))
 
 
 class UsageError(AssayError):

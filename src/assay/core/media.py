@@ -9,10 +9,11 @@ import binascii
 import hashlib
 import io
 import os
+import stat
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .errors import DataError
+from .errors import DataError, shorten
 
 MAX_MEDIA_BYTES = 256 * 1024 * 1024
 
@@ -99,19 +100,30 @@ class Media:
                 return decode_base64(source, what=self.kind)
             return self._read_file(Path(source))
         if hasattr(source, "save"):
-            buffer = io.BytesIO()
-            source.save(buffer, format="PNG")
-            return buffer.getvalue()
+            return self._saved(source)
         raise DataError(f"cannot read {self.kind} from a {type(source).__name__}", fix="give a path, bytes or base64")
+
+    def _saved(self, picture: Any) -> bytes:
+        buffer = io.BytesIO()
+        try:
+            picture.save(buffer, format="PNG")
+        except (OSError, ValueError, TypeError) as error:
+            raise DataError(f"cannot save {self.kind} as PNG: {error}", fix="convert it to RGB first") from error
+        return buffer.getvalue()
 
     def _read_file(self, path: Path) -> bytes:
         try:
-            size = path.stat().st_size
-            if size > MAX_MEDIA_BYTES:
+            found = path.stat()
+            if not stat.S_ISREG(found.st_mode):
+                # A pipe would be waited for and a device read for ever.
+                raise DataError(f"cannot open {self.kind}: not a regular file", file=str(path))
+            if found.st_size > MAX_MEDIA_BYTES:
                 raise DataError(f"{self.kind} file is larger than {MAX_MEDIA_BYTES >> 20} MiB", file=str(path))
             return path.read_bytes()
         except OSError as error:
             raise DataError(f"cannot open {self.kind}: {error.strerror}", file=str(path)) from error
+        except ValueError as error:  # a NUL in the name
+            raise DataError(f"cannot open {self.kind}: {error}", file=shorten(str(path))) from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Media) and self.kind == other.kind and self.digest == other.digest

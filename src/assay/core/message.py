@@ -50,8 +50,8 @@ class Message:
 
     @classmethod
     def of(cls, role: str, *content: "str | Part | Media | Mapping[str, Any]") -> "Message":
-        """A message from strings, parts and media in the order given."""
-        return cls(role, tuple(as_part(piece) for piece in content))
+        """A message from strings, parts and media in the order given; without any, the place where the model writes."""
+        return cls(role, tuple(as_part(piece) for piece in content) or None)
 
     @property
     def text(self) -> str:

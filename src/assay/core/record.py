@@ -3,6 +3,7 @@
 Two kinds of lines, joined by task, model, sample id and epoch: what a model answered, and what a scorer said of it.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -161,7 +162,7 @@ def output_to_plain(output: Output) -> dict[str, Any]:
     """An output as JSON; what is absent is left out."""
     plain: dict[str, Any] = {"candidates": [_candidate_to_plain(c) for c in output.candidates]}
     if output.likelihoods:
-        plain["likelihoods"] = [[x.logprob, x.greedy, x.tokens] for x in output.likelihoods]
+        plain["likelihoods"] = [[_finite(x.logprob), x.greedy, x.tokens] for x in output.likelihoods]
     if output.usage is not None:
         names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
         plain["usage"] = {n: v for n in names if (v := getattr(output.usage, n)) is not None}
@@ -175,6 +176,11 @@ def output_to_plain(output: Output) -> dict[str, Any]:
     return plain
 
 
+def _finite(number: float) -> float | str:
+    """JSON has no infinities, and an impossible continuation has one: `-inf` is written as text."""
+    return number if math.isfinite(number) else str(number)
+
+
 def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
     parts = candidate.parts
     plain: dict[str, Any]
@@ -185,7 +191,10 @@ def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
     if candidate.stop_reason is not None:
         plain["stop_reason"] = candidate.stop_reason
     if candidate.tokens:
-        plain["tokens"] = [[t.text, t.logprob, [list(pair) for pair in t.top]] for t in candidate.tokens]
+        plain["tokens"] = [
+            [t.text, _finite(t.logprob), [[text, _finite(logprob)] for text, logprob in t.top]]
+            for t in candidate.tokens
+        ]
     if candidate.token_ids:
         plain["token_ids"] = list(candidate.token_ids)
     return plain
@@ -197,7 +206,9 @@ def output_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media] = EMP
     usage = plain.get("usage")
     return Output(
         candidates=tuple(_candidate_from_plain(c, blobs) for c in plain.get("candidates", ())),
-        likelihoods=tuple(Likelihood(*entry) for entry in plain.get("likelihoods", ())),
+        likelihoods=tuple(
+            Likelihood(float(logprob), greedy, tokens) for logprob, greedy, tokens in plain.get("likelihoods", ())
+        ),
         usage=Usage(**usage) if usage else None,
         seconds=plain.get("seconds"),
         error=ErrorInfo(**error) if error else None,
@@ -211,5 +222,8 @@ def _candidate_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) 
         parts = (Text(plain["text"]),)
     else:
         parts = tuple(_part_from_plain(part, blobs) for part in plain.get("parts", ()))
-    tokens = tuple(Token(t[0], t[1], tuple((a, b) for a, b in t[2])) for t in plain.get("tokens", ()))
+    tokens = tuple(
+        Token(text, float(logprob), tuple((other, float(its)) for other, its in top))
+        for text, logprob, top in plain.get("tokens", ())
+    )
     return Candidate(parts, plain.get("stop_reason"), tokens, tuple(plain.get("token_ids", ())))

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
-from .errors import UsageError, nearest
+from .errors import UsageError, nearest, shorten
 from .media import Media
 from .message import Message, Text, generation_role, has_free_roles, part_to_plain, render_text
 from .sample import EMPTY
+
+_NUMBERS = ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
+_COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,25 @@ class GenerateOptions:
     response_format: str | None = None
     """`json` asks for a JSON object where the backend can promise one."""
 
+    def __post_init__(self) -> None:
+        """Equal options are equal bytes in a key: `1` and `1.0`, a list and a tuple are made the same."""
+        if type(self.stop) is not tuple:
+            stop = (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+            object.__setattr__(self, "stop", stop)
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            if value is None or type(value) is float:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise UsageError(f"generation option {name!r} takes a number, got {shorten(value)}")
+            object.__setattr__(self, name, float(value))
+        for name, least in _COUNTS.items():
+            value = getattr(self, name)
+            if value is None and name != "n":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise UsageError(f"generation option {name!r} takes a whole number from {least}, got {shorten(value)}")
+
     def set(self, **changes: Any) -> "GenerateOptions":
         """A copy with some options changed; an unknown one is an error with the nearest name."""
         known = OPTION_NAMES
@@ -47,10 +69,6 @@ class GenerateOptions:
                 close = nearest(name, known)
                 fix = f"did you mean {close!r}?" if close else f"known: {', '.join(sorted(known))}"
                 raise UsageError(f"unknown generation option {name!r}", fix=fix)
-        if isinstance(changes.get("stop"), str):
-            changes["stop"] = (changes["stop"],)
-        elif changes.get("stop") is not None and "stop" in changes:
-            changes["stop"] = tuple(changes["stop"])
         return replace(self, **changes)
 
     def given(self) -> dict[str, Any]:
@@ -153,7 +171,7 @@ class KeyMaker:
         digest = self._start.copy()
         pieces = [f"\x00{seed}\x00{repeat}\x00{previous}"]
         for message in prompt.messages:
-            pieces.append(f"\x01{message.role}")
+            pieces.append(f"\x01{len(message.role)}\x00{message.role}")
             if message.parts is None:
                 pieces.append("\x02")
                 continue

@@ -7,6 +7,7 @@ control characters and no carriage return. Other programs read the first sheet; 
 import json
 import re
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,8 @@ _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A workbook of one table, written row by row."""
-    openpyxl = _library()
-    from openpyxl.cell import WriteOnlyCell
-
-    book = openpyxl.Workbook(write_only=True)
+    book = _library("openpyxl").Workbook(write_only=True)
+    made_cell = _library("openpyxl.cell").WriteOnlyCell
     sheet = book.create_sheet("Sheet1")
     exact: list[tuple[int, int, str]] = []
 
@@ -32,7 +31,7 @@ def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
         shown = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", value)[:LONGEST_CELL]
         if shown != value or value == "":
             exact.append((row, column, json.dumps(value)))
-        made = WriteOnlyCell(sheet, value=shown)
+        made = made_cell(sheet, value=shown)
         made.data_type = "s"
         return made
 
@@ -46,7 +45,7 @@ def write_excel(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 def read_excel(path: Path) -> tuple[list[str], list[list[Any]]]:
     """The header and the rows of a workbook's first sheet; empty cells are `None`."""
-    book = _library().load_workbook(path, read_only=True, data_only=True)
+    book = _library("openpyxl").load_workbook(path, read_only=True, data_only=True)
     try:
         table = [list(row) for row in book.worksheets[0].iter_rows(values_only=True)]
         if EXACT_SHEET in book.sheetnames:
@@ -76,9 +75,8 @@ def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
     return {place: str(json.loads("".join(parts))) for place, parts in pieces.items()}
 
 
-def _library() -> Any:
+def _library(name: str) -> Any:
     try:
-        import openpyxl
+        return import_module(name)
     except ImportError as error:
         raise MissingExtra("openpyxl, which writes Excel files,", "assay[guests]") from error
-    return openpyxl

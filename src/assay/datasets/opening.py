@@ -62,6 +62,8 @@ def open_dataset(
 def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:
     if isinstance(source, (str, Path)):
         return _named(source, split, where)
+    if hasattr(source, "of_split"):
+        return [source.of_split(split)], True  # read by the user's own code, which knows its splits
     if isinstance(source, (bytes, Mapping)) or not (callable(source) or isinstance(source, Iterable)):
         raise UsageError(
             f"cannot read a dataset from {shorten(source)}",

@@ -49,6 +49,9 @@ def _key() -> bytes:
                 target.write(os.urandom(_KEY_BYTES))
         except FileExistsError:
             pass
-        return file.read_bytes()
+        key = file.read_bytes()
     except OSError as error:
         raise StoreError(f"cannot keep a key: {error.strerror}", where=str(file), fix="set XDG_STATE_HOME") from error
+    if len(key) != _KEY_BYTES:
+        raise StoreError("the key was cut short", where=str(file), fix="delete it; the next run makes a new one")
+    return key

@@ -67,7 +67,16 @@ class Guest:
 
     def module(self, name: str) -> ModuleType:
         """The module a guest file would get under this dotted name; raises `ImportError` as it would there."""
-        return self._import(name, wanted=("*",))
+        return self._import(name, fromlist=("*",))
+
+    def provides(self, name: str) -> bool:
+        """Whether a dotted name is one of the dialect's, or lies in a package the user shares with it."""
+        top = name.partition(".")[0]
+        return top in self._names or top in self._shared_tops
+
+    def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
+        """What an `import` statement gets for a name the dialect provides."""
+        return self._import(name, fromlist=wanted)
 
     def _execute(self, file: Path, name: str | None = None) -> ModuleType:
         """Runs a file once, under a name of its own; what it raises comes out as it is, so that guests can catch it."""
@@ -114,22 +123,24 @@ class Guest:
     def _import(
         self,
         name: str,
-        scope: Mapping[str, Any] | None = None,
-        local: Mapping[str, Any] | None = None,
-        wanted: Sequence[str] | None = (),
+        globals: Mapping[str, Any] | None = None,
+        locals: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        absolute = self._absolute(name, scope, level) if level else name
+        """What an import statement in a guest's file calls; the parameters are those of `__import__`."""
+        wanted = fromlist or ()
+        absolute = self._absolute(name, globals, level) if level else name
         if absolute is not None:
             top = absolute.partition(".")[0]
             if top in self._names:
-                return self._import_provided(absolute, top, wanted or ())
+                return self._import_provided(absolute, top, wanted)
             if top in self._shared_tops:
-                return self._import_shared(absolute, wanted or ())
+                return self._import_shared(absolute, wanted)
             neighbour = self._neighbour(absolute)
             if neighbour is not None:
-                return self._import_neighbour(absolute, neighbour, wanted or ())
-        return builtins.__import__(name, scope, local, wanted or (), level)
+                return self._import_neighbour(absolute, neighbour, wanted)
+        return builtins.__import__(name, globals, locals, wanted, level)
 
     def _absolute(self, name: str, scope: Mapping[str, Any] | None, level: int) -> str | None:
         """The dotted name a relative import means, for a file under the guest's root."""

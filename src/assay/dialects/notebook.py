@@ -1,72 +1,59 @@
 """Dialects in a notebook: the names of a dialect importable by what is typed there, until `disable`.
 
-Only code without a file of its own (notebook cells, the prompt), or `__main__`, is served; libraries are not.
+Who asks decides: cells, the prompt, and the user's own files in the working folder are served; libraries import as
+ever. Nothing is put into `sys.modules` under a dialect's names, so nothing of them is left behind.
 """
 
+import builtins
 import importlib
-import importlib.abc
-import importlib.machinery
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..core import UsageError
+from .guest import Guest
 from .recognise import DIALECTS
 
-_finders: dict[str, "_Finder"] = {}
+_guests: dict[str, Guest] = {}
+_plain_import = builtins.__import__
 
 
 def enable(dialect: str) -> None:
-    """Makes a dialect's names importable in this session."""
+    """Makes a dialect's names importable in this session, also where a package of such a name is installed."""
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", fix=", ".join(DIALECTS))
-    if dialect not in _finders:
-        names: dict[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
-        finder = _Finder(names)
-        _finders[dialect] = finder
-        sys.meta_path.insert(0, finder)
+    if dialect not in _guests:
+        names: Mapping[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
+        _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
+    builtins.__import__ = _import
 
 
 def disable(dialect: str) -> None:
     """Leaves the session as it was before `enable`."""
-    finder = _finders.pop(dialect, None)
-    if finder is None:
-        return
-    sys.meta_path.remove(finder)
-    for name in [n for n in sys.modules if n.partition(".")[0] in finder.names]:
-        if getattr(sys.modules[name], "__name__", "").startswith("assay."):
-            del sys.modules[name]
+    _guests.pop(dialect, None)
+    if not _guests and builtins.__import__ is _import:
+        builtins.__import__ = _plain_import
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Serves a dialect's names to interactive code."""
-
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of a guest name; nothing for code that lies in a library."""
-        top = fullname.partition(".")[0]
-        if top not in self.names or not _asked_interactively():
-            return None
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        """The module of assay that stands for the name."""
-        top = spec.name.partition(".")[0]
-        return importlib.import_module(self.names[top] + spec.name[len(top) :])
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Nothing: it was loaded under its own name."""
+def _import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """What an import statement calls while a dialect is enabled; the names are those of `__import__`."""
+    if level == 0 and globals is not None:
+        guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
+        if guest is not None and _is_typed_here(globals, guest.root):
+            return guest.import_for(name, fromlist or ())
+    return _plain_import(name, globals, locals, fromlist or (), level)
 
 
-def _asked_interactively() -> bool:
-    frame = sys._getframe(1)
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if not module.startswith(("importlib", "assay.dialects.notebook")):
-            return module == "__main__" or "__file__" not in frame.f_globals
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
+def _is_typed_here(scope: Mapping[str, Any], folder: Path) -> bool:
+    """Whether code is a cell, typed at the prompt, or a file of the user's own in the working folder."""
+    file = scope.get("__file__")
+    if scope.get("__name__") == "__main__" or file is None:
+        return True
+    return folder in Path(file).parents and "site-packages" not in Path(file).parts

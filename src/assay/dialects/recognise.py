@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import Model, Task, UsageError, nearest
+from ..core import Model, Task, UnknownName, UsageError, nearest
 from ..userfiles import split_reference
 
 DIALECTS = ("testbed", "vlmeval", "pipeline", "televal", "ulmeval")
@@ -18,11 +18,27 @@ DIALECTS = ("testbed", "vlmeval", "pipeline", "televal", "ulmeval")
 
 def recognise(reference: str, run: Any) -> Sequence[Task] | None:
     """The tasks of a guest file or folder; `None` if no dialect claims it."""
+    if _is_chosen_from_a_folder(reference, run):
+        return ()
     found = dialect_of(reference, getattr(run, "dialect", None))
     if found is None:
         return None
     tasks: Sequence[Task] = _module(found[0]).tasks(reference, run)
     return tasks
+
+
+def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
+    """Whether a bare name stands for a task of a folder that is named beside it: that folder gives its tasks itself."""
+    if Path(reference).suffix or Path(reference).exists():
+        return False
+    known: list[str] = []
+    for other in getattr(run, "tasks", ()):
+        if isinstance(other, str) and other != reference and Path(other).expanduser().is_dir():
+            claimed = dialect_of(other, getattr(run, "dialect", None))
+            known += getattr(_module(claimed[0]), "names_in", lambda _: ())(other) if claimed else ()
+    if known and reference not in known:
+        raise UnknownName("task", reference, known, hint=f"the folder has {len(known)}, `assay ls` prints them")
+    return bool(known)
 
 
 def recognise_model(reference: str, args: Mapping[str, Any]) -> Model | None:

@@ -52,6 +52,10 @@ class ErrorBudget:
                 fix="check the key in the environment, then run the same command again",
             )
 
+    def answered(self) -> None:
+        """Notes an answer: the key is not refused after all."""
+        self._auth_in_a_row = 0
+
     def check(self, attempted: int, expected: int | None) -> None:
         """Raises when the budget is spent."""
         allowed: float | None = None

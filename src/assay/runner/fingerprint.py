@@ -48,17 +48,17 @@ def _module_digest(thing: Any) -> str:
             return hashlib.sha256(inspect.getsource(thing).encode()).hexdigest()
         except (OSError, TypeError):
             return "unknown"
-    paths = sorted(_files_behind(module, Path(file).parent))
+    paths = sorted(_files_behind(module, Path(file).parent, set()))
     digest = hashlib.sha256()
     for path in paths:
         digest.update(_file_digest(path, path.stat().st_mtime_ns).encode())
     return digest.hexdigest()
 
 
-def _files_behind(module: ModuleType, folder: Path, seen: frozenset[str] = frozenset()) -> set[Path]:
+def _files_behind(module: ModuleType, folder: Path, seen: set[str]) -> set[Path]:
     """The module's file, and those in the same folder it takes names from."""
     found = {Path(str(module.__file__))}
-    seen = seen | {module.__name__}
+    seen.add(module.__name__)
     for value in list(vars(module).values()):
         owner = value if isinstance(value, ModuleType) else sys.modules.get(getattr(value, "__module__", None) or "")
         file = getattr(owner, "__file__", None)

@@ -11,7 +11,7 @@ from ..core import GenerateOptions, KeyMaker, Model, Output, Prompt, Request
 from ..core.record import output_from_plain
 from ..core.request import DEFAULT_OPTIONS
 from ..models import build_model
-from ..store import RunWriter
+from ..store import Answered, RunWriter
 from .options import RunOptions
 from .plan import Cell
 from .schedule import Scheduler
@@ -45,7 +45,9 @@ class Helper:
         if key in self._known:
             return output_from_plain(self._writer.read_output(self._known[key]).output, self._writer.blobs)
         if key not in self._asked:
-            self._asked[key] = asyncio.ensure_future(self._ask(request, key))
+            asked = self._asked[key] = asyncio.ensure_future(self._ask(request, key))
+            # Answers lie in the journal: only those on their way are held in memory.
+            asked.add_done_callback(lambda _: self._asked.pop(key, None))
         return await asyncio.shield(self._asked[key])
 
     async def _ask(self, request: Request, key: str) -> Output:
@@ -54,8 +56,10 @@ class Helper:
         else:
             async with self._one_at_a_time:
                 output = await self._scheduler.ask(request)
-        self._writer.write_output(self._task, self.name, key, key, request.prompt, output)
+        offset = self._writer.write_output(self._task, self.name, key, key, request.prompt, output)
         self._writer.journal.flush()
+        if output.error is None:
+            self._known[key] = Answered(key, offset)
         return output
 
 

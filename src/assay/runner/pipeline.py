@@ -20,6 +20,7 @@ from ..core import (
     Request,
     Sample,
     Score,
+    StoreError,
     Usage,
     blamed,
 )
@@ -28,15 +29,19 @@ from ..core.record import output_from_plain
 from ..core.score import UNRESOLVED
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
+from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .events import CellProgress
 from .plan import Cell
 from .schedule import Answers, Job, Scheduler, Work
 from .scoring import Scoring
+from .threads import Threads
 
 LARGEST_BACKLOG = 64
 """Verdicts that may be awaited at once, as of judges; more make the reading wait."""
+SLOW_SCORERS = 6
+"""Scorers that block, at work at once."""
 
 
 class Tally:
@@ -85,6 +90,8 @@ class CellRun:
         self._cache = cache
         self._budget = budget or ErrorBudget("continue")
         self._waiting: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self._threads: Threads | None = None
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
         self._builds_prompt = getattr(cell.model, "prompt", None)
@@ -99,28 +106,43 @@ class CellRun:
             await scheduler.run(work, self)
             await self._settle()
         finally:
-            for task in self._waiting:
-                task.cancel()
+            self._let_go()
             self.writer.journal.flush()
 
     async def score_only(self) -> None:
         """Scores what the journal holds; the model is not asked."""
-        for _ in self.jobs():
-            pass
-        await self._settle()
-        self.writer.journal.flush()
+        try:
+            for _ in self.jobs():
+                await self._settle()
+            await self._settle()
+        finally:
+            self._let_go()
+            self.writer.journal.flush()
 
-    def jobs(self) -> Iterator[Job]:
-        """The requests that are not answered yet; scores what was answered but not scored on the way."""
+    def _let_go(self) -> None:
+        for task in self._waiting:
+            task.cancel()
+        if self._threads is not None:
+            self._threads.close()
+
+    def is_behind(self) -> bool:
+        """Whether so many verdicts are awaited that no more rows should be read."""
+        return len(self._waiting) >= LARGEST_BACKLOG
+
+    def jobs(self) -> Iterator[Job | None]:
+        """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
+        scores what was answered but not scored on the way."""
         for order, item in enumerate(self.cell.view()):
             if isinstance(item, BadSample):
-                self._count_bad(item.id, str(item.error), order)
+                self._count_bad(item.id, str(item.error), order * self._epochs)
                 continue
             for epoch in range(self._epochs):
                 self.expected += 1
                 job = self._job(item, epoch, order * self._epochs + epoch)
                 if job is not None:
                     yield job
+                elif self.is_behind():
+                    yield None
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
         stored = self._index.answers.get((sample.id, epoch))
@@ -129,11 +151,13 @@ class CellRun:
             return None
         try:
             prompt = self._prompt(sample)
+            request = self._request(sample, prompt, epoch)  # opens the media: their digests are part of the key
+        except StoreError:
+            raise
         except AssayError as error:
             self.expected -= 1
             self._count_bad(sample.id, str(error), order, epoch)
             return None
-        request = self._request(sample, prompt, epoch)
         if has_rounds(sample, self.cell.template):
             return self._resume_dialogue(sample, request, epoch, order, stored)
         if stored and stored[0] is not None and stored[0].key == request.key and not stored[0].failed:
@@ -171,6 +195,8 @@ class CellRun:
     def _is_finished(self, stored: Sequence[Answered | None], sample: Sample) -> bool:
         if any(answer is None or answer.failed for answer in stored):
             return False
+        if getattr(self.cell.template, "next_turn", None) is not None:
+            return False  # only the template knows whether its dialogue was over
         return len(stored) >= 1 + len(sample.turns)
 
     def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
@@ -194,6 +220,7 @@ class CellRun:
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
         self.expected += 1
+        message = scrub(message)
         for scoring in self.cell.scorings:
             known = self._index.scores.get(scoring.name, {}).get((id, epoch))
             if known is not None and known[1] == scoring.digest and (id, epoch) not in self._index.answers:
@@ -225,6 +252,7 @@ class CellRun:
             if output.usage is not None:
                 self._count_usage(output.usage)
             if output.error is None:
+                self._budget.answered()
                 if self._cache is not None and not from_cache:
                     self._cache.put(request.key, output)
             else:
@@ -239,13 +267,17 @@ class CellRun:
 
     def judge(self, answers: Answers) -> None:
         """Scores answers, and sends the next round of a dialogue on its way."""
+        failed = False
         for job, output in answers:
             if self._dialogues and self._continues(job, output):
                 continue
             outputs = [earlier for _, earlier in job.history] + [output]
             self._score(job.sample, _with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
-            if output.error is not None:
-                self._budget.check(self.expected, self.progress.expected)
+            failed = failed or output.error is not None
+        if failed:
+            self._budget.check(self.expected, self.progress.expected)
+        if self._broken is not None:
+            raise self._broken
 
     def _continues(self, job: Job, output: Output) -> bool:
         """Whether a dialogue goes on after this answer; if so, its next round is put to the work."""
@@ -275,9 +307,7 @@ class CellRun:
         """The first round that is not answered yet; a model that keeps its own history starts from the beginning."""
         dialogue = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
         self._dialogues[sample.id, epoch] = dialogue
-        job: Job = Job(sample, request, epoch, order=order)
-        if self.cell.model.abilities.history != "given":
-            stored = None
+        first = job = Job(sample, request, epoch, order=order)
         for answer in stored or ():
             if answer is None or answer.failed or answer.key != job.request.key:
                 break
@@ -291,6 +321,11 @@ class CellRun:
         if not self._ask_model:
             self.unanswered.append(sample.id)
             return None
+        if job is not first and self.cell.model.abilities.history != "given":
+            # What the model remembered of the earlier rounds is gone: the dialogue starts again whole.
+            again = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
+            self._dialogues[sample.id, epoch] = again
+            return first
         return job
 
     def _score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
@@ -306,18 +341,29 @@ class CellRun:
         for scoring in late:
             task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
             self._waiting.add(task)
-            task.add_done_callback(self._waiting.discard)
+            task.add_done_callback(self._came)
+
+    def _came(self, task: "asyncio.Task[None]") -> None:
+        self._waiting.discard(task)
+        if not task.cancelled() and self._broken is None:
+            self._broken = task.exception()
+        if self._work is not None:
+            self._work.look_again()
 
     async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
         if scoring.is_async:
             score = await scoring.score_async(sample, output)
         else:
-            score = await asyncio.to_thread(scoring.score, sample, output)
+            if self._threads is None:
+                self._threads = Threads(SLOW_SCORERS, "scorer")
+            score = await self._threads.submit(scoring.score, sample, output)
         self._write_score(scoring, sample, score, epoch, order)
 
     async def _settle(self) -> None:
         while self._waiting:
-            await asyncio.gather(*list(self._waiting))
+            await asyncio.wait(self._waiting)
+        if self._broken is not None:
+            raise self._broken
 
     def _write_score(self, scoring: Scoring, sample: Sample, score: Score, epoch: int, order: int) -> None:
         offset = self.writer.write_score(scoring.line(sample, score, epoch, order))

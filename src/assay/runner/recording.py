@@ -35,6 +35,20 @@ class DriverStopped(BaseException):
     """Raised in the driver's thread when the run was interrupted; no `except Exception` of a user swallows it."""
 
 
+class Gate(Work):
+    """Stops whatever a driver has asked for at the moment, and keeps it from asking more."""
+
+    def __init__(self) -> None:
+        super().__init__(iter(()))
+        self.open: list[Work] = []
+
+    def stop(self) -> None:
+        """No new requests; what is in flight comes back."""
+        super().stop()
+        for work in self.open:
+            work.stop()
+
+
 class RecordingEngine:
     """A model as a driver sees it; blocking calls, made from the driver's own threads."""
 
@@ -54,7 +68,7 @@ class RecordingEngine:
         """Prompts the driver has put, answered from the journal or by the model."""
         self.failure: AssayError | None = None
         """Why the run cannot go on; every later call raises it again, even if the driver swallowed it."""
-        self.work = Work(iter(()))
+        self.gate = Gate()
         self.tokens: Counter[str] = Counter()
         """Tokens and cost as the backend counted them."""
         self._writer = writer
@@ -66,6 +80,7 @@ class RecordingEngine:
         self._repeats: Counter[str] = Counter()
         self._budget = ErrorBudget(options.on_error)
         self._loop = asyncio.get_running_loop()
+        self._turn = asyncio.Lock()
         self._scheduler = Scheduler(self.model, batch_size=self._batch_size(), concurrency=options.concurrency)
         self._index = writer.cell(cell.task.name, cell.model_name)
         self._known: dict[str, Answered] = {
@@ -90,7 +105,7 @@ class RecordingEngine:
         """
         if self.failure is not None:
             raise self.failure
-        if self.work.stopped:
+        if self.gate.stopped:
             raise DriverStopped
         jobs = self._jobs(prompts, options or self.cell.options, ids, targets)
         waiting = asyncio.run_coroutine_threadsafe(self._answer(jobs), self._loop)
@@ -162,7 +177,7 @@ class RecordingEngine:
         lacking = [job for job in jobs if not self._recall(job, outputs)]
         if lacking and self._load is None:
             raise StoreError(
-                f"this prompt was never asked in this run: {shorten(lacking[0].request.prompt.text)}",
+                f"this prompt was never asked in this run: {shorten(lacking[0].request.messages[-1].text)}",
                 where=f"task {self.cell.task.name!r}",
                 fix="`assay run` asks the model for it",
             )
@@ -170,12 +185,23 @@ class RecordingEngine:
             alike = [job for job in lacking if _weighs(job) is weighs]
             if alike and self._load is not None:
                 await self._load(self.model)
-                for job in alike:
-                    self.work.put(job)
-                await self._scheduler.run(self.work, _Desk(self, outputs))
-                if self.work.stopped:
-                    raise CancelledError
+                await self._ask(alike, outputs)
         return [outputs[place] for place in range(len(jobs))]
+
+    async def _ask(self, jobs: Sequence[Job], outputs: dict[int, Output]) -> None:
+        work = Work(iter(jobs))
+        self.gate.open.append(work)
+        try:
+            if self._scheduler.is_async:
+                await self._scheduler.run(work, _Desk(self, outputs))
+            else:
+                # A driver may have threads; a model that works in batches is asked by one of them at a time.
+                async with self._turn:
+                    await self._scheduler.run(work, _Desk(self, outputs))
+        finally:
+            self.gate.open.remove(work)
+        if self.gate.stopped:
+            raise CancelledError
 
     def _recall(self, job: Job, outputs: dict[int, Output]) -> bool:
         """Whether the answer is known: from this run's journal, or from the cache shared between runs."""
@@ -257,7 +283,7 @@ async def drive(
     """
     engine = RecordingEngine(cell, writer, options, progress, load, cache)
     if hold is not None:
-        hold(engine.work)
+        hold(engine.gate)
     progress.state = "running"
     try:
         made = await asyncio.to_thread(_call, cell.task.driver, engine)
@@ -269,7 +295,7 @@ async def drive(
         raise engine.failure or blamed(ScorerError, error, f"driver of task {cell.task.name!r}") from error
     finally:
         # Also when this coroutine is cancelled: the thread then ends at its next question.
-        engine.work.stop()
+        engine.gate.stop()
         writer.journal.flush()
         if tokens is not None:
             tokens.update({name: number for name, number in engine.tokens.items() if number})

@@ -5,11 +5,19 @@ output is never asked again. Rate limits shrink the number of requests in flight
 """
 
 import asyncio
+import math
 import random
 from collections import deque
 from dataclasses import dataclass, field
 
 from ..core import ErrorInfo
+
+SHRINK = 0.8
+GROW = 0.05
+EPISODE_SECONDS = 1.0
+"""Rate limits that come so close together are one episode."""
+CAUTIOUS_ROUNDS = 10
+"""Clean rounds before the number that was too many is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +31,35 @@ class RetryPolicy:
     longest_wait: float = 600.0
     """The most that a server's Retry-After is obeyed."""
 
+    def allows(self, error: ErrorInfo, attempts: int, seconds: float) -> bool:
+        """Whether a request that failed so often, over so many seconds, is worth another try."""
+        return error.retryable and attempts < self.tries and seconds < self.total_seconds
+
     def delay(self, error: ErrorInfo, attempt: int, rng: random.Random) -> float:
-        """Seconds to wait before attempt number `attempt + 1`."""
-        if error.retry_after is not None:
-            return min(error.retry_after, self.longest_wait)
-        return rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
+        """Seconds to wait before attempt number `attempt + 1`; never less than the server asked for."""
+        jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
+        asked = error.retry_after
+        if asked is None or not math.isfinite(asked) or asked <= 0:
+            return jitter
+        # Those who were told the same second must not all come back in it.
+        return min(asked, self.longest_wait) + min(jitter, self.base_seconds)
 
 
 @dataclass(slots=True)
 class Limiter:
-    """How many requests may be in flight: fewer after a rate limit, more after a clean round."""
+    """How many requests may be in flight: fewer after a rate limit, more after a clean round.
+
+    The number at which the server refused is remembered and approached with care, so that most of the time is spent
+    just below it; once it was passed without a refusal, it is forgotten.
+    """
 
     ceiling: int
     limit: float = 0.0
     active: int = 0
     successes: int = 0
     shrunk_at: float = float("-inf")
+    refused_at: int = 0
+    """How many were allowed when the server last refused; 0 when that is long ago."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -49,7 +70,11 @@ class Limiter:
         while self.active >= int(self.limit):
             waiter = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
-            await waiter
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                self._wake()  # the place this one was called for is another's
+                raise
         self.active += 1
 
     def release(self) -> None:
@@ -58,23 +83,35 @@ class Limiter:
         self._wake()
 
     def succeeded(self) -> None:
-        """A clean answer: after a whole round of them, one more may be in flight."""
+        """A clean answer: after a whole round of them, more may be in flight."""
         self.successes += 1
-        if self.successes >= self.limit and self.limit < self.ceiling:
+        if self.limit >= self.ceiling:
+            return
+        following = min(float(self.ceiling), self.limit + max(1.0, self.limit * GROW))
+        just_below = float(self.refused_at - 1)
+        if self.limit < just_below:
+            following = min(following, just_below)
+        is_probing = following > just_below > 0
+        if self.successes >= self.limit * (CAUTIOUS_ROUNDS if is_probing else 1):
             self.successes = 0
-            self.limit = min(float(self.ceiling), self.limit + max(1.0, self.limit * 0.05))
+            self.limit = following
+            if is_probing:
+                self.refused_at = 0
             self._wake()
 
-    def throttled(self, now: float, seconds: float = 1.0) -> None:
+    def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
         """The server said it is too much: one step down for each episode, not for each answer of it."""
         self.successes = 0
         if now - self.shrunk_at >= seconds:
             self.shrunk_at = now
-            self.limit = max(1.0, self.limit * 0.8)
+            self.refused_at = int(self.limit)
+            self.limit = max(1.0, self.limit * SHRINK)
 
     def _wake(self) -> None:
-        while self._waiting and self.active < int(self.limit):
+        """Calls as many as there are places; who finds none left waits again."""
+        free = int(self.limit) - self.active
+        while self._waiting and free > 0:
             waiter = self._waiting.popleft()
             if not waiter.done():
                 waiter.set_result(None)
-                return
+                free -= 1

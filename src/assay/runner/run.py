@@ -1,13 +1,13 @@
 """Running: plan, ask, score, summarize; the one way in for Python and the command line."""
 
 import asyncio
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, Model, StoreError
-from ..store import RunReader, RunWriter, safe_name
+from ..store import Redactor, RunReader, RunWriter, safe_name
+from ..store.cache import ResponseCache
 from .budget import ErrorBudget
 from .events import Silent, Watcher
 from .options import DEFAULT_MODEL, RunOptions
@@ -109,10 +109,14 @@ async def _run(
         _refuse_bad_rows(cells)
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
     folder = run_folder(options)
-    if options.fresh and folder.exists() and ask_model:
-        _remove_run(folder)
-    with RunWriter(folder) as writer:
-        return await Session(options, cells, writer, watcher, ask_model).run()
+    redactor = Redactor.of(options.model_args, options.judge_args)
+    cache = ResponseCache(options.cache, redactor) if options.cache and ask_model else None
+    try:
+        with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor) as writer:
+            return await Session(options, cells, writer, watcher, ask_model, cache).run()
+    finally:
+        if cache is not None:
+            cache.close()
 
 
 def run_folder(options: RunOptions) -> Path:
@@ -128,13 +132,6 @@ def _first_model(options: RunOptions) -> str:
     """What a run's folder is called after: its first model, or that of its first task."""
     own = tuple(getattr(options.tasks[0], "models", ())) if options.tasks else ()
     return Path((*options.models, *own, DEFAULT_MODEL)[0].partition(":")[0]).stem
-
-
-def _remove_run(folder: Path) -> None:
-    """`--fresh`: only what assay itself wrote is removed."""
-    for name in ("run.json", "records.jsonl", "summary.json"):
-        (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / "media", ignore_errors=True)
 
 
 def _refuse_bad_rows(cells: Sequence[Cell]) -> None:

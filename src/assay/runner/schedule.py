@@ -10,18 +10,21 @@ import inspect
 import random
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ..core import Model, Output, Request, Sample, UsageError, shorten
+from ..store.secrets import scrub
 from .retry import Limiter, RetryPolicy
+from .threads import Threads, in_thread
 
 HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 DRAIN_SECONDS = 10.0
 DEFAULT_WINDOW = 32
+PASSING = frozenset({"rate_limit", "timeout", "connection", "http", "bad_response"})
+"""Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
 
 
 @dataclass(slots=True)
@@ -36,14 +39,28 @@ class Job:
     """Place of the sample in the data."""
     history: tuple[tuple[Request, Output], ...] = ()
     """Earlier rounds of a dialogue."""
-    attempt: int = 0
+    attempts: int = 0
+    """Of a model that works in batches: how often it failed."""
+    failed_at: float = 0.0
+    """When it first failed."""
 
 
 class Work:
-    """Jobs still to do: rounds that follow an answer first, then the next rows."""
+    """Jobs still to do: rounds that follow an answer first, then the next rows.
 
-    def __init__(self, jobs: Iterator[Job], *, whole_dialogues: bool = False) -> None:
+    The rows come as jobs, or as `None` where whoever scores them is behind (`is_behind`) and must catch up first.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterator[Job | None],
+        *,
+        whole_dialogues: bool = False,
+        is_behind: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._jobs = jobs
+        self._is_behind = is_behind
+        self._is_exhausted = False
         self._whole_dialogues = whole_dialogues
         """For a model that remembers the last thing said to it: a dialogue ends before the next sample begins."""
         self._is_talking = False
@@ -54,12 +71,12 @@ class Work:
 
     def take(self, most: int) -> list[Job]:
         """Up to `most` jobs; empty when there are none at the moment."""
-        if self.stopped or (self._is_talking and self.in_flight):
+        if self.stopped or self._must_wait():
             return []
         taken: list[Job] = []
         self._is_talking = False
         while len(taken) < most and not self._is_talking:
-            job = self._ready.popleft() if self._ready else next(self._jobs, None)
+            job = self._ready.popleft() if self._ready else self._next_row()
             if job is None:
                 break
             taken.append(job)
@@ -70,26 +87,52 @@ class Work:
     def has_jobs(self) -> bool:
         """Whether there is anything to do; the first job is looked up for it."""
         if not self._ready:
-            first = next(self._jobs, None)
+            first = self._next_row()
             if first is not None:
                 self._ready.append(first)
         return bool(self._ready)
 
+    def _next_row(self) -> Job | None:
+        if self._is_exhausted or self._is_behind():
+            return None
+        try:
+            return next(self._jobs)
+        except StopIteration:
+            self._is_exhausted = True
+            return None
+
+    def _must_wait(self) -> bool:
+        return self._is_talking and self.in_flight > 0
+
     def put(self, job: Job) -> None:
-        """The next round of a dialogue, or another try."""
+        """The next round of a dialogue."""
         self._ready.append(job)
+
+    def again(self, job: Job) -> None:
+        """Another try of a job that is still counted as in flight."""
+        self._ready.append(job)
+        self.finished(1)
 
     def finished(self, count: int) -> None:
         """So many jobs came back; whoever waits for follow-ups looks again."""
         self.in_flight -= count
         self._changed.set()
 
+    def look_again(self) -> None:
+        """Whoever scores has caught up a little."""
+        self._changed.set()
+
     async def more(self) -> bool:
         """Waits until jobs may be there again; `False` when none can come."""
-        while not self.stopped and not self._ready and self.in_flight:
+        while not self.stopped:
+            has_rows = not self._is_exhausted and not self._is_behind()
+            if (self._ready or has_rows) and not self._must_wait():
+                return True
+            if self._is_exhausted and not self._ready and not self.in_flight:
+                return False
             self._changed.clear()
             await self._changed.wait()
-        return bool(self._ready) and not self.stopped
+        return False
 
     def stop(self) -> None:
         """No new jobs are handed out."""
@@ -133,28 +176,41 @@ class Scheduler:
         self.limiter = Limiter(self.window)
         self._rng = random.Random(seed)
         self._handover = 1
+        self._fits: int | None = None
+        """The batch that memory had room for, once a larger one had none; grows back by one a batch."""
+        self._is_instant = False
 
     async def run(self, work: Work, desk: Desk) -> None:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
-        pool = None if self.is_async else ThreadPoolExecutor(self.window, thread_name_prefix="model")
-        workers = [asyncio.ensure_future(worker(work, desk, pool)) for _ in range(self.window)]
+        threads = None if self.is_async else Threads(self.window, "model")
+        workers = [asyncio.ensure_future(worker(work, desk, threads)) for _ in range(self.window)]
         try:
             await asyncio.gather(*workers)
         finally:
             for running in workers:
                 running.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            if pool is not None:
-                pool.shutdown(wait=False, cancel_futures=True)
+            if threads is not None:
+                threads.close()
 
     async def ask(self, request: Request) -> Output:
         """One answer, tried again where that may help; for helpers such as judges."""
         if self.is_async:
             return await self._try(request)
-        return (await asyncio.to_thread(call_model, self.model, [request]))[0]
+        clock = asyncio.get_running_loop().time
+        started, attempts = clock(), 0
+        while True:
+            output = (await in_thread(call_model, self.model, [request]))[0]
+            error = output.error
+            attempts += 1
+            if error is None or error.kind not in PASSING:
+                return output
+            if not self.policy.allows(error, attempts, clock() - started):
+                return output
+            await asyncio.sleep(self.policy.delay(error, attempts - 1, self._rng))
 
-    async def _ask_one_by_one(self, work: Work, desk: Desk, pool: ThreadPoolExecutor | None) -> None:
+    async def _ask_one_by_one(self, work: Work, desk: Desk, threads: Threads | None) -> None:
         while True:
             jobs = work.take(1)
             if not jobs:
@@ -169,8 +225,8 @@ class Scheduler:
                 work.finished(1)
 
     async def _try(self, request: Request) -> Output:
-        started = time.monotonic()
-        attempt = 0
+        clock = asyncio.get_running_loop().time
+        started, attempts = clock(), 0
         while True:
             await self.limiter.acquire()
             try:
@@ -182,18 +238,22 @@ class Scheduler:
                 self.limiter.succeeded()
                 return output
             if error.kind == "rate_limit":
-                self.limiter.throttled(time.monotonic())
-            attempt += 1
-            waited = time.monotonic() - started
-            if not error.retryable or attempt >= self.policy.tries or waited >= self.policy.total_seconds:
+                self.limiter.throttled(clock())
+            attempts += 1
+            if not self.policy.allows(error, attempts, clock() - started):
                 return output
-            await asyncio.sleep(self.policy.delay(error, attempt - 1, self._rng))
+            await asyncio.sleep(self.policy.delay(error, attempts - 1, self._rng))
 
-    async def _ask_in_batches(self, work: Work, desk: Desk, pool: ThreadPoolExecutor | None) -> None:
-        loop = asyncio.get_running_loop()
+    async def _ask_in_batches(self, work: Work, desk: Desk, threads: Threads | None) -> None:
+        assert threads is not None
 
         def hand_over(jobs: Sequence[Job]) -> asyncio.Future[list[Output]]:
-            return loop.run_in_executor(pool, self._timed_call, [job.request for job in jobs])
+            requests = [job.request for job in jobs]
+            if not self._is_instant:
+                return threads.submit(self._timed_call, requests)
+            answered: asyncio.Future[list[Output]] = asyncio.get_running_loop().create_future()
+            answered.set_result(self._timed_call(requests))
+            return answered
 
         while True:
             jobs = work.take(self._size())
@@ -204,78 +264,141 @@ class Scheduler:
             running = hand_over(jobs)
             while jobs:
                 upcoming = work.take(self._size())
+                retried = 0
                 try:
                     answers = list(zip(jobs, await running, strict=True))
+                    settled = [pair for pair in answers if not self._tries_again(work, *pair)]
+                    retried = len(answers) - len(settled)
+                    answers = settled
                     desk.keep(answers)
                     if upcoming and not work.stopped:
                         running = hand_over(upcoming)
                     desk.judge(answers)
                 finally:
-                    work.finished(len(jobs))
+                    work.finished(len(jobs) - retried)
                 if work.stopped and upcoming:
                     work.finished(len(upcoming))
                     upcoming = []
                 jobs = upcoming
+                if self._is_instant:
+                    await asyncio.sleep(0)  # signals, progress and judges get their turn
+
+    def _tries_again(self, work: Work, job: Job, output: Output) -> bool:
+        """Whether a job failed in a way that may pass; it is then handed out again after its delay."""
+        error = output.error
+        if error is None or error.kind not in PASSING:
+            return False
+        loop = asyncio.get_running_loop()
+        job.failed_at = job.failed_at or loop.time()
+        job.attempts += 1
+        if work.stopped or not self.policy.allows(error, job.attempts, loop.time() - job.failed_at):
+            return False
+        loop.call_later(self.policy.delay(error, job.attempts - 1, self._rng), work.again, job)
+        return True
 
     def _size(self) -> int:
-        return self.batch_size or self._handover
+        size = self.batch_size or self._handover
+        return size if self._fits is None else min(size, self._fits)
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
         started = time.perf_counter()
-        outputs = call_model(self.model, requests)
+        outputs, fits = _call_in_halves(self.model, requests)
         seconds = time.perf_counter() - started
+        if fits:
+            self._fits = fits
+        elif self._fits is not None:
+            self._fits += 1
         if self.batch_size is None:
             fits = int(len(requests) * HANDOVER_SECONDS / max(seconds, 1e-6))
             self._handover = max(1, min(fits, 2 * self._handover, LARGEST_HANDOVER))
+            # A model that answers at once only loses time by changing threads; it is watched like any other.
+            self._is_instant = self._handover == LARGEST_HANDOVER and self.window == 1
         return outputs
 
 
 def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
-    """Asks a model for a batch: out of memory halves it, any other failure is an output that says so."""
-    started = time.perf_counter()
-    weigh = requests[0].prompt.continuations is not None or requests[0].prompt.rolling
-    method: Any = model.likelihood if weigh else model.generate  # type: ignore[attr-defined]
+    """Asks a model for a batch: one that fails is asked again in halves, so that a sample fails alone."""
+    return _call_in_halves(model, requests)[0]
+
+
+def _call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Output], int]:
+    """The outputs; and, where memory ran out, the largest part of the batch it had room for, else 0."""
     try:
-        outputs = list(method(requests))
+        return _call(model, requests), 0
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
-        if is_out_of_memory(error) and len(requests) > 1:
-            half = len(requests) // 2
-            return call_model(model, requests[:half]) + call_model(model, requests[half:])
-        kind = "oom" if is_out_of_memory(error) else "exception"
-        failed = Output.failed(kind, f"{type(error).__name__}: {error}", retryable=False)
-        return [failed] * len(requests)
+        if len(requests) == 1:
+            return [_failure(error)], 0
+        half = len(requests) // 2
+        parts = [_call_in_halves(model, part) for part in (requests[:half], requests[half:])]
+        fits = max(more or (half if any(o.error is None for o in outputs) else 1) for outputs, more in parts)
+        return parts[0][0] + parts[1][0], fits if is_out_of_memory(error) else 0
+
+
+def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
+    started = time.perf_counter()
+    outputs = list(_method(model, requests[0])(requests))
     if len(outputs) != len(requests) or not all(isinstance(output, Output) for output in outputs):
         what = f"model returned {shorten(outputs)} for {len(requests)} requests, expected as many Outputs"
         return [Output.failed("exception", what, retryable=False)] * len(requests)
     seconds = (time.perf_counter() - started) / len(requests)
-    for output in outputs:
+    for place, output in enumerate(outputs):
         if output.seconds is None:
             _set_seconds(output, seconds)
+        if output.error is not None:
+            outputs[place] = _scrubbed(output)
     return outputs
 
 
 async def call_async(model: Model, request: Request) -> Output:
     """Asks a model whose methods are coroutines for one answer."""
     started = time.perf_counter()
-    weigh = request.prompt.continuations is not None or request.prompt.rolling
-    method: Any = model.likelihood if weigh else model.generate  # type: ignore[attr-defined]
     try:
-        outputs = await method([request])
-        output: Output = outputs[0]
+        outputs = await _method(model, request)([request])
+        output = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else None
+        if not isinstance(output, Output):
+            what = f"model returned {shorten(outputs)} for one request, expected a list of one Output"
+            return Output.failed("exception", what, retryable=False)
     except UsageError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
-        return Output.failed("exception", f"{type(error).__name__}: {error}", retryable=False)
+        return _failure(error)
     if output.seconds is None:
         _set_seconds(output, time.perf_counter() - started)
-    return output
+    return output if output.error is None else _scrubbed(output)
+
+
+def _method(model: Model, request: Request) -> Any:
+    weighs = request.prompt.continuations is not None or request.prompt.rolling
+    return model.likelihood if weighs else model.generate  # type: ignore[attr-defined]
+
+
+def _failure(error: Exception) -> Output:
+    """What a model raised, as the failure of one sample; a lost connection or a timeout may pass."""
+    kind, passes = "exception", False
+    if is_out_of_memory(error):
+        kind = "oom"
+    elif isinstance(error, TimeoutError):
+        kind, passes = "timeout", True
+    elif isinstance(error, ConnectionError):
+        kind, passes = "connection", True
+    return Output.failed(kind, scrub(f"{type(error).__name__}: {error}"), retryable=passes)
+
+
+def _scrubbed(output: Output) -> Output:
+    """The same failure without passwords in its message: it may quote a URL or a header."""
+    error = output.error
+    if error is None or (message := scrub(error.message)) == error.message:
+        return output
+    return replace(output, error=replace(error, message=message))
 
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error is a device's or the machine's way to say that the batch was too large."""
-    return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__ or "out of memory" in str(error)
+    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
+        return True
+    return "out of memory" in str(error).lower()
 
 
 def _set_seconds(output: Output, seconds: float) -> None:

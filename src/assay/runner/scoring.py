@@ -5,13 +5,15 @@ counted, no number is invented from it. An answer cut by the token limit and not
 """
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from ..core import Outcome, Output, Sample, Score, UsageError, as_score, blamed
+from ..core import Outcome, Output, Sample, Score, StoreError, UsageError, as_score, blamed
 from ..core.errors import ScorerError
 from ..store.journal import score_line
+from ..store.secrets import scrub
 from .fingerprint import code_digest
 
 
@@ -73,9 +75,11 @@ class Scoring:
         try:
             if len(output.candidates) > 1 and not self.whole_output:
                 singles = [output.only(i) for i in range(len(output.candidates))]
-                return reduce_candidates([as_score(self.scorer(sample, single)) for single in singles])
+                return reduce_candidates([self._settle(as_score(self.scorer(sample, o)), o) for o in singles])
             score = self.scorer(sample, output)
             return self._settle(score if type(score) is Score else as_score(score), output)
+        except StoreError:
+            raise
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             return self.broken(error, sample)
 
@@ -87,14 +91,16 @@ class Scoring:
         try:
             if len(output.candidates) > 1 and not self.whole_output:
                 singles = [output.only(i) for i in range(len(output.candidates))]
-                return reduce_candidates([as_score(await self.scorer(sample, single)) for single in singles])
+                return reduce_candidates([self._settle(as_score(await self.scorer(sample, o)), o) for o in singles])
             return self._settle(as_score(await self.scorer(sample, output)), output)
+        except StoreError:
+            raise  # the disk the judge's answer was to be kept on: no fault of the judge
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             return self.broken(error, sample)
 
     def broken(self, error: Exception, sample: Sample) -> Score:
         """The verdict when the scorer itself failed."""
-        described = str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id))
+        described = scrub(str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id)))
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
 
     def line(self, sample: Sample, score: Score, epoch: int, order: int) -> dict[str, Any]:
@@ -140,6 +146,10 @@ class Scoring:
 
     @staticmethod
     def _settle(score: Score, output: Output) -> Score:
+        value = score.value
+        for number in value.values() if isinstance(value, Mapping) else (value,):
+            if number is not None and not math.isfinite(number):
+                raise ValueError(f"the score is {number}, which is not a number to count with")
         if score.outcome is Outcome.UNPARSED and output.stop_reason == "length":
             return replace(score, outcome=Outcome.TRUNCATED)
         return score

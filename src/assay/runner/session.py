@@ -24,6 +24,7 @@ from .recording import drive
 from .result import RunResult
 from .schedule import DRAIN_SECONDS, Scheduler, Work
 from .summary import set_level, summarize
+from .threads import in_thread
 from .usage import UsageMeter
 
 
@@ -31,13 +32,20 @@ class Session:
     """One run of all cells in one folder."""
 
     def __init__(
-        self, options: RunOptions, cells: Sequence[Cell], writer: RunWriter, watcher: Watcher, ask_model: bool
+        self,
+        options: RunOptions,
+        cells: Sequence[Cell],
+        writer: RunWriter,
+        watcher: Watcher,
+        ask_model: bool,
+        cache: ResponseCache | None = None,
     ) -> None:
         self.options = options
         self.cells = cells
         self.writer = writer
         self.watcher = watcher
         self.ask_model = ask_model
+        self.cache = cache
         self.notes: list[str] = []
         self.progress = [CellProgress(cell.task.name, cell.model_name) for cell in cells]
         self.results: list[Result] = []
@@ -46,6 +54,7 @@ class Session:
         self._work: Work | None = None
         self._failure: AssayError | None = None
         self._incomplete = False
+        self._at_once = False
         self._loaded: list[Model] = []
 
     async def run(self) -> RunResult:
@@ -62,13 +71,12 @@ class Session:
             self._say(f"{self.writer.layout.journal.name}: {self.writer.repair}")
         self.watcher.start(self.progress)
         ticking = asyncio.ensure_future(self._tick())
-        cache = ResponseCache(self.options.cache) if self.options.cache else None
         try:
             with self._signals():
                 for cell, progress in zip(self.cells, self.progress, strict=True):
                     if self.stopped or self._failure:
                         break
-                    await self._run_cell(cell, progress, before, cache)
+                    await self._run_cell(cell, progress, before, self.cache)
         except AssayError:
             # A run that asked has failed; one that only scored is what it was before.
             self.writer.write_manifest({**manifest, "status": "failed"} if self.ask_model else before)
@@ -77,13 +85,13 @@ class Session:
             ticking.cancel()
             self.watcher.stop()
             await self._close_models()
-            if cache is not None:
-                cache.close()
         return self._finish(manifest)
 
     def _finished_before(self, before: Mapping[str, Any]) -> RunResult | None:
         """The results of an earlier run of the same thing, when it is complete and nothing has changed since."""
-        if not self.ask_model or before.get("status") != "complete" or len(before["cells"]) != len(self.cells):
+        if not self.ask_model or before.get("status") != "complete":
+            return None
+        if len(before.get("cells", ())) != len(self.cells):
             return None
         if before.get("journal_bytes") != self.writer.journal_bytes:
             return None
@@ -142,6 +150,10 @@ class Session:
                 await running.score_only()
         except ErrorBudgetExceeded as error:
             self._failure = error
+        except asyncio.CancelledError:
+            if not self.stopped or self._at_once:
+                raise
+            # The time to come back is over: what has come is still summed up.
         finally:
             await helpers.close()
             self._work = None
@@ -159,7 +171,8 @@ class Session:
 
     async def _ask(self, cell: Cell, running: CellRun) -> None:
         scheduler = Scheduler(cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency)
-        self._work = Work(running.jobs(), whole_dialogues=getattr(cell.model, "whole_dialogues", False))
+        is_whole = getattr(cell.model, "whole_dialogues", False)
+        self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.is_behind)
         if self._work.has_jobs():
             running.progress.state = "loading"
             await self._load(cell.model)
@@ -173,7 +186,7 @@ class Session:
         self._loaded.append(model)
         load = getattr(model, "load", None)
         if load is not None:
-            done = await asyncio.to_thread(load)
+            done = await in_thread(load)
             if inspect.isawaitable(done):
                 await done
 
@@ -211,10 +224,11 @@ class Session:
         status = self._status()
         if self._failure is not None:
             self.notes.append(str(self._failure))
+        hide = self.writer.redactor.text
         for progress in self.progress:
             for outcome, example in sorted(progress.first_errors.items()):
                 self.notes.append(f"{progress.task}: {progress.outcomes.get(outcome, 1)} {outcome}; first: {example}")
-        result = RunResult(status, self.writer.layout.folder, tuple(self.results), tuple(self.notes), self.usage)
+        result = RunResult(status, self.writer.layout.folder, tuple(self.results), tuple(map(hide, self.notes)), self.usage)
         manifest["status"] = status
         manifest["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         for described, cell, progress in zip(manifest["cells"], self.cells, self.progress, strict=True):
@@ -244,6 +258,7 @@ class Session:
             self.watcher.update()
 
     def _say(self, line: str) -> None:
+        line = self.writer.redactor.text(line)
         self.notes.append(line)
         self.watcher.say(line)
 
@@ -256,6 +271,7 @@ class Session:
 
         def interrupt() -> None:
             if self.stopped:
+                self._at_once = True
                 current.cancel()
                 return
             self.stopped = True
@@ -265,8 +281,10 @@ class Session:
             loop.call_later(DRAIN_SECONDS, current.cancel)
 
         installed = []
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             try:
+                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue  # under nohup a closed terminal is no reason to stop
                 loop.add_signal_handler(number, interrupt)
                 installed.append(number)
             except (NotImplementedError, RuntimeError, ValueError):

@@ -29,6 +29,8 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "cluster": ((str,), "a column"),
 }
 MAX_DEPTH = 50
+_CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})
+"""What only Python can give: a task file is data."""
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -105,7 +107,7 @@ def read_task_file(path: Path) -> Task:
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError("a task file holds keys and values", where=str(path))
-    known = {f.name for f in fields(Task)} - {"to_sample"}
+    known = {f.name for f in fields(Task)} - _CODE_ONLY
     given: dict[str, Any] = {}
     for key, value in plain.items():
         name = _ALIASES.get(str(key), str(key).replace("-", "_"))

@@ -6,6 +6,7 @@ from .journal import Journal, Repair, open_journal
 from .layout import Layout, safe_name, write_whole
 from .lock import FolderLock
 from .runs import RunReader, RunWriter, read_json, write_json
+from .secrets import Redactor
 
 __all__ = [
     "Answered",
@@ -15,6 +16,7 @@ __all__ = [
     "Index",
     "Journal",
     "Layout",
+    "Redactor",
     "Repair",
     "RunReader",
     "RunWriter",

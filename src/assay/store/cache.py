@@ -5,45 +5,66 @@ found by mistake. Only answers are kept, never errors.
 """
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
-from ..core import Output, StoreError
+from ..core import DiskFull, Output, StoreError
 from ..core.record import output_from_plain, output_to_plain
 from .blobs import Blobs
+from .secrets import Redactor
 
 
 class ResponseCache:
     """A folder with one SQLite file and the media of the answers."""
 
-    def __init__(self, folder: str | Path) -> None:
-        root = Path(folder).expanduser()
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(root / "responses.sqlite", timeout=30, isolation_level=None)
+    def __init__(self, folder: str | Path, redactor: Redactor | None = None) -> None:
+        self._root = Path(folder).expanduser()
+        self._redactor = redactor or Redactor()
+        with self._said():
+            self._root.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self._root / "responses.sqlite", timeout=30, isolation_level=None)
             self._database.execute("pragma journal_mode=wal")
             self._database.execute("pragma synchronous=normal")
             self._database.execute("create table if not exists responses (key text primary key, output blob not null)")
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(
-                f"cannot use the cache: {error}", where=str(root), fix="choose another --cache folder"
-            ) from error
-        self._blobs = Blobs(root / "media")
+        self._blobs = Blobs(self._root / "media")
 
     def get(self, key: str) -> Output | None:
         """The answer to a request, if it was ever given."""
-        row = self._database.execute("select output from responses where key = ?", (key,)).fetchone()
-        return None if row is None else output_from_plain(msgspec.json.decode(row[0]), self._blobs)
+        with self._said():
+            row = self._database.execute("select output from responses where key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        try:
+            return output_from_plain(msgspec.json.decode(row[0]), self._blobs)
+        except (msgspec.DecodeError, StoreError, AttributeError, KeyError, TypeError, ValueError):
+            return None  # a damaged entry, or one whose picture was deleted: asked again, and replaced
 
     def put(self, key: str, output: Output) -> None:
         """Keeps an answer."""
         for candidate in output.candidates:
             for medium in candidate.media:
                 self._blobs.put(medium)
-        plain = msgspec.json.encode(output_to_plain(output))
-        self._database.execute("insert or replace into responses values (?, ?)", (key, plain))
+        try:
+            plain = msgspec.json.encode(output_to_plain(output))
+        except (TypeError, UnicodeEncodeError, OverflowError):
+            return  # an answer that JSON cannot hold exactly is kept by its own run only
+        with self._said():
+            entry = (key, self._redactor.line(plain))
+            self._database.execute("insert or replace into responses values (?, ?)", entry)
 
     def close(self) -> None:
         """Lets go of the file."""
         self._database.close()
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Faults of the database as errors a user can act on."""
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            kind = DiskFull if "full" in str(error) else StoreError
+            fix = "free some space" if kind is DiskFull else "choose another --cache folder"
+            raise kind(f"cannot use the cache: {error}", where=str(self._root), fix=fix) from error

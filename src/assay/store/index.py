@@ -106,10 +106,14 @@ class Index:
         for offset, line in read_lines(self.path):
             if line is None:
                 self.damaged += 1
-            elif line.startswith(b'{"kind":"output"'):
-                self._add_output(offset, line)
-            elif line.startswith(b'{"kind":"score"'):
-                self._add_score(offset, line)
+                continue
+            try:
+                if line.startswith(b'{"kind":"output"'):
+                    self._add_output(offset, line)
+                elif line.startswith(b'{"kind":"score"'):
+                    self._add_score(offset, line)
+            except (TypeError, ValueError, RecursionError):
+                self.damaged += 1  # whole, but not a record: somebody else's line
 
     def _add_output(self, offset: int, line: bytes) -> None:
         try:

@@ -19,21 +19,36 @@ import msgspec
 
 from ..core import EMPTY, DiskFull, OutputRecord, ScoreRecord
 from .layout import disk_error
+from .secrets import Redactor
 
 SYNC_SECONDS = 0.2
 SYNC_LINES = 64
 _TRAILER = 18  # len(',"crc":"01234567"}')
-_encode = msgspec.json.Encoder().encode
+
 _R = TypeVar("_R")
 
 
-def seal(record: Mapping[str, Any]) -> bytes:
+def _plain(value: Any) -> Any:
+    """What JSON does not know, as what it does: numbers of numpy as numbers, arrays as lists, all else as text."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, float):
+        return float(value)
+    return int(value) if isinstance(value, int) else str(value)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain).encode
+
+
+def seal(record: Mapping[str, Any], redactor: Redactor | None = None) -> bytes:
     """One journal line: the record as JSON with its checksum, newline included."""
     try:
         body = _encode(record)
     except (UnicodeEncodeError, OverflowError, TypeError):
         # Lone surrogates and huge integers: the slower encoder writes them as plain JSON.
-        body = json.dumps(record, ensure_ascii=True, default=str, separators=(",", ":")).encode("ascii")
+        body = json.dumps(record, ensure_ascii=True, default=_plain, skipkeys=True, separators=(",", ":")).encode()
+    if redactor is not None:
+        body = redactor.line(body)
     return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
 
 
@@ -63,8 +78,9 @@ class Repair:
 class Journal:
     """Appends lines; the only writer of `records.jsonl`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
         self.path = path
+        self._redactor = redactor
         self._buffer: list[bytes] = []
         self._unsynced = 0
         self._last_sync = time.monotonic()
@@ -78,7 +94,7 @@ class Journal:
 
     def append(self, record: Mapping[str, Any]) -> int:
         """Adds a record to what the next `flush` writes; returns where its line will lie."""
-        line = seal(record)
+        line = seal(record, self._redactor)
         self._buffer.append(line)
         offset = self._end
         self._end += len(line)
@@ -106,6 +122,8 @@ class Journal:
         except OSError as error:
             raise disk_error(error, self.path) from error
         finally:
+            if self._syncer is not None:
+                self._syncer.join()  # it must not sync a handle that has become another file's
             os.close(self._handle)
 
     def _write(self, block: bytes) -> None:
@@ -143,10 +161,13 @@ class Journal:
             raise disk_error(self._sync_error, self.path) from self._sync_error
 
 
-def open_journal(path: Path) -> tuple[Journal, Repair]:
+def open_journal(path: Path, redactor: Redactor | None = None) -> tuple[Journal, Repair]:
     """The journal ready for appending, its torn tail cut off; and what had to be repaired."""
-    torn = _cut_torn_tail(path) if path.exists() else 0
-    return Journal(path), Repair(torn_bytes=torn)
+    try:
+        torn = _cut_torn_tail(path) if path.exists() else 0
+    except OSError as error:
+        raise disk_error(error, path) from error
+    return Journal(path, redactor), Repair(torn_bytes=torn)
 
 
 def _cut_torn_tail(path: Path) -> int:

@@ -84,7 +84,7 @@ def sync_folder(folder: Path) -> None:
 
 def disk_error(error: OSError, path: Path) -> StoreError:
     """An `OSError` as the error a user can act on."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
         return DiskFull(
             f"cannot write: {error.strerror}", where=str(path), fix="free some space, then run the same command again"
         )

@@ -1,6 +1,7 @@
 """A run on disk: opened by one writer, read by anybody."""
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +15,7 @@ from .index import Answered, CellIndex, Index, Scores
 from .journal import Journal, Repair, open_journal, output_line
 from .layout import Layout, disk_error, write_whole
 from .lock import FolderLock
+from .secrets import Redactor
 
 
 class RunReader:
@@ -55,8 +57,10 @@ class RunReader:
 class RunWriter:
     """A run folder open for writing; nobody else may write while it is."""
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, fresh: bool = False, redactor: Redactor | None = None) -> None:
         self.layout = Layout(Path(folder))
+        self.redactor = redactor or Redactor()
+        self._fresh = fresh
         try:
             self.layout.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -67,8 +71,10 @@ class RunWriter:
     def __enter__(self) -> "RunWriter":
         self._lock.__enter__()
         try:
+            if self._fresh:
+                self._forget()
             self.journal: Journal
-            self.journal, repair = open_journal(self.layout.journal)
+            self.journal, repair = open_journal(self.layout.journal, self.redactor)
             self._index: Index | None = None
             self._torn_bytes = repair.torn_bytes
         except BaseException:
@@ -86,10 +92,20 @@ class RunWriter:
         finally:
             self._lock.__exit__(kind, error, trace)
 
+    def _forget(self) -> None:
+        """Removes what assay itself wrote here, and nothing else; only the holder of the lock may."""
+        try:
+            for path in (self.layout.manifest, self.layout.journal, self.layout.summary):
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise disk_error(error, self.layout.folder) from error
+        shutil.rmtree(self.layout.media, ignore_errors=True)
+
     def write_output(
         self, task: str, model: str, id: str, key: str, prompt: Prompt, output: Output, **more: Any
-    ) -> None:
-        """Adds what a model answered (`more` as in `output_line`); media of prompt and answer go to the blobs."""
+    ) -> int:
+        """Adds what a model answered (`more` as in `output_line`) and returns where the line lies; media of prompt and
+        answer go to the blobs."""
         plain = []
         for message in prompt.messages:
             plain.append(to_plain(message))
@@ -99,7 +115,7 @@ class RunWriter:
         for candidate in output.candidates:
             if len(candidate.parts) > 1 or (candidate.parts and type(candidate.parts[0]) is not Text):
                 self._keep_media(candidate.media)
-        self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
+        return self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
 
     def _keep_media(self, media: Iterable[Media]) -> None:
         for medium in media:
@@ -152,11 +168,11 @@ class RunWriter:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces `run.json`."""
-        write_json(self.layout.manifest, manifest)
+        write_json(self.layout.manifest, self.redactor.plain(manifest))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replaces `summary.json`."""
-        write_json(self.layout.summary, summary)
+        write_json(self.layout.summary, self.redactor.plain(summary))
 
     def read_manifest(self) -> dict[str, Any]:
         """`run.json` of an earlier run in this folder; empty if there is none."""

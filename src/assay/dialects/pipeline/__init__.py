@@ -11,7 +11,7 @@ __all__ = ["NAMES", "model", "tasks"]
 
 def tasks(reference: str, run: Any) -> Sequence[Task]:
     """The tasks of a `register_*.py` file, or of names it registered: each dataset with its evaluator."""
-    from .tasks import tasks_of
+    from .planning import tasks_of
 
     return tasks_of(reference, run)
 

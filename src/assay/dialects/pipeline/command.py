@@ -13,7 +13,7 @@ from ...runner.result import RunResult
 from .facade.evaluators.evaluator_registry import EvaluatorRegistry
 from .facade.tasks.dataset_registry import DatasetRegistry
 from .launch import Evaluation, document_of, save
-from .tasks import discover, load
+from .planning import discover, load, registered_here
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -86,8 +86,9 @@ def evaluation_of(given: argparse.Namespace, register: tuple[str, ...], base: Ru
 
 
 def run_evaluation(evaluation: Evaluation, watcher: Watcher | None = None) -> tuple[RunResult, Path | None]:
-    """Runs it and writes the result file, whose path comes back; a run without numbers has none."""
-    result = evaluation.run(watcher)
+    """Runs what was registered and writes the result file, whose path comes back; a run without numbers has none."""
+    with registered_here():
+        result = evaluation.run(watcher)
     if not result.results:
         return result, None
     return result, save(

@@ -1,12 +1,12 @@
 """A model asked directly, without a run around it: for whoever builds the engine himself."""
 
 import asyncio
-import threading
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, Model, Output, Prompt, Request
+from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
 from ...runner.schedule import Scheduler, call_model
 
 
@@ -16,7 +16,8 @@ class Direct:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.calls = 0
-        self._repeats: Counter[Prompt] = Counter()
+        self._keys = KeyMaker(model.identity)
+        self._repeats: Counter[str] = Counter()
 
     def generate(
         self,
@@ -30,19 +31,17 @@ class Direct:
         scheduler = Scheduler(self.model)
         if not requests or not scheduler.is_async:
             return call_model(self.model, requests) if requests else []
-        outputs: list[Output] = []
 
-        async def ask() -> None:
-            outputs.extend(await asyncio.gather(*(scheduler.ask(request) for request in requests)))
+        async def ask() -> list[Output]:
+            return list(await asyncio.gather(*(scheduler.ask(request) for request in requests)))
 
         # A thread of its own: a notebook's thread already has a running loop.
-        thread = threading.Thread(target=lambda: asyncio.run(ask()))
-        thread.start()
-        thread.join()
-        return outputs
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: asyncio.run(ask())).result()
 
     def _request(self, prompt: Prompt, options: GenerateOptions) -> Request:
-        repeat = self._repeats[prompt]
-        self._repeats[prompt] += 1
+        key = self._keys.key_of(prompt, options, options.seed)
+        repeat = self._repeats[key]
+        self._repeats[key] += 1
         self.calls += 1
         return Request(prompt, options, None if options.seed is None else options.seed + repeat, repeat)

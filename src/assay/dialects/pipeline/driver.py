@@ -1,7 +1,7 @@
 """The driver of a task of this dialect: hands an evaluator its rows and an engine that records."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,30 +15,28 @@ from .facade.tasks.dataset_registry import DatasetConfig
 from .rows import Unusable, Usable, read_rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rows:
     """The rows of a registered dataset as samples; called when they are first wanted."""
 
     config: DatasetConfig
     path: str | None
 
+    def __repr__(self) -> str:
+        """The same in every process: what the rows are is known by it; changes of the data the driver sees."""
+        return f"{self.config.name} in {self.path}"
+
     def __call__(self) -> list[Sample | DataError]:
         if self.path is None:
             raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
         rows = list(read_rows(self.config.loader, self.config.prompt_template, self.path))
-        ids = _ids([row for row in rows if isinstance(row, Usable)])
-        made: list[Sample | DataError] = []
-        for position, row in enumerate(rows):
-            if isinstance(row, Unusable):
-                made.append(_fault(row, self.path, self.config))
-            else:
-                sample_id = str(position) if ids is None else ids[len(made) - _faults(made)]
-                made.append(Sample(sample_id, row.prompt, row.reference, fields=row.raw))
-        return made
-
-
-def _faults(made: list[Sample | DataError]) -> int:
-    return sum(isinstance(item, DataError) for item in made)
+        name = id_column([row.raw for row in rows if isinstance(row, Usable)])
+        return [
+            _fault(row, self.path, self.config)
+            if isinstance(row, Unusable)
+            else Sample(str(position if name is None else row.raw[name]), row.prompt, row.reference, fields=row.raw)
+            for position, row in enumerate(rows)
+        ]
 
 
 def _fault(row: Unusable, path: str, config: DatasetConfig) -> DataError:
@@ -48,14 +46,13 @@ def _fault(row: Unusable, path: str, config: DatasetConfig) -> DataError:
     return error
 
 
-def _ids(rows: list[Usable]) -> list[str] | None:
-    """The rows' own ids, if each has one and no two are equal."""
+def id_column(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """The column that names the rows, if each has a name and no two the same; else their position does."""
     for name in CONVENTION["id"]:
-        values = [row.raw.get(name) for row in rows]
-        if all(isinstance(value, (str, int)) and value != "" for value in values):
-            texts = [str(value) for value in values]
-            if len(set(texts)) == len(texts):
-                return texts
+        values = [row.get(name) for row in rows]
+        are_names = all(isinstance(value, (str, int)) and value != "" for value in values)
+        if are_names and len({str(value) for value in values}) == len(values):
+            return name
     return None
 
 

@@ -46,8 +46,15 @@ def read_rows(
             yield _usable(template, raw)
         except Exception as error:  # noqa: BLE001 - the boundary to a user's prompt function: a fault of this row
             described = blamed(TemplateError, error, name)
-            lines = traceback.format_exception(error)
-            yield Unusable(number, described.what, "".join([lines[0], *lines[2:]]))
+            yield Unusable(number, described.what, _user_frames(error))
+
+
+def _user_frames(error: Exception) -> str:
+    """The traceback from the user's own function on."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and trace.tb_frame.f_globals is globals():
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace, chain=False))
 
 
 def _usable(template: Callable[[Any], str], raw: Any) -> Usable:

@@ -1,7 +1,7 @@
 """Sounds as a guest model takes them: files with one channel at its rate, written once and reused.
 
-A file keeps the name the guest expects (`<key>.wav`) where the key is fit for one; another sound under the same name gets
-a name of its own, so that nothing is ever overwritten.
+A file keeps the name the guest expects (`<key>.wav`) where the key is fit for one; another sound under the same name
+gets a name of its own, so that nothing is ever overwritten.
 """
 
 import hashlib
@@ -45,6 +45,10 @@ class SoundFolder:
             self._removal = weakref.finalize(self, shutil.rmtree, str(self._folder), True)
         self._folder.mkdir(parents=True, exist_ok=True)
         return self._folder
+
+    def place(self, folder: Path) -> None:
+        """Puts the files into another folder from now on."""
+        self._folder, self._known = folder, None
 
     def put(self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True) -> tuple[Path, tuple[str, ...]]:
         """A file with the sound, one channel at `rate`, and what was changed for it."""

@@ -1,7 +1,7 @@
 """How a guest model is asked: the words of `generate_once` and `generate_multiturn`, and what may come back.
 
-A dialogue's lists are given in one of two shapes: `newest` hands over all earlier sounds of the assistant, `seed` only the
-last one, and none in the first round.
+A dialogue's lists are given in one of two shapes: `newest` hands over all earlier sounds of the assistant, `seed`
+only the last one, and none in the first round.
 """
 
 import os

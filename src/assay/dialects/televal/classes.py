@@ -76,7 +76,9 @@ class Classes:
         module, dot, attribute = entry.cls.rpartition(".")
         where = entry.at("class")
         if not dot:
-            return UsageError(f"{entry.cls!r} is no dotted class path", where=where, fix="write class: src.module.Class")
+            return UsageError(
+                f"{entry.cls!r} is no dotted class path", where=where, fix="write class: src.module.Class"
+            )
         if self._defining_file(entry.cls) is not None:
             return None
         ours, theirs = self._ours(module), self._user_file(module)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text
+from .calling import FLAGS
 from .facade.dataset import BatchLoader
 from .facade.prompt.template import DataTemplate
 from .references import as_target
@@ -13,8 +14,8 @@ from .spoken import Question, Script, Turn, read_structure
 
 SPOKEN = "televal"
 """The field of a sample that holds what the template said, where the messages alone do not tell."""
-KEY = "televal_key"
-"""The field that holds the guest's own key, where it is not the sample's id."""
+SWITCHES = "televal_switches"
+"""The field that holds switches of the task which are not at their default: they are told to the model too."""
 
 
 @dataclass(frozen=True)
@@ -27,27 +28,30 @@ class Reader:
     """The template's structure, as the YAML file has it."""
     render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
     root: Path = field(compare=False)
-    reverse: bool = False
-    own_history: bool = True
+    switches: Mapping[str, bool] = field(default_factory=dict)
+    """`reverse_spkr`, `use_model_history`, `save_latest_only`, where they are not at their default."""
 
     @classmethod
-    def of(cls, loader: Any, template: Any, root: Path, *, reverse: bool = False, own_history: bool = True) -> "Reader":
+    def of(cls, loader: Any, template: Any, root: Path, switches: Mapping[str, bool]) -> "Reader":
         """A reader from what the registry built; a user's own template class only needs `load`."""
         render = template.render if isinstance(template, DataTemplate) else lambda row: template.load(**row)
-        return cls(loader, getattr(template, "template", type(template)), render, root, reverse, own_history)
+        changed = {name: value for name, value in switches.items() if FLAGS[name] != value}
+        return cls(loader, getattr(template, "template", type(template)), render, root, changed)
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         loader = self.loader
         made, sounds = loader.prepare(row) if isinstance(loader, BatchLoader) else (dict(row), {})
         try:
-            spoken = read_structure(self.render(made), reverse=self.reverse)
+            spoken = read_structure(self.render(made), reverse=self.switches.get("reverse_spkr", False))
         except ValueError as error:
             raise DataError(str(error)) from error
-        key = made.get(_column(loader, "key_col", "key"))
+        if self.switches:
+            made[SWITCHES] = self.switches
+        key = made.get(getattr(loader, "key_col", None) or "key")
         id = "" if key is None else str(key)
         if isinstance(spoken, Script):
             return self._dialogue(id, made, spoken, sounds)
-        target = as_target(made.get(_column(loader, "ref_col", None)))
+        target = as_target(made.get(getattr(loader, "ref_col", None) or ""))
         if spoken.instruct or spoken.assistant is not None:
             made[SPOKEN] = spoken
         return Sample(id, self._messages(spoken, sounds), target, fields=made)
@@ -67,7 +71,7 @@ class Reader:
         if script.instruct:
             first = Message("user", (Text(script.instruct), *(first.parts or ())))
         row[SPOKEN] = script
-        if not self.own_history:
+        if not self.switches.get("use_model_history", True):
             # Where the runner looks for what was answered in the data.
             row["references"] = [self._reply(reply, sounds) for reply in script.replies]
         return Sample(id, (first,), as_target(script.replies[-1].text), fields=row, turns=tuple(turns[1:]))
@@ -102,11 +106,6 @@ def first_text(reference: Any) -> str:
     while isinstance(reference, (list, tuple)):
         reference = reference[0] if reference else ""
     return "" if reference is None else str(reference)
-
-
-def _column(loader: Any, name: str, default: str | None) -> str | None:
-    given = getattr(loader, name, None)
-    return default if given is None else given
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,12 @@ def secrets_in(value: Any, *, is_secret: bool = False) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from secrets_in(inner, is_secret=is_secret)
-    elif is_secret and isinstance(value, str):
-        if value.lower() not in _PLACEHOLDERS and not _ENVIRONMENT.fullmatch(value):
-            yield value
+    elif is_secret and isinstance(value, str) and _is_written_out(value):
+        yield value
+
+
+def _is_written_out(value: str) -> bool:
+    return value.lower() not in _PLACEHOLDERS and not _ENVIRONMENT.fullmatch(value)
 
 
 def without_secrets(text: str, secrets: tuple[str, ...]) -> str:

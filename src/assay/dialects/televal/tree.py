@@ -191,7 +191,9 @@ def _pairs(node: Any, file: Path, wanted: str) -> Sequence[tuple[Any, Any]]:
     for key, _ in node.value:
         if key.value in seen:
             raise UsageError(
-                f"{key.value!r} is given twice", where=f"{file}:{key.start_mark.line + 1}", fix=f"line {seen[key.value]}"
+                f"{key.value!r} is given twice",
+                where=f"{file}:{key.start_mark.line + 1}",
+                fix=f"line {seen[key.value]}",
             )
         seen[key.value] = key.start_mark.line + 1
     pairs: Sequence[tuple[Any, Any]] = node.value

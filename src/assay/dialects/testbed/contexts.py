@@ -1,7 +1,6 @@
 """Contexts a user's own loader chose: each is one sample, its shots rendered by the retrievers of their datasets."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import DataError, Message, Prompt, Sample, TemplateError
@@ -9,24 +8,18 @@ from .facade.data.loader import ContextLoader, Place
 from .rows import Retrieval, ToSample
 
 
-@dataclass
 class Contexts:
     """The contexts of a loader, as samples and as the template that renders them."""
 
-    loader: ContextLoader = field(repr=False)
-    retrievals: Sequence[Retrieval]
-    """One for each dataset of the loader."""
-    column: str | None = None
-    _places: dict[str, tuple[Place, ...]] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def __name__(self) -> str:
-        return f"contexts of {', '.join(dict.fromkeys(r.name for r in self.retrievals))}"
-
-    @property
-    def source(self) -> str:
-        """What the prompts depend on beside the retrievers: which rows stand in which context."""
-        return repr(self.loader.places)
+    def __init__(self, loader: ContextLoader, retrievals: Sequence[Retrieval], column: str | None = None) -> None:
+        self.loader = loader
+        self.retrievals = retrievals
+        """One for each dataset of the loader."""
+        self.column = column
+        self.__name__ = f"contexts of {', '.join(dict.fromkeys(r.name for r in retrievals))}"
+        self.source = "\n".join([repr(loader.places), *(retrieval.source for retrieval in retrievals)])
+        """What the prompts depend on: which rows stand in which context, and who renders them."""
+        self._places: dict[str, tuple[Place, ...]] = {}
 
     def samples(self) -> Iterator[Sample]:
         """One sample for each context; its fields are the row of the query."""

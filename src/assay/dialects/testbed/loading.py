@@ -89,8 +89,8 @@ def _variable(modules: Sequence[ModuleType], thing: Any) -> str | None:
     return next((name for module in modules for name, value in vars(module).items() if value is thing), None)
 
 
-def known_retriever(name: str, loaded: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | None:
-    """The retriever of a name: the file's own, else the one the testbed brings."""
-    from .facade.data import DATASET_RETRIEVER_MAPPING
+def known_retriever(name: str, own: Mapping[str, Callable[..., Any]]) -> Callable[..., Any] | None:
+    """The retriever of a name: the file's own, else the one that ships; never one that another file registered."""
+    from .facade.data.builtin import SHIPPED
 
-    return loaded.get(name) or DATASET_RETRIEVER_MAPPING.get(name)
+    return own.get(name) or (SHIPPED[name][0] if name in SHIPPED else None)

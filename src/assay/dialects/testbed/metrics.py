@@ -86,7 +86,7 @@ class FolderMetric:
         return cast(sample.fields[column], shape)
 
     def _reference(self, sample: Sample, shape: Any) -> Any:
-        """All annotators' answers for a metric that takes several references; else the target, read as predictions are."""
+        """All annotators' answers where several references are taken; else the target, read as predictions are."""
         if is_list(shape) and isinstance(sample.fields.get("answers"), Sequence):
             answers = sample.fields["answers"]
             return [answer["answer"] if isinstance(answer, Mapping) else answer for answer in answers]

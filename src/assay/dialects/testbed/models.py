@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,8 @@ class _Adapter:
         outputs = []
         for at, text in enumerate(rendered):
             own = answers[at * first.n : (at + 1) * first.n]
-            outputs.append(as_output([_cut(answer, first.stop) for answer in own]))
-            object.__setattr__(outputs[-1], "details", {"rendered": text})
+            made = as_output([_cut(answer, first.stop) for answer in own])
+            outputs.append(replace(made, details={"rendered": text}))
         return outputs
 
 

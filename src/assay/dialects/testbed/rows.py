@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import AssayError, DataError, Message, Outcome, Output, Prompt, Sample, Score, TemplateError, blamed
+from ...runner.fingerprint import code_digest
 from .conversation import answer_of, as_messages, cut_at
 
 Retriever = Callable[[Any, bool], Any]
@@ -42,6 +43,11 @@ class Retrieval:
     retriever: Retriever
     folder: str = ""
     """Where relative paths of images start."""
+
+    @property
+    def source(self) -> str:
+        """What conversations depend on: the retriever's file, and those beside it that it takes names from."""
+        return f"{self.name} {code_digest(self.retriever)}"
 
     def asked(self, row: Mapping[str, Any]) -> tuple[Message, ...]:
         """The conversation of a query."""
@@ -85,15 +91,13 @@ class ToSample:
             return None  # an unlabelled row can be asked; it cannot be scored, and the scorer says so
 
 
-@dataclass(frozen=True)
 class Conversation:
     """The template of a registered dataset: the query as its retriever writes it, shots as it writes them solved."""
 
-    retrieval: Retrieval
-
-    @property
-    def __name__(self) -> str:
-        return f"retriever of {self.retrieval.name}"
+    def __init__(self, retrieval: Retrieval) -> None:
+        self.retrieval = retrieval
+        self.__name__ = f"retriever of {retrieval.name}"
+        self.source = retrieval.source
 
     def __call__(self, sample: Sample) -> Prompt:
         messages = sample.input if isinstance(sample.input, tuple) and sample.input else self._asked(sample)

@@ -33,16 +33,20 @@ class ScriptData:
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the builder's configuration is given: `data_dir`, `images_dir`, …"""
     allow_private: bool = False
-    _builder: Any = field(default=None, repr=False, compare=False)
-    _cache: Any = field(default=None, repr=False, compare=False)
+    _builder: Any = field(default=None, init=False, repr=False, compare=False)
+    _cache: Any = field(default=None, init=False, repr=False, compare=False)
+    _splits: dict[str, Mapping[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
+    _elsewhere: dict[str, "ScriptData"] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def located(self, data: str | None) -> "ScriptData":
         """The same script reading from another folder."""
         if data is None:
             return self
-        folder, _, query = data.partition("?")
-        given = {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
-        return replace(self, options={**self.options, **given, **dict(parse_qsl(query))}, _builder=None, _cache=None)
+        if data not in self._elsewhere:
+            folder, _, query = data.partition("?")
+            given = {"data_dir": str(Path(folder).expanduser().resolve())} if folder else {}
+            self._elsewhere[data] = replace(self, options={**self.options, **given, **dict(parse_qsl(query))})
+        return self._elsewhere[data]
 
     def of_split(self, split: str | None) -> "ScriptRows":
         """The rows of a split; without a name, of the validation or test split, or of the first that has rows."""
@@ -73,12 +77,14 @@ class ScriptData:
 
     def splits(self) -> dict[str, Mapping[str, Any]]:
         """The splits the script offers, with what its generator is called with."""
-        builder = self._build()
-        try:
-            made = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
-        except Exception as error:
-            raise self._fault("cannot say its splits", error) from error
-        return {str(generator.name): generator.gen_kwargs for generator in made}
+        if self._splits is None:
+            builder = self._build()
+            try:
+                made = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
+            except Exception as error:
+                raise self._fault("cannot say its splits", error) from error
+            self._splits = {str(generator.name): generator.gen_kwargs for generator in made}
+        return self._splits
 
     def examples(self, split: str) -> Iterator[dict[str, Any]]:
         """What the builder yields for a split, in the form its features give it."""
@@ -151,8 +157,10 @@ class ScriptRows:
     @property
     def name(self) -> str:
         """Script, split and digest: what tells one state of the data from another without reading it."""
-        options = {**self.data.options, "script": file_digest(self.data.script)}
-        return f"{self.data.script.name}#{self.split} {digest_of(options)[:12]}"
+        state = {**self.data.options, "script": file_digest(self.data.script)}
+        files = [file for file in _paths(self.data.splits()[self.split]) if file.is_file()]
+        state["files"] = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+        return f"{self.data.script.name}#{self.split} {digest_of(state)[:12]}"
 
     def rows(self) -> Iterator[tuple[int, int, Any]]:
         """The rows in order, counted from 1; where the script fails, the fault is the last of them."""
@@ -166,3 +174,15 @@ class ScriptRows:
     def row_at(self, number: int, offset: int) -> Any:
         """The row with this number, found by reading up to it."""
         return next(row for at, _, row in self.rows() if at == number)
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    """The files a split's generator is given."""
+    if isinstance(value, (str, Path)):
+        yield Path(value)
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _paths(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _paths(inner)

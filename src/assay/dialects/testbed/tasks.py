@@ -131,11 +131,10 @@ def _from_loader(key: str, loaded: Loaded, retrievers: Mapping[str, Any], run: R
 
 
 def _reading(name: str, loaded: Loaded, run: RunOptions) -> Reading:
-    from .facade.data import POSTPROCESS_MAPPING
+    from .facade.data.builtin import SHIPPED
 
     own = loaded.postprocesses.get(name)
-    is_own_retriever = name in loaded.retrievers
-    shipped = None if is_own_retriever else POSTPROCESS_MAPPING.get(name)
+    shipped = SHIPPED[name][1] if name in SHIPPED and name not in loaded.retrievers else None
     stop = run.generation.get("stop") or ()
     return Reading(own or shipped, (stop,) if isinstance(stop, str) else tuple(stop))
 

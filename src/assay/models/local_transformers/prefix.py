@@ -76,9 +76,9 @@ def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") 
     return size if same.all() else int(same.argmin())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Stretch:
-    """A trunk: a shared beginning, on top of the trunk before it."""
+    """A trunk: a shared beginning, on top of the trunk before it. What was computed of it lives as long as it does."""
 
     row: int
     start: int
@@ -122,15 +122,34 @@ def steps(root: Node, *, segment: int, pack: int) -> Iterator[Stretch | Bush]:
         uses = len(node.children) + bool(node.ends)
         edge = node.stop - bush.start
         if edge * (uses - 1) >= MIN_SAVED or edge > pack:
-            rows = tuple(node.rows())
-            # The last token stays with what follows where a sequence ends here, so that no segment is empty.
-            stop = node.stop - (1 if node.ends else 0)
-            for start in range(bush.start, stop, pack):
-                trunk = Stretch(node.row, start, min(start + pack, stop), trunk, rows)
+            for trunk in _stretches(node, trunk, pack):
                 yield trunk
-        if node.ends:
+        elif node.ends:
             yield Bush(Node(node.start, node.stop, node.row, [], node.ends), trunk)
         stack.extend((child, trunk) for child in reversed(node.children))
+
+
+def chains(root: Node, *, pack: int) -> Iterator[Stretch | tuple[int, Stretch | None]]:
+    """The same for sequences that will grow: trunks, and each sequence with the trunk it hangs on."""
+    stack: list[tuple[Node, Stretch | None]] = [(root, None)]
+    while stack:
+        node, trunk = stack.pop()
+        edge = node.stop - (0 if trunk is None else trunk.stop)
+        users = sum(1 for _ in node.rows())
+        if edge * (users - 1) >= MIN_SAVED:
+            for trunk in _stretches(node, trunk, pack):
+                yield trunk
+        for row in node.ends:
+            yield row, trunk
+        stack.extend((child, trunk) for child in reversed(node.children))
+
+
+def _stretches(node: Node, trunk: Stretch | None, pack: int) -> Iterator[Stretch]:
+    """What a node adds to a trunk, in pieces of at most `pack` tokens."""
+    rows = tuple(node.rows())
+    for start in range(0 if trunk is None else trunk.stop, node.stop, pack):
+        trunk = Stretch(node.row, start, min(start + pack, node.stop), trunk, rows)
+        yield trunk
 
 
 @dataclass(frozen=True, slots=True)

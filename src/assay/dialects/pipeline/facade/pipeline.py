@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import launch
+from ..planning import registered_here, source_files
 from ..reference import Reference
-from ..tasks import registered_here, source_files
 from .batch_engine import RWKVInferenceEngine
 from .evaluators.evaluator_registry import EvaluatorRegistry
 from .tasks.dataset_registry import DatasetRegistry

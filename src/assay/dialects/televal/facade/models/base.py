@@ -33,7 +33,10 @@ class Model:
         """Answers what a template rendered: one structure, or a list of them, each with its share of the options."""
         from ...calling import converse
 
-        if not (isinstance(inputs, list) and all(isinstance(entry, (list, dict)) and "role" not in entry for entry in inputs)):
+        if not (
+            isinstance(inputs, list)
+            and all(isinstance(entry, (list, dict)) and "role" not in entry for entry in inputs)
+        ):
             return converse(self, inputs, kwargs)
         return [
             converse(self, entry, {name: v[place] if isinstance(v, list) else v for name, v in kwargs.items()})

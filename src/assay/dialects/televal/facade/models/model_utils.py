@@ -1,6 +1,8 @@
 """`src.models.model_utils`: a model spread over several GPUs, layer by layer."""
 
+import importlib
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from .....core import MissingExtra
@@ -17,28 +19,32 @@ def load_model_with_auto_device_map(
 
     `no_split_module_classes` names classes whose layers stay whole; a class the model does not repeat is an error.
     """
-    try:
-        import torch
-        from accelerate import infer_auto_device_map
-        from accelerate.utils import get_balanced_memory
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-    except ImportError as error:
-        raise MissingExtra("load_model_with_auto_device_map needs what", "assay[hf]") from error
+    torch, accelerate, transformers = (_library(name) for name in ("torch", "accelerate", "transformers"))
     whole = list(no_split_module_classes or [])
-    chosen = torch.float16 if dtype is None else dtype
-    model = AutoModelForCausalLM.from_pretrained(model_name, torch_dtype=chosen, trust_remote_code=True, device_map=None)
+    options: dict[str, Any] = {
+        "torch_dtype": torch.float16 if dtype is None else dtype,
+        # Pointing at a folder is the consent to run the code in it; a name on the hub is not.
+        "trust_remote_code": Path(model_name).expanduser().is_dir(),
+    }
+    load = transformers.AutoModelForCausalLM.from_pretrained
+    model = load(model_name, device_map=None, **options)
     repeated = get_no_split_module_candidates(model)
     unknown = [name for name in whole if name not in repeated]
     if unknown:
         raise ValueError(f"{unknown} not in allowed no_split_module_classes: {sorted(repeated)}")
-    memory = get_balanced_memory(model, dtype=chosen) if max_memory is None else max_memory
-    places = infer_auto_device_map(model, max_memory=memory, no_split_module_classes=whole)
-    model = AutoModelForCausalLM.from_pretrained(
-        model_name, torch_dtype=chosen, trust_remote_code=True, device_map=places
-    )
+    memory = max_memory or accelerate.utils.get_balanced_memory(model, dtype=options["torch_dtype"])
+    places = accelerate.infer_auto_device_map(model, max_memory=memory, no_split_module_classes=whole)
+    model = load(model_name, device_map=places, **options)
     if not return_tokenizer:
         return model
-    return model, AutoTokenizer.from_pretrained(model_name, use_fast=False)
+    return model, transformers.AutoTokenizer.from_pretrained(model_name, use_fast=False)
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtra(f"{name}, which load_model_with_auto_device_map needs,", "assay[hf] accelerate") from error
 
 
 def get_no_split_module_candidates(model: Any) -> set[str]:

@@ -1,7 +1,7 @@
 """`src.prompt.template`: a nested structure of Jinja texts, rendered from a row.
 
-A text stays a text: `1949` and `null` are not read as JSON. Only where the structure itself is asked for is JSON read: a
-template that is one whole text, and texts in the places of `dialogue`, `content`, `instruct` and `nrounds`.
+A text stays a text: `1949` and `null` are not read as JSON. Only where the structure itself is asked for is JSON
+read: a template that is one whole text, and texts in the places of `dialogue`, `content`, `instruct` and `nrounds`.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 import jinja2
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from ....core import shorten
+from .....core import shorten
 from ...references import decoded, encoded
 
 Row = Mapping[str, Any]

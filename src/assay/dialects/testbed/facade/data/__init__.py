@@ -1,6 +1,6 @@
 """`testbed.data`: from rows to contexts, from contexts to conversations, from predictions to answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...conversation import cut_at
@@ -44,13 +44,14 @@ def prepare_dataloader(
 
     Without samplers every row of the last dataset is the query once, whatever the number of shots.
     """
-    given = list(datasets) if isinstance(datasets, (list, tuple)) else [datasets]
+    # A list holds datasets, unless it holds rows: then it is one.
+    holds_datasets = isinstance(datasets, (list, tuple)) and not (datasets and isinstance(datasets[0], Mapping))
+    given = list(datasets) if holds_datasets else [datasets]
     sampler = kwargs.pop("sampler", None)
     if sampler is not None and samplers is not None:
         raise ValueError("sampler and samplers cannot be given together")
-    chosen = sampler if sampler is not None else samplers
-    if chosen is not None and not isinstance(chosen, list):
-        chosen = [chosen]
+    chosen = samplers if isinstance(samplers, (list, tuple)) or samplers is None else [samplers]
+    chosen = [sampler] if sampler is not None else chosen
     counts = _counts(given, num_shots, num_per_dataset)
     if chosen is not None and len(chosen) != len(given):
         raise ValueError(f"samplers should be a list of the same length as datasets: {len(chosen)} for {len(given)}")

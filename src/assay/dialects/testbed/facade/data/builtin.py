@@ -5,7 +5,7 @@ Row schemas: vqav2, ok_vqa and ocr_vqa `image, question, answer`; coco and flick
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .common import register_dataset_retriever, register_postprocess
@@ -14,20 +14,6 @@ Row = Mapping[str, Any]
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 _HATEFUL = frozenset({"yes", "y", "hateful", "hate"})
 _BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
-
-
-def register() -> None:
-    """Registers all of them under the names of their folders."""
-    for name in ("vqav2", "ok_vqa", "ocr_vqa"):
-        register_dataset_retriever(name)(visual_question)
-        register_postprocess(name)(unchanged)
-    for name in ("coco", "flickr"):
-        register_dataset_retriever(name)(caption)
-        register_postprocess(name)(unchanged)
-    register_dataset_retriever("hateful_memes")(hateful_meme)
-    register_postprocess("hateful_memes")(is_hateful)
-    register_dataset_retriever("seed_bench")(lettered_question)
-    register_postprocess("seed_bench")(unchanged)
 
 
 def visual_question(item: Row, is_last: bool) -> tuple[list[dict[str, Any]], Any]:
@@ -86,3 +72,19 @@ def _text(role: str, *texts: str) -> dict[str, Any]:
 
 def _answer(role: str, is_last: bool, item: Row, column: str) -> dict[str, Any]:
     return {"role": role} if is_last else _text(role, item[column])
+
+
+SHIPPED: Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    **dict.fromkeys(("vqav2", "ok_vqa", "ocr_vqa"), (visual_question, unchanged)),
+    **dict.fromkeys(("coco", "flickr"), (caption, unchanged)),
+    "hateful_memes": (hateful_meme, is_hateful),
+    "seed_bench": (lettered_question, unchanged),
+}
+"""Retriever and post-process of each, by the name of its folder."""
+
+
+def register() -> None:
+    """Registers all of them."""
+    for name, (retriever, postprocess) in SHIPPED.items():
+        register_dataset_retriever(name)(retriever)
+        register_postprocess(name)(postprocess)

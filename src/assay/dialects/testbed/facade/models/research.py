@@ -86,7 +86,7 @@ class WhiteBox:
         self._trackers.append(tracker)
 
     def replace_module(self, module_name_or_type: Any, new: Any, *, strict: bool = True, **init_args: Any) -> None:
-        """Puts other modules in the place of those that match: a class is built for each, instances are taken in turn."""
+        """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
         found = self._matching(module_name_or_type)
         if isinstance(new, type):
             made: Sequence[Any] = [new(**init_args) for _ in found]

@@ -1,11 +1,11 @@
 """A guest model class as a model of assay: asked with files and keywords, answered with text and sound.
 
-The class is built from the YAML file's arguments when it is first asked. What it returns beside `pred` is kept: `pred_audio`
-as a sound in the run, `cache` and `his` as the state that the next round of the dialogue gets.
+The class is built from the YAML file's arguments when it is first asked. What it returns beside `pred` is kept:
+`pred_audio` as a sound in the run, `cache` and `his` as the state that the next round of the dialogue gets.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from ...userfiles import file_digest
 from .audio import RATE, SoundFolder
 from .calling import FLAGS, Dialogue, Era, checked
 from .classes import Classes
-from .rows import SPOKEN
+from .rows import SPOKEN, SWITCHES
 from .secrets import hidden, secrets_in, without_secrets
 from .spoken import Question, Script, Turn
 from .tree import Entry
@@ -56,7 +56,6 @@ class GuestModel:
     audio_folder: Path
     """Where the model may write its sounds."""
     era: Era = "newest"
-    flags: Mapping[str, bool] = field(default_factory=lambda: FLAGS)
     built: Any = None
     whole_dialogues: bool = True
     """Guests may remember the last thing said to them: a dialogue ends before the next begins."""
@@ -109,9 +108,8 @@ class GuestModel:
             }
         elif isinstance(spoken, Question):
             told = {"query": spoken.query, "assistant": spoken.assistant, "instruct": spoken.instruct}
-        changed = {name: value for name, value in self.flags.items() if FLAGS[name] != value}
-        if changed:
-            told["flags"] = changed
+        if SWITCHES in sample.fields:
+            told["flags"] = dict(sample.fields[SWITCHES])
         if not told:
             return None
         head = Message(HEAD, (Json(told),))
@@ -236,9 +234,7 @@ def _turns(pairs: Sequence[Sequence[Any]]) -> tuple[Turn, ...]:
 
 def _plain(answer: Mapping[str, Any]) -> dict[str, Any]:
     """What of an answer can be kept: `cache` and `his` are for the next round only."""
-    return {
-        str(name): value for name, value in answer.items() if name not in ("cache", "his") and _is_plain(value)
-    }
+    return {str(name): value for name, value in answer.items() if name not in ("cache", "his") and _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:

@@ -1,0 +1,6 @@
+"""A model that repeats what it was asked: `--model examples/echo_model.py:generate -a times=2`."""
+
+
+def generate(messages, *, times: int = 1) -> str:
+    """The last message, so many times."""
+    return " ".join([messages[-1]["content"]] * times)

@@ -1,0 +1,102 @@
+"""`assay python script.py …`: runs a script with the names of the dialects it imports importable.
+
+Naming the script is the consent to run it. Which dialects it needs is read from its imports; a package of such a name
+that is really installed, or lies beside the script, is used instead unless `--dialect` asks for ours.
+"""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from ..core import UnknownName, UsageError
+from ..dialects.guest import Guest
+from ..dialects.recognise import DIALECTS, imported_names
+
+USAGE = """\
+usage: assay python [--dialect NAME] SCRIPT [ARGUMENTS …]
+
+Run a script written for another system, with that system's names importable in it and in what it imports beside it.
+"""
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs the script as `python` would; its exit code is the script's own, 1 if it fails."""
+    given = list(arguments)
+    asked: str | None = None
+    if given and given[0].startswith("--dialect"):
+        first = given.pop(0)
+        asked = first.partition("=")[2] or (given.pop(0) if given else "")
+        if asked not in DIALECTS:
+            raise UnknownName("dialect", asked, DIALECTS, hint=f"known: {', '.join(DIALECTS)}")
+    if not given or given[0] in ("-h", "--help"):
+        print(USAGE)
+        return 0 if given else 2
+    script = Path(given[0]).expanduser()
+    if not script.is_file():
+        raise UsageError("no such script", where=given[0])
+    names = names_for(script, asked)
+    guest = Guest("+".join(names) or "python", _merged(names), script.resolve().parent, force=asked is not None)
+    return _run(guest, script, given)
+
+
+def names_for(script: Path, asked: str | None = None) -> dict[str, Mapping[str, str]]:
+    """The dialects a script needs, with the names each provides: those it imports, and the one that was asked for."""
+    imports = imported_names(script)
+    found: dict[str, Mapping[str, str]] = {}
+    for dialect in DIALECTS:
+        home = Path(__file__).parent.parent / "dialects" / dialect / "claims.py"
+        if not home.exists():
+            continue
+        names: Mapping[str, str] = importlib.import_module(f"assay.dialects.{dialect}.claims").NAMES
+        if dialect == asked or any(_covers(name, imported) for name in names for imported in imports):
+            found[dialect] = names
+    return found
+
+
+def _covers(name: str, imported: str) -> bool:
+    """Whether an import asks for a provided name, something in it, or the package that holds it."""
+    return imported == name or imported.startswith(f"{name}.") or name.startswith(f"{imported}.")
+
+
+def _merged(names: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """The names of several dialects; one that two of them provide belongs to the first."""
+    merged: dict[str, str] = {}
+    for provided in names.values():
+        merged = {**provided, **merged}
+    return merged
+
+
+def _run(guest: Guest, script: Path, argv: Sequence[str]) -> int:
+    before = sys.argv, list(sys.path)
+    sys.argv = [str(script), *argv[1:]]
+    sys.path.insert(0, str(script.resolve().parent))
+    try:
+        guest.run_script(script)
+    except SystemExit as leaving:
+        return _exit_code(leaving.code)
+    except Exception as error:  # noqa: BLE001 - the user's own script: shown as Python shows it
+        shown = _user_frames(error.__traceback__, script)
+        traceback.print_exception(type(error), error, shown, file=sys.stderr)
+        return 1
+    finally:
+        sys.argv, sys.path[:] = before[0], before[1]
+    return 0
+
+
+def _exit_code(code: Any) -> int:
+    if code is None or isinstance(code, int):
+        return code or 0
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _user_frames(trace: TracebackType | None, script: Path) -> TracebackType | None:
+    """The traceback from the script's own first frame on; whole where the script did not even begin."""
+    own = trace
+    while own is not None and own.tb_frame.f_code.co_filename != str(script.resolve()):
+        own = own.tb_next
+    return own or trace

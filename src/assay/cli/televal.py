@@ -1,0 +1,63 @@
+"""`assay televal`: infer and eval of a TELEVAL registry, with the options of its `main.py`."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from .arguments import Parser
+from .run import _stdout_for_people
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs one mode, prints the table or one JSON document, and returns the exit code."""
+    if arguments[:1] == ["parquet2jsonl"]:
+        return _convert(arguments[1:])
+    from ..dialects.televal import command as dialect
+
+    p = Parser(
+        prog="assay televal",
+        description="Ask a model (--mode infer) or judge its predictions (--mode eval), by names of a registry.",
+        epilog="`assay televal parquet2jsonl --help`: Parquet with sounds as JSONL and WAV files.",
+    )
+    dialect.add_options(p)
+    p.add_argument("-L", "--limit", default=None, help="a number, a fraction, or a range a-b")
+    p.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL", help="a model for an evaluator")
+    p.add_argument("--concurrency", type=int, default=None)
+    p.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
+    p.add_argument("--fresh", action="store_true", help="forget what the run folder holds")
+    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    with _stdout_for_people(given.json) as stdout:
+        from ..runner.options import RunOptions
+        from .display import finish, watcher
+        from .run import _judge
+
+        names = [f.name for f in fields(dialect.Asked)]
+        base = RunOptions(
+            limit=given.limit,
+            concurrency=given.concurrency,
+            fresh=given.fresh,
+            judges=dict(_judge(entry) for entry in given.judge or ()),
+            on_error=given.on_error or RunOptions().on_error,
+        )
+        asked = dialect.Asked(**{name: getattr(given, name) for name in names})
+        result, files = dialect.execute(asked, base, watcher(given.json))
+        finish(result, stdout, given.json)
+        if not given.json:
+            stdout.writelines(f"wrote {file}\n" for file in files)
+        return result.exit_code
+
+
+def _convert(arguments: Sequence[str]) -> int:
+    from ..dialects.televal.parquet2jsonl import convert
+
+    p = Parser(prog="assay televal parquet2jsonl", description="Parquet with sounds as JSONL and WAV files.")
+    p.add_argument("source", help="a Parquet file or folder")
+    p.add_argument("--root", "--save_dir", dest="root", default="test_data", help="where <name>/ is made")
+    p.add_argument("--name", default=None, help="what it is called (default: as the source)")
+    p.add_argument("--key_col", default="key")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    file, rows, sounds = convert(given.source, given.root, name=given.name, key_col=given.key_col)
+    print(f"{rows} rows, {sounds} sounds: {file}")
+    return 0

@@ -1,0 +1,100 @@
+"""`assay ulmeval`: the command line of ULMEvalKit, its flags and its files, on assay's runner."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from ..core.errors import AssayError, UsageError
+from .arguments import Parser, key_values
+from .run import _stdout_for_people
+
+
+def parser() -> Parser:
+    """The flags of the original, and a few of assay's own."""
+    p = Parser(
+        prog="assay ulmeval",
+        description="Datasets and models written for ULMEvalKit. The same command again goes on where it stopped.",
+        epilog="examples:\n"
+        "  assay ulmeval --data my_dataset.py --model my_model.py:MyModel --num-generations 4\n"
+        "  assay ulmeval --register mine/ --data MyBench --model MyModel --work-dir outputs\n"
+        "  assay ulmeval --config run.json --register mine/",
+    )
+    what = p.add_argument_group("what")
+    what.add_argument("--data", nargs="+", default=[], help="datasets: names, file.py[:name], tables")
+    what.add_argument("--model", nargs="+", default=[], help="models: names, file.py:Class, or any model of assay")
+    what.add_argument("--config", default=None, metavar="JSON", help='{"model": {…}, "data": {…}}')
+    what.add_argument("--register", nargs="+", default=[], metavar="FILE", help="files or folders that define them")
+    what.add_argument("--num-generations", type=int, default=None, help="images for each prompt")
+    what.add_argument("--limit", default=None, help="a number, a fraction, or a range a-b of rows")
+    what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
+    what.add_argument("--result-file", default=None, metavar="PKL", help="evaluate these predictions (--trust-pickle)")
+    judge = p.add_argument_group("judge")
+    judge.add_argument("--judge", default=None, help="the model that `evaluate` is told to judge with")
+    judge.add_argument("--judge-args", default=None, metavar="JSON", help="further arguments of `evaluate`")
+    work = p.add_argument_group("work")
+    work.add_argument("--work-dir", default="./outputs")
+    work.add_argument("--api-nproc", type=int, default=4, help="calls of an API at once")
+    work.add_argument("--retry", type=int, default=None)
+    work.add_argument("--verbose", action="store_true")
+    work.add_argument("--ignore", action="store_true", help="do not ask again for what failed")
+    work.add_argument("--reuse", action="store_true", help="always so: finished prompts are not asked again")
+    work.add_argument("--reuse-aux", type=int, default=1, help="0: forget what an earlier evaluation wrote")
+    work.add_argument("--use-vllm", action="store_true")
+    work.add_argument("--fresh", action="store_true", help="forget what the run folders hold")
+    work.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    trust = p.add_argument_group("trust")
+    trust.add_argument("--trust-pickle", action="store_true")
+    trust.add_argument("--allow-private-urls", action="store_true")
+    p.add_argument("--debug", action="store_true", help="show tracebacks")
+    return p
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs every model on every dataset, prints the tables, and returns the worst exit code."""
+    given = parser().parse(arguments)
+    with _stdout_for_people(given.json) as stdout:
+        from ..dialects.ulmeval.command import run_pairs
+        from ..dialects.ulmeval.pairs import Settings
+        from .display import finish, watcher
+
+        extra = key_values(given.judge_args, option="--judge-args")
+        settings = Settings(
+            data=tuple(given.data),
+            model=tuple(given.model),
+            config=given.config,
+            work_dir=given.work_dir,
+            mode=given.mode,
+            num_generations=_positive(given.num_generations),
+            judge=given.judge,
+            judge_args={"nproc": given.api_nproc, "verbose": given.verbose, "retry": given.retry or 3, **extra},
+            api_nproc=given.api_nproc,
+            ignore=given.ignore,
+            reuse_aux=bool(given.reuse_aux),
+            use_vllm=given.use_vllm,
+            result_file=given.result_file,
+            register=tuple(given.register),
+            limit=given.limit,
+            fresh=given.fresh,
+            trust_pickle=given.trust_pickle,
+            allow_private_urls=given.allow_private_urls,
+        )
+        worst, documents = 0, []
+        for result in run_pairs(settings, lambda: watcher(given.json)):
+            worst = max(worst, result.exit_code)
+            if isinstance(result, AssayError):
+                print(f"assay: {result}", file=sys.stderr)
+            elif given.json:
+                documents.append(result.to_plain())
+            else:
+                finish(result, stdout, False)
+        if given.json:
+            stdout.write(json.dumps({"runs": documents}, ensure_ascii=False) + "\n")
+        return worst
+
+
+def _positive(number: int | None) -> int | None:
+    if number is not None and number < 1:
+        if number == -1:
+            return None  # the original's way to say: what the dataset wants
+        raise UsageError(f"--num-generations {number}", fix="give 1 or more")
+    return number

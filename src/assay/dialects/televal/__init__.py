@@ -1,0 +1,61 @@
+"""TELEVAL: speech language models measured by a registry of YAML files and classes under `src/`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import Model, Task, UsageError
+from ...runner.options import RunOptions
+from ...userfiles import split_reference
+
+
+def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
+    """The infer_tasks of a registry that the run names, all of them where it names none."""
+    from .tree import read_tree
+    from .workshop import workshop
+
+    path = Path(reference).expanduser()
+    if not path.exists():
+        raise UsageError("no such registry", where=reference, fix="name the folder with infer_task/, dataset/, …")
+    if path.suffix == ".py":
+        raise UsageError(
+            "a class of TELEVAL is no task by itself",
+            where=reference,
+            fix="run the registry that names it: assay run registry/",
+        )
+    tree = read_tree(path)
+    own = [name for name, entry in tree.entries["infer_task"].items() if path.is_dir() or entry.file == path.resolve()]
+    chosen = [name for name in own if name in run.tasks] or own
+    if not chosen:
+        raise UsageError("the registry has no infer_task", where=str(tree.folder), fix="add infer_task/mine.yaml")
+    shop = workshop(tree, run)
+    shop.check(chosen)
+    return [task for name in chosen for task in shop.tasks(name)]
+
+
+def names_in(reference: str) -> Sequence[str]:
+    """The infer_tasks of a registry, which can be named beside it: `assay run registry/ --tasks mine`."""
+    from .tree import read_tree
+
+    path = Path(reference).expanduser()
+    return read_tree(path).names("infer_task") if path.is_dir() else ()
+
+
+def model(reference: str, args: Mapping[str, Any]) -> Model | None:
+    """The model class of a user's file: `src/models/mine.py:Mine`; `None` if the file holds none."""
+    from .classes import Classes
+    from .guest_model import GuestModel
+    from .tree import Entry
+
+    path, attribute = split_reference(reference)
+    file = Path(path).expanduser().resolve()
+    root = next((folder.parent for folder in file.parents if folder.name == "src"), file.parent)
+    classes = Classes(root)
+    module = classes.guest.load(file)
+    found = {n: v for n, v in vars(module).items() if isinstance(v, type) and v.__module__ == module.__name__}
+    fitting = [n for n, v in found.items() if hasattr(v, "generate_once") and attribute in (None, n)]
+    if len(fitting) != 1:
+        return None
+    dotted = ".".join([*file.relative_to(root).with_suffix("").parts, fitting[0]])
+    entry = Entry("model", fitting[0], dotted, dict(args), file, 1)
+    return GuestModel(entry, classes, Path("runs") / "pred_audio")

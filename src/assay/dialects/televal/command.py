@@ -1,0 +1,141 @@
+"""`assay televal`: the guest's own command line, ending in the same runner.
+
+`--mode infer` asks a model and writes `prediction/<model>/<infer_task>.jsonl`; `--mode eval` judges such a file,
+whoever wrote it, and writes `result/` and `summary/` under the same name with the eval_task behind it.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...core import Result, Task, UsageError
+from ...runner.events import Watcher
+from ...runner.options import RunOptions
+from ...runner.result import RunResult
+from ...runner.run import run
+from ...store import RunReader
+from .calling import Era
+from .facade.dataset import BatchLoader
+from .files import Folder, predictions_of, results_of
+from .predictions import Predictions, ReadLine, ask_for_line
+from .summaries import STATISTIC
+from .tree import read_tree
+from .workshop import Workshop, label_of
+
+TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for."""
+
+    mode: str
+    task: str
+    registry: str = "registry"
+    model: str | None = None
+    eval_task: str | None = None
+    save_pred_audio: bool | None = None
+    keep_meta_info: bool = True
+    bsz: int | None = None
+    save_dir: str = "."
+    era: Era | None = None
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of `main.py`."""
+    parser.add_argument("--mode", choices=("infer", "eval"), default="eval", help="ask the model, or judge its answers")
+    parser.add_argument("--task", required=True, help="an infer_task of the registry")
+    parser.add_argument("--model", default=None, help="in place of the task's own: of the registry, or any of assay")
+    parser.add_argument("--eval_task", default=None, help="in place of the task's own")
+    parser.add_argument("--save_pred_audio", type=truth, default=None, metavar="True|False")
+    parser.add_argument("--keep_meta_info", type=truth, default=True, metavar="True|False")
+    parser.add_argument("--bsz", type=int, default=None, help="predictions that are handled at once")
+    parser.add_argument("--save_dir", default=".", help="where prediction/, result/ and summary/ are (default .)")
+    parser.add_argument("--registry", default="registry", metavar="DIR", help="the folder of YAML files")
+    parser.add_argument("--era", choices=("seed", "newest"), default=None, help="the shape of a dialogue's history")
+
+
+def truth(text: str) -> bool:
+    """`True` or `False`, however it is spelled; anything else is refused."""
+    if text.lower() in TRUE | FALSE:
+        return text.lower() in TRUE
+    raise argparse.ArgumentTypeError(f"expected True or False, got {text!r}")
+
+
+def execute(asked: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult, list[Path]]:
+    """Runs one mode; gives the result and the files that were written."""
+    registry = Path(asked.registry).expanduser()
+    if not registry.exists():
+        raise UsageError("no such registry", where=asked.registry, fix="--registry DIR")
+    tree = read_tree(registry)
+    config = tree.get("infer_task", asked.task, "--task")
+    model = asked.model or str(config.args.get("model", ""))
+    folder = Folder(asked.save_dir, model)
+    shop = Workshop(tree, folder.run(asked.task) / "pred_audio", asked.era, "judge" in base.judges)
+    shop.check([asked.task], eval_task=asked.eval_task, model=asked.model)
+    stage = _infer if asked.mode == "infer" else _evaluate
+    return stage(asked, shop, folder, base, watcher)
+
+
+def _infer(
+    asked: Asked, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+) -> tuple[RunResult, list[Path]]:
+    tasks = shop.tasks(asked.task, judged=False, save_pred_audio=asked.save_pred_audio)
+    options = base.but(models=(folder.model,), output=str(folder.run(asked.task)), batch_size=asked.bsz)
+    result = run(tasks, options=options, watcher=watcher)
+    reader = RunReader(folder.run(asked.task))
+    files = []
+    for task in tasks:
+        lines = predictions_of(task, reader, folder.model, folder, shop.shape)
+        files.append(folder.write("prediction", task.name, lines))
+        if isinstance(task.to_sample.loader, BatchLoader):
+            task.to_sample.loader.cleanup()
+    return result, files
+
+
+def _evaluate(
+    asked: Asked, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+) -> tuple[RunResult, list[Path]]:
+    config = shop.infer_task(shop.tree.get("infer_task", asked.task))
+    names = config.dataset if isinstance(config.dataset, list) else [config.dataset]
+    eval_task = asked.eval_task or config.eval_task
+    tasks: list[Task] = []
+    for name in names:
+        label = label_of(asked.task, name, names)
+        file = folder.file("prediction", label)
+        if not file.is_file():
+            fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
+            raise UsageError(f"no predictions of {folder.model!r} for {label!r}", where=str(file), fix=fix)
+        scorer, statistic = shop.judges(eval_task, None, batch_size=asked.bsz)
+        tasks.append(
+            Task(
+                f"{label}_{eval_task}",
+                file,
+                to_sample=ReadLine(),
+                template=ask_for_line,
+                scorers=(scorer,),
+                summarizers=(statistic,),
+                models={folder.model: Predictions(folder.model, folder.root)},
+            )
+        )
+    options = base.but(models=(folder.model,), output=str(folder.run(f"{asked.task}_{eval_task}")))
+    result = run(tasks, options=options, watcher=watcher)
+    reader = RunReader(result.folder)
+    files = []
+    for task in tasks:
+        lines = results_of(task, reader, folder.model, str(task.scorers[0].name), keep_meta_info=asked.keep_meta_info)
+        files.append(folder.write("result", task.name, lines))
+        said = _statistic(result.results, task.name)
+        if said is not None:
+            files.append(folder.write("summary", task.name, [said]))
+    files.append(folder.write_table())
+    return result, files
+
+
+def _statistic(results: Sequence[Result], task: str) -> dict[str, object] | None:
+    """What the guest's summarizer said of a task."""
+    for result in results:
+        if result.task == task and STATISTIC in result.details:
+            return dict(result.details[STATISTIC])
+    return None

@@ -1,0 +1,224 @@
+"""Guest evaluators as scorers: called for each prediction line as soon as it is there, their workers kept busy.
+
+An evaluator written for one prediction (`@parallel_batch`) is called in a pool of its own `max_workers`; one written
+for lists is given what is waiting, up to the task's batch size. Ours are native scorers; here they learn about
+rounds.
+"""
+
+import asyncio
+import inspect
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
+from .calling import Era
+from .facade.utils import workers_of
+from .lines import info_of, prediction_lines
+from .references import as_target
+from .secrets import without_secrets
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A user's evaluator on one task."""
+
+    name: str
+    kind: Any
+    """The evaluator's class: its code is part of what a score depends on."""
+    args: Mapping[str, Any]
+    build: Any = field(compare=False)
+    """Makes the evaluator, when the first answer is there."""
+    loader: Any = field(compare=False)
+    summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
+    batch_size: int = field(default=1, compare=False)
+    era: Era = "newest"
+    secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    higher_is_better: bool = True
+    bounds: tuple[float, float] | None = None
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        """The verdicts on all lines of a sample as one score; the single ones are in its details."""
+        lines = prediction_lines(sample, output, self.loader, self.era)
+        if len(lines) == 1:
+            return await self._judge(lines[0], sample.id)
+        return joined(await asyncio.gather(*(self._judge(line, sample.id) for line in lines)))
+
+    async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
+        try:
+            return read_result(await self._worker.ask(line), line, self.name)
+        except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
+            described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
+            return Score(None, Outcome.JUDGE_ERROR, details={"error": without_secrets(described, self.secrets)})
+
+    @property
+    def _worker(self) -> "Worker":
+        """Kept beside the frozen fields, since it is none of the scorer's options."""
+        worker: Worker | None = self.__dict__.get("_made")
+        if worker is None:
+            worker = Worker(self.build(), self.batch_size)
+            object.__setattr__(self, "_made", worker)
+        return worker
+
+
+@dataclass(frozen=True)
+class BuiltIn:
+    """One of our scorers behind a guest's evaluator, applied to each round of a dialogue."""
+
+    name: str
+    scorer: Any
+    loader: Any = field(compare=False)
+    summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
+    era: Era = "newest"
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Helper models of the scorer."""
+        return tuple(getattr(self.scorer, "needs", ()))
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """As the scorer's."""
+        bounds: tuple[float, float] | None = getattr(self.scorer, "bounds", (0.0, 1.0))
+        return bounds
+
+    @property
+    def higher_is_better(self) -> bool:
+        """As the scorer's."""
+        return bool(getattr(self.scorer, "higher_is_better", True))
+
+    @property
+    def blocking(self) -> bool:
+        """As the scorer's."""
+        return bool(getattr(self.scorer, "blocking", False))
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        if not sample.turns:
+            return self.scorer(sample, output)  # type: ignore[no-any-return]
+        return joined([as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)])
+
+    def _rounds(self, sample: Sample, output: Output) -> list[tuple[Sample, Output]]:
+        return [
+            (
+                replace(sample, target=as_target(line["ref"]), turns=(), fields={**sample.fields, **info_of(line)}),
+                Output.of(str(line["pred"])),
+            )
+            for line in prediction_lines(sample, output, self.loader, self.era)
+        ]
+
+
+@dataclass(frozen=True)
+class AwaitedBuiltIn(BuiltIn):
+    """The same for a scorer that must wait, as for a judge."""
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
+        scorer = replace(self.scorer, models=self.models) if self.needs else self.scorer
+        if not sample.turns:
+            return await scorer(sample, output)  # type: ignore[no-any-return]
+        return joined(await asyncio.gather(*(scorer(*pair) for pair in self._rounds(sample, output))))
+
+
+def built_in(name: str, scorer: Any, loader: Any, summarizers: tuple[Any, ...], era: Era) -> BuiltIn:
+    """One of ours, awaited where it must be."""
+    kind = AwaitedBuiltIn if inspect.iscoroutinefunction(type(scorer).__call__) else BuiltIn
+    return kind(name, scorer, loader, summarizers, era)
+
+
+class Worker:
+    """Calls one evaluator, as parallel as it asks to be."""
+
+    def __init__(self, evaluator: Any, batch_size: int) -> None:
+        self._evaluator = evaluator
+        evaluate = type(evaluator).evaluate
+        self._single = getattr(evaluate, "single", None)
+        default = getattr(evaluate, "default_workers", 1)
+        self._pool = ThreadPoolExecutor(workers_of(evaluator, default) if self._single else 1, "evaluator")
+        self._batch_size = max(1, batch_size)
+        self._waiting: list[tuple[Mapping[str, Any], asyncio.Future[Any]]] = []
+        self._sending: asyncio.Task[None] | None = None
+
+    async def ask(self, line: Mapping[str, Any]) -> Any:
+        """What the evaluator says of one line."""
+        loop = asyncio.get_running_loop()
+        if self._single is not None:
+            return await loop.run_in_executor(
+                self._pool, self._single, self._evaluator, line.get("pred"), line.get("ref"), info_of(line)
+            )
+        verdict: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((line, verdict))
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.ensure_future(self._send())
+        return await verdict
+
+    async def _send(self) -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.sleep(0)  # those that come at the same time go together
+        while self._waiting:
+            batch, self._waiting = self._waiting[: self._batch_size], self._waiting[self._batch_size :]
+            try:
+                results = await loop.run_in_executor(self._pool, self._evaluate, [line for line, _ in batch])
+            except Exception as error:  # noqa: BLE001 - handed to everyone who waits for this batch
+                for _, verdict in batch:
+                    verdict.set_exception(error)
+                continue
+            for (_, verdict), result in zip(batch, results, strict=True):
+                verdict.set_result(result)
+
+    def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        preds, refs = [line.get("pred") for line in lines], [line.get("ref") for line in lines]
+        results = self._evaluator.evaluate(preds, refs, [info_of(line) for line in lines])
+        if not isinstance(results, (list, tuple)) or len(results) != len(lines):
+            got = f"{len(results)} results" if isinstance(results, (list, tuple)) else f"a {type(results).__name__}"
+            raise TypeError(f"{type(self._evaluator).__name__}.evaluate returned {got} for {len(lines)} predictions")
+        return results
+
+
+def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
+    """An evaluator's dictionary as a score: its `score` as value, all of it as details."""
+    if not isinstance(result, Mapping) or "score" not in result:
+        has = ", ".join(map(str, result)) if isinstance(result, Mapping) else f"a {type(result).__name__}"
+        raise TypeError(f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}")
+    raw = plain_number(result["score"])
+    details: dict[str, Any] = {"result": {"key": line.get("key"), **result, "score": raw}, "score": raw}
+    if raw is None:
+        return Score(None, Outcome.JUDGE_ERROR, details={**details, "error": f"evaluator {name!r} gave no score"})
+    return Score(number_of(raw), details=details)
+
+
+def plain_number(raw: Any) -> Any:
+    """A number of numpy or torch as Python's; everything else as it is."""
+    if isinstance(raw, Mapping):
+        return {str(key): plain_number(value) for key, value in raw.items()}
+    item = getattr(raw, "item", None)
+    return item() if callable(item) else raw
+
+
+def number_of(raw: Any) -> float | dict[str, float] | None:
+    """A raw score as a number or named numbers; `None` for what only a user's own summarizer understands."""
+    if isinstance(raw, Mapping):
+        named = {str(key): number_of(value) for key, value in raw.items()}
+        return {key: value for key, value in named.items() if isinstance(value, float)} or None
+    try:
+        return float(raw)
+    except (TypeError, ValueError):
+        return None
+
+
+def joined(scores: Sequence[Score]) -> Score:
+    """The score of a dialogue from those of its rounds: their mean, the single ones kept."""
+    if len(scores) == 1:
+        return scores[0]
+    rounds = [
+        {"outcome": str(score.outcome), "value": score.value, **({"answer": score.answer} if score.answer else {}),
+         **score.details}
+        for score in scores
+    ]  # fmt: skip
+    numbers = [float(score.value) for score in scores if isinstance(score.value, (int, float))]
+    failed = next((score for score in scores if score.outcome is not Outcome.SCORED), None)
+    outcome = failed.outcome if failed is not None and not numbers else Outcome.SCORED
+    details: dict[str, Any] = {"rounds": rounds}
+    if failed is not None and "error" in failed.details:
+        details["error"] = failed.details["error"]
+    return Score(sum(numbers) / len(numbers) if numbers else None, outcome, details=details)

@@ -1,0 +1,130 @@
+"""The files a TELEVAL user expects: predictions, results and summaries as JSONL, sounds, and one table of all."""
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import Output, Sample, ScoreRecord, Task
+from ...core.record import output_from_plain
+from ...datasets import open_dataset
+from ...store import RunReader, safe_name
+from ...store.layout import write_whole
+from .audio import file_stem
+from .calling import Era
+from .lines import info_of, prediction_lines
+from .references import encoded
+
+
+class Folder:
+    """`<save_dir>`: where the files of all models and tasks lie."""
+
+    def __init__(self, save_dir: str | Path, model: str) -> None:
+        self.root = Path(save_dir).expanduser()
+        self.model = model
+        self._model_folder = model if "/" not in model and file_stem(model) == model else safe_name(model, 60)
+
+    def run(self, label: str) -> Path:
+        """Our own run folder of a stage."""
+        return self.root / "run" / self._model_folder / label
+
+    def file(self, stage: str, label: str) -> Path:
+        """The file of a stage: `prediction`, `result` or `summary`."""
+        return self.root / stage / self._model_folder / f"{label}.jsonl"
+
+    def sounds(self, label: str) -> Path:
+        """Where the sounds of a prediction file lie."""
+        return self.root / "prediction" / self._model_folder / label
+
+    def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
+        """Writes a file whole: an earlier one is there until the new one is complete."""
+        file = self.file(stage, label)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        text = "".join(json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n" for line in lines)
+        write_whole(file, text.encode("utf-8", "replace"))
+        return file
+
+    def write_table(self) -> Path:
+        """`results.csv`: a row for each summary, a column for each model."""
+        cells: dict[str, dict[str, str]] = {}
+        models: list[str] = []
+        for file in sorted(self.root.glob("summary/*/*.jsonl")):
+            models += [file.parent.name] if file.parent.name not in models else []
+            said = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
+            cells.setdefault(file.stem, {})[file.parent.name] = "; ".join(str(value) for value in said.values())
+        path = self.root / "results.csv"
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            table = csv.writer(stream)
+            table.writerow(["task", *models])
+            table.writerows([name, *(row.get(model, "") for model in models)] for name, row in sorted(cells.items()))
+        return path
+
+
+def predictions_of(task: Task, reader: RunReader, model: str, folder: Folder, era: Era) -> list[dict[str, Any]]:
+    """The prediction lines of a run, in the order of the data; sounds get the names the guest gives them."""
+    loader = task.to_sample.loader
+    lines: list[dict[str, Any]] = []
+    for sample, output in _answered(task, reader, model):
+        for line in prediction_lines(sample, output, loader, era):
+            if line.get("pred_audio"):
+                line["pred_audio"] = _named_sound(line, sample, folder.sounds(task.name))
+            lines.append(line)
+    return lines
+
+
+def results_of(task: Task, reader: RunReader, model: str, scorer: str, *, keep_meta_info: bool) -> list[dict[str, Any]]:
+    """The result lines of a run: what the evaluator said wins over what the prediction says under the same name."""
+    scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
+    lines = []
+    for sample, output in _answered(task, reader, model):
+        record = scores.get(sample.id)
+        line = prediction_lines(sample, output, None)[0]
+        if record is not None:
+            lines.append({**(info_of(line) if keep_meta_info else {}), **_verdict(record, line)})
+    return lines
+
+
+def _verdict(record: ScoreRecord, line: Mapping[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = {"key": line["key"], "pred": line["pred"], "ref": line["ref"]}
+    from .summaries import raw_score
+
+    if "result" in record.details:
+        return {**said, **record.details["result"]}
+    if record.outcome in ("judge_error", "data_error", "model_error"):
+        reason = record.details.get("error") or record.details.get("reason")
+        return {**said, "score": None, "outcome": record.outcome, "error": reason}
+    return {**said, "score": raw_score(record)}
+
+
+def _answered(task: Task, reader: RunReader, model: str) -> Iterator[tuple[Sample, Output]]:
+    """Every sample that was answered, with its answer; of a dialogue the last one with the texts of all."""
+    answers = reader.index.cell(task.name, model).answers
+    for sample in open_dataset(task.dataset, to_sample=task.to_sample, where=f"task {task.name!r}"):
+        stored = answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
+        if not isinstance(sample, Sample) or not stored or any(a is None or a.failed for a in stored):
+            continue
+        outputs = [output_from_plain(reader.index.output(a).output, reader.blobs) for a in stored if a is not None]
+        if len(outputs) < 1 + len(sample.turns):
+            continue
+        last = outputs[-1]
+        if len(outputs) > 1:
+            details = {**last.details, "rounds": [output.text for output in outputs]}
+            last = Output(last.candidates, details=details)
+        yield sample, last
+
+
+def _named_sound(line: Mapping[str, Any], sample: Sample, folder: Path) -> str:
+    source = Path(str(line["pred_audio"]))
+    nround = f"_round{line['nround']}" if "nround" in line else ""
+    target = folder / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
+    if source.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+    return str(target)

@@ -1,0 +1,68 @@
+"""Prediction lines: what a model answered to a sample, as the guest's files and evaluators have it."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import Output, Sample
+from .calling import Era, round_records
+from .references import as_reference
+from .rows import SPOKEN, SWITCHES
+from .spoken import Script
+
+LINE = "televal_line"
+"""The field of a sample that was read from a file of predictions: the line itself."""
+
+
+def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "newest") -> list[dict[str, Any]]:
+    """One line for a question; for a dialogue one for each round, or the last one only where the task says so."""
+    if LINE in sample.fields:
+        return [sample.fields[LINE]]
+    extra = {name: sample.fields.get(name) for name in getattr(loader, "extra_col", None) or ()}
+    key = sample.fields.get(getattr(loader, "key_col", None) or "key")
+    key = sample.id if key is None else key
+    script = sample.fields.get(SPOKEN)
+    if isinstance(script, Script):
+        records = round_records(script, _answers(output), era)
+        if sample.fields.get(SWITCHES, {}).get("save_latest_only"):
+            records = records[-1:]
+        return [{"key": key, **record, **extra} for record in records]
+    line = {
+        "key": key,
+        "query": sample.fields.get(getattr(loader, "query_col", None) or ""),
+        "ref": as_reference(sample.target),
+        **_answer(output),
+        **extra,
+    }
+    return [line]
+
+
+def _answer(output: Output) -> dict[str, Any]:
+    answer: dict[str, Any] = {"pred": output.text, **output.details.get("returned", {})}
+    if spoken := sound_path(output):
+        answer["pred_audio"] = spoken
+    return answer
+
+
+def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
+    """The answers of all rounds; a model that is no guest gives their texts only, and the last sound."""
+    own = output.details.get("answers")
+    if own is not None:
+        return [*own[:-1], {**own[-1], "pred_audio": sound_path(output) or own[-1].get("pred_audio")}]
+    texts = output.details.get("rounds") or [output.text]
+    answers: list[dict[str, Any]] = [{"pred": text} for text in texts]
+    answers[-1]["pred_audio"] = sound_path(output)
+    return answers
+
+
+def sound_path(output: Output) -> str | None:
+    """The file of the sound a model made, if it made one."""
+    for medium in output.media:
+        if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
+            return str(medium.source)
+    return None
+
+
+def info_of(line: Mapping[str, Any]) -> dict[str, Any]:
+    """What an evaluator is told beside the answer and the reference."""
+    return {name: value for name, value in line.items() if name not in ("pred", "ref")}

@@ -1,0 +1,57 @@
+"""What a registry defines: every kind and name, with the class and the place, for `assay ls registry/`."""
+
+from pathlib import Path
+from typing import Any
+
+from ...core import AssayError
+from .claims import KINDS
+from .classes import Classes
+from .tree import Tree, read_tree
+
+
+def listing(path: str | Path) -> dict[str, list[dict[str, Any]]]:
+    """Each kind with its entries: `name`, `class`, `where`, and `fault` where something it names is not there."""
+    tree = read_tree(Path(path))
+    faults = _faults(tree)
+    return {
+        kind: [
+            {
+                "name": entry.name,
+                "class": entry.cls,
+                "where": f"{entry.file.relative_to(tree.folder)}:{entry.line}",
+                **({"fault": faults[kind, entry.name]} if (kind, entry.name) in faults else {}),
+            }
+            for entry in tree.entries[kind].values()
+        ]
+        for kind in KINDS
+        if tree.entries[kind]
+    }
+
+
+def lines(path: str | Path) -> list[str]:
+    """The listing as text, kind by kind."""
+    shown: list[str] = []
+    for kind, entries in listing(path).items():
+        width = max(len(entry["name"]) for entry in entries)
+        shown.append(f"{kind} ({len(entries)})")
+        for entry in entries:
+            shown.append(f"  {entry['name']:<{width}}  {entry['class'] or '(configuration)'}  {entry['where']}")
+            if "fault" in entry:
+                shown.append(f"  {'':<{width}}  ! {entry['fault']}")
+    return shown
+
+
+def _faults(tree: Tree) -> dict[tuple[str, str], str]:
+    classes = Classes(tree.root)
+    found: dict[tuple[str, str], str] = {}
+    for entry in tree.all():
+        faults: list[AssayError | None] = [classes.fault(entry) if entry.cls else None]
+        for argument, kind, name in tree.linked(entry):
+            try:
+                tree.get(kind, name, entry.at(argument))
+            except AssayError as fault:
+                faults.append(fault)
+        said = "; ".join(str(fault) for fault in faults if fault is not None)
+        if said:
+            found[entry.kind, entry.name] = said
+    return found

@@ -1,0 +1,33 @@
+"""Parquet with sounds in it as `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`: faster to read again."""
+
+import json
+from pathlib import Path
+
+from ...core import UsageError
+from .facade.dataset import AUDIO_COLUMNS, BatchLoader
+from .references import encoded
+
+
+def convert(
+    source: str | Path, root: str | Path, *, name: str | None = None, key_col: str = "key"
+) -> tuple[Path, int, int]:
+    """The JSONL file, and how many rows and sounds there are; running it again writes only what is missing."""
+    given = Path(source).expanduser()
+    if not given.exists():
+        raise UsageError("no such file or folder", where=str(source))
+    label = name or (given.stem if given.suffix else given.name)
+    folder = Path(root).expanduser() / label
+    loader = BatchLoader(given, key_col=key_col, save_query_audio_dir=str(folder / "audios"))
+    loader.sounds.place(folder / "audios")
+    file = folder / f"{label}.jsonl"
+    folder.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(".part")
+    rows = sounds = 0
+    with part.open("w", encoding="utf-8") as lines:
+        for batch in loader:
+            for row in batch:
+                rows += 1
+                sounds += sum(isinstance(row.get(column), str) for column in AUDIO_COLUMNS)
+                lines.write(json.dumps(encoded(row), ensure_ascii=False, default=str) + "\n")
+    part.replace(file)
+    return file, rows, sounds

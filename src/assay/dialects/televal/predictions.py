@@ -1,0 +1,86 @@
+"""A file of predictions as a dataset, and the model that gives them back: judging without asking anybody.
+
+Lines have at least `key`, `pred` and `ref`; who wrote them does not matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ...core import Abilities, Audio, Candidate, DataError, Json, Message, Output, Part, Prompt, Request, Sample, Text
+from .lines import LINE
+from .references import as_target, decoded
+
+REQUIRED = ("key", "pred", "ref")
+HEAD = "televal"
+
+
+@dataclass(frozen=True)
+class ReadLine:
+    """A line of predictions as a sample; the rounds of a dialogue belong together."""
+
+    def __call__(self, row: Mapping[str, Any]) -> Sample:
+        line = decoded(row)
+        missing = [name for name in REQUIRED if name not in line]
+        if missing:
+            raise DataError(
+                f"a prediction needs {', '.join(REQUIRED)}; {missing[0]} is missing",
+                column=missing[0],
+                got=sorted(line),
+            )
+        key = str(line["key"])
+        nround = line.get("nround")
+        query = line.get("query")
+        return Sample(
+            key if nround is None else f"{key}#{nround}",
+            "" if query is None else str(query),
+            as_target(line["ref"]),
+            fields={**line, LINE: line},
+            cluster=None if nround is None else key,
+        )
+
+
+def ask_for_line(sample: Sample) -> Prompt:
+    """The question as far as it is known."""
+    return Prompt((Message("user", (Text(str(sample.input)),)),))
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The model that made a file of predictions, known by the file alone."""
+
+    name: str
+    folder: Path = field(compare=False)
+    """Where relative paths of sounds start, if not in the working folder."""
+    abilities: Abilities = field(
+        default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})), compare=False
+    )
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What it said is part of each request."""
+        return {"dialect": "televal", "predictions": self.name}
+
+    def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
+        """The prediction itself goes with the question."""
+        line = sample.fields[LINE]
+        said = {"pred": line["pred"], "pred_audio": line.get("pred_audio")}
+        return replace(prompt, messages=(Message(HEAD, (Json(said),)), *prompt.messages))
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """What the file says."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        (head,) = request.messages[0].parts or (Json({}),)
+        said = head.value if isinstance(head, Json) else {}
+        if said.get("pred") is None:
+            return Output.failed("missing", "the line has no prediction", retryable=False)
+        parts: list[Part] = [Text(str(said["pred"]))]
+        spoken = said.get("pred_audio")
+        for path in (Path(spoken), self.folder / spoken) if isinstance(spoken, str) and spoken else ():
+            if path.is_file():
+                parts.append(Audio(path.resolve()))
+                break
+        return Output((Candidate(tuple(parts)),))

@@ -1,0 +1,115 @@
+"""The original command: every model on every dataset, each pair a run that the same command goes on with.
+
+Beside the run folders lie the files ULMEvalKit promises: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl`
+with what `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ... import registry
+from ...core import AssayError, Sample
+from ...core.record import output_from_plain
+from ...runner.options import RunOptions
+from ...runner.result import RunResult
+from ...runner.run import run, score
+from ...store import RunReader
+from .dataset_tasks import tasks_of
+from .evaluation import FILES, file_label
+from .facade.smp.misc import githash, timestr
+from .models import GuestApi
+from .pairs import Pair, Settings, pairs_of
+from .predictions import prediction_table, write_pickle
+from .rows import GuestSource
+
+
+def run_pairs(settings: Settings, watcher: Callable[[], Any]) -> Iterator[RunResult | AssayError]:
+    """The result of each pair, or why there is none; one that fails does not stop the others."""
+    for pair in pairs_of(settings):
+        try:
+            yield run_pair(pair, settings, watcher())
+        except AssayError as error:
+            yield error
+
+
+def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
+    """Runs one pair in its own folder and writes the promised files beside it."""
+    work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
+    label = file_label(pair.model_name)
+    home = work_dir / label
+    folder = home / f"{label}_{file_label(pair.dataset_name)}.run"
+    options = _options(pair, settings, folder)
+    if not settings.reuse_aux:
+        shutil.rmtree(folder / FILES, ignore_errors=True)
+    finished = (folder / "summary.json").exists()
+    if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
+        changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
+        result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
+    else:
+        result = run((pair.reference,), pair.model, options=options, watcher=watcher)
+    stem = f"{label}_{file_label(pair.dataset_name)}"
+    write_promised(home, folder, stem, tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None)
+    return result
+
+
+def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
+    generations = settings.num_generations or (pair.model.most if hasattr(pair.model, "most") else None)
+    return RunOptions(
+        tasks=(pair.reference,),
+        models=(pair.model_name,),
+        generation={"n": generations} if generations else {},
+        judges={"judge": settings.judge} if settings.judge else {},
+        judge_args=dict(settings.judge_args),
+        scorers=("images",) if settings.mode == "infer" else (),
+        concurrency=settings.api_nproc if isinstance(pair.model, GuestApi) else None,
+        output=str(folder),
+        limit=settings.limit,
+        fresh=settings.fresh,
+        dialect="ulmeval" if _is_guest(pair) else None,
+        register=settings.register,
+        trust_pickle=settings.trust_pickle,
+        allow_private_urls=settings.allow_private_urls,
+    )
+
+
+def _is_guest(pair: Pair) -> bool:
+    return registry.tasks.resolve(pair.reference) is None
+
+
+def write_promised(home: Path, folder: Path, stem: str, source: GuestSource | None) -> None:
+    """The prediction file and what `evaluate` wrote, in today's folder; links to them one level up."""
+    today = home / f"T{timestr('day')}_G{githash()}"
+    today.mkdir(parents=True, exist_ok=True)
+    made = []
+    if source is not None:
+        reader = RunReader(folder)
+        rows = answered(source, reader)
+        if rows:
+            made.append(today / f"{stem}.pkl")
+            write_pickle(prediction_table(source.data, rows), made[-1])
+    for file in sorted((folder / FILES).glob("*")) if (folder / FILES).is_dir() else ():
+        if file.is_file() and not file.name.startswith("."):
+            made.append(today / file.name)
+            shutil.copy2(file, made[-1])
+    for file in made:
+        link = home / file.name
+        if link.is_symlink() or not link.exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to(file.relative_to(home))
+
+
+def answered(source: GuestSource, reader: RunReader) -> list[tuple[Sample, Any]]:
+    """The samples of a run's only cell that were answered, with their outputs."""
+    cells = [cell for (task, _), cell in reader.index.cells.items() if "#" not in task]
+    if not cells:
+        return []
+    rows = []
+    for sample in source.located(None):
+        stored = cells[0].answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
+        if stored and stored[-1] is not None and not stored[-1].failed and isinstance(sample, Sample):
+            plain = reader.index.output(stored[-1]).output
+            rows.append((sample, output_from_plain(plain, reader.blobs)))
+    return rows

@@ -1,0 +1,54 @@
+"""Assay's own models under ULMEvalKit's interface: `supported_ULM["openai/…"]()`, drawn with `generate`."""
+
+import asyncio
+import inspect
+import io
+from typing import Any
+
+from ...core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
+from ...models import build_model
+from ...models.embedded import CATALOGUE
+from ...registry import models as registry
+from ...userfiles import is_reference
+from .facade.ulm.base import BaseModel
+from .messages import as_prompt
+
+
+def is_known(name: str) -> bool:
+    """Whether a name is one of assay's own models; nothing is loaded to find out."""
+    scheme, slash, rest = name.partition("/")
+    known = name in registry or name in CATALOGUE or (bool(slash and rest) and scheme in registry)
+    return known or is_reference(name) or name.endswith(".gguf")
+
+
+class CoreUlm(BaseModel):
+    """A model of assay that makes images, as a guest's script uses it."""
+
+    INTERLEAVE = True
+
+    def __init__(self, name: str, **args: Any) -> None:
+        super().__init__()
+        self.name = name
+        try:
+            self._model: Model = build_model(name, args)
+        except UnknownName as error:
+            raise KeyError(str(error)) from error
+        if "image" not in self._model.abilities.produces:
+            made = ", ".join(sorted(self._model.abilities.produces))
+            raise UsageError(f"model {name!r} makes {made}, not images", fix="`assay ls models` says what each makes")
+
+    def batch_generate_inner(self, message: Any, dataset: str | None, num_generations: int) -> list[Any]:
+        """All images from one request."""
+        from PIL import Image as pillow
+
+        request = Request(as_prompt(message), DEFAULT_OPTIONS.set(n=num_generations))
+        made = self._model.generate([request])
+        output = (asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made)[0]
+        if output.error is not None:
+            raise RuntimeError(f"{self.name}: {output.error.kind}: {output.error.message}")
+        media = [medium for candidate in output.candidates for medium in candidate.media]
+        return [pillow.open(io.BytesIO(medium.data())) for medium in media]
+
+
+async def _awaited(made: Any) -> Any:
+    return await made

@@ -1,0 +1,134 @@
+"""Tasks of a guest: one for each name that its dataset classes know."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
+from ...runner.fingerprint import code_digest
+from ...runner.options import RunOptions
+from ...userfiles import split_reference
+from .config_file import read_config
+from .context import Surroundings
+from .evaluation import Evaluation, ImagesDrawn
+from .facade.dataset import ImageBaseDataset, TextBaseDataset
+from .loading import load_guest
+from .messages import as_prompt
+from .rows import GuestData, GuestSource
+
+GENERATIONS = {"GenEval": 4, "DPGBench": 4}
+COMPBENCH_GENERATIONS = 10
+JUDGE_DEFAULTS: Mapping[str, Any] = {"nproc": 4, "verbose": False, "retry": 3}
+
+
+def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
+    """The tasks of a guest file (`file.py`, `file.py:Class`, `file.py:dataset`), of a table, or of a JSON config."""
+    path, wanted = split_reference(reference)
+    if path.endswith(".py"):
+        return _from_file(path, wanted, run)
+    config, _, entry = reference.partition("#")
+    if config.endswith(".json"):
+        return _from_config(config, entry or None, run)
+    return [_from_table(Path(reference).expanduser(), run)]
+
+
+def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
+    guest = load_guest(path)
+    named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
+    if not named:
+        fix = f"name one of its models as --model {path}:…" if guest.models else "derive one from TextBaseDataset"
+        raise UsageError("defines no dataset class with a DATASET_URL", where=path, fix=fix)
+    if wanted is not None:
+        named = [(cls, name) for cls, name in named if wanted in (cls.__name__, name)] or _unknown(wanted, named, path)
+    return [make_task(cls, name, run) for cls, name in named]
+
+
+def _names(cls: Any, run: RunOptions) -> list[str]:
+    """The names a class knows; with `--data` its own name will do."""
+    return list(cls.supported_datasets()) or ([cls.__name__] if run.data else [])
+
+
+def _unknown(wanted: str, named: Sequence[tuple[Any, str]], path: str) -> list[tuple[Any, str]]:
+    known = dict.fromkeys([*(name for _, name in named), *(cls.__name__ for cls, _ in named)])
+    raise UnknownName("dataset", wanted, known, where=path, hint=f"it has {', '.join(known)}")
+
+
+def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
+    config = read_config(Path(path).expanduser(), run.register)
+    entries = {name: entry for name, entry in config.data.items() if wanted in (None, name)}
+    if not entries:
+        raise UnknownName("dataset", str(wanted), config.data, where=path, hint=f"it has {', '.join(config.data)}")
+    return [make_task(cls, name, run, settings, dataset) for name, (cls, dataset, settings) in entries.items()]
+
+
+def _from_table(path: Path, run: RunOptions) -> Task:
+    """A TSV that no class speaks for: text, or pictures and text; there is nothing to evaluate it by."""
+    from ...datasets.files import open_file
+
+    if not path.is_file():
+        raise UsageError("no such table", where=str(path))
+    columns = open_file(path).columns or ()
+    has_pictures = "image" in columns or "image_path" in columns
+    base: type = ImageBaseDataset if has_pictures else TextBaseDataset
+    return make_task(base, path.stem, run.but(data=str(path)))
+
+
+def make_task(
+    cls: type,
+    name: str,
+    run: RunOptions,
+    settings: Mapping[str, Any] | None = None,
+    dataset: str | None = None,
+) -> Task:
+    """One dataset of a class as a task; its rows are read when they are asked for."""
+    surroundings = Surroundings(
+        trust_pickle=run.trust_pickle,
+        allow_private_urls=run.allow_private_urls,
+        data=Path(run.data).expanduser() if run.data else None,
+    )
+    data = GuestData(cls, dataset or name, settings or {}, surroundings)
+    evaluates = _own(cls, "evaluate")
+    judged = (Evaluation(cls, name, judge_kwargs(run, name), data, surroundings),) if evaluates else ()
+    return Task(
+        name=name,
+        dataset=GuestSource(data),
+        template=GuestPrompt(data),
+        scorers=(ImagesDrawn(), *judged),
+        options=DEFAULT_OPTIONS.set(n=generations(cls, name)),
+        produces=("image",),
+        hints={"dataset": data.name},
+        description=(cls.__doc__ or "").strip().partition("\n")[0],
+    )
+
+
+class GuestPrompt:
+    """The guest's `build_prompt` as a template."""
+
+    def __init__(self, data: GuestData) -> None:
+        self.data = data
+        self.source = code_digest(data.cls)
+        """Of the guest's file: an edit of it is seen."""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        data = self.data
+        return as_prompt(data.dataset.build_prompt(data.line(sample)))
+
+
+def generations(cls: type, name: str) -> int:
+    """Images for each prompt: what the class says, else what ULMEvalKit does for its own benchmarks, else one."""
+    declared = getattr(cls, "NUM_GENERATIONS", None)
+    if declared is not None:
+        return int(declared)
+    return COMPBENCH_GENERATIONS if "T2ICompBench" in name else GENERATIONS.get(name, 1)
+
+
+def judge_kwargs(run: RunOptions, name: str) -> dict[str, Any]:
+    """What `evaluate` is given beside its file."""
+    given = {**JUDGE_DEFAULTS, **run.judge_args}
+    judge = run.judges.get("judge") or ("gpt-4o" if "WISE" in name else None)
+    return given if judge is None else {**given, "model": judge}
+
+
+def _own(cls: Any, method: str) -> bool:
+    """Whether a class has a method of its own, not only that of the base classes."""
+    return getattr(cls, method, None) not in (getattr(TextBaseDataset, method), getattr(ImageBaseDataset, method))

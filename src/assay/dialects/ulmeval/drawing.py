@@ -1,0 +1,89 @@
+"""Drawing: one prompt to a guest's model, n images back, all from one call.
+
+The batch hook is called once per prompt under either of its names: the document says `batch_generation_inner`, the code
+says `batch_generate_inner`. Without one, `generate_inner` is called n times.
+"""
+
+import hashlib
+import json
+import os
+import random
+import sys
+from collections import Counter
+from typing import Any
+
+from ...core import Image, UsageError, shorten
+from ...media import image_from, to_rgb
+from .messages import Entries
+
+HOOKS = ("batch_generation_inner", "batch_generate_inner")
+DEFAULT_SEED = "42"
+PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
+_calls: Counter[str] = Counter()
+
+
+def draw(model: Any, entries: Entries, dataset: str | None, n: int) -> list[Any]:
+    """What the model drew: a list of exactly n images."""
+    hook = next((name for name in HOOKS if callable(getattr(model, name, None))), None)
+    if hook is not None:
+        made = getattr(model, hook)(_copied(entries), dataset, n)
+    else:
+        hook = "generate_inner"
+        made = [model.generate_inner(_copied(entries), dataset) for _ in range(n)]
+    return checked(made, n, f"{type(model).__name__}.{hook}")
+
+
+def checked(made: Any, n: int, what: str) -> list[Any]:
+    """The images, if they are n images; else an error that names who returned what."""
+    if not isinstance(made, (list, tuple)):
+        raise TypeError(f"{what} returned {shorten(made)}, expected a list of {n} images")
+    if len(made) != n:
+        raise ValueError(f"{what} returned {len(made)} images for num_generations={n}")
+    wrong = next((image for image in made if not is_image(image)), None)
+    if wrong is not None or any(image is None for image in made):
+        raise TypeError(f"{what} returned {shorten(wrong)}, expected a PIL image")
+    return list(made)
+
+
+def is_image(thing: Any) -> bool:
+    """Whether a thing is a Pillow picture, or one of assay's own."""
+    return isinstance(thing, Image) or (hasattr(thing, "save") and hasattr(thing, "size"))
+
+
+def as_medium(picture: Any) -> Image:
+    """A drawn picture as PNG, as it is; modes that PNG does not have become RGB."""
+    if isinstance(picture, Image):
+        return picture
+    return image_from(picture if picture.mode in PNG_MODES else to_rgb(picture))
+
+
+def seed_call(entries: Entries, dataset: str | None, n: int) -> None:
+    """Seeds the generators for a call in a script, from `$SEED`, the message, and how often it was put before."""
+    key = json.dumps([entries, dataset, n], sort_keys=True)
+    seed_generators(f"{base_seed()}:{key}:{_calls[key]}")
+    _calls[key] += 1
+
+
+def base_seed() -> int:
+    """`$SEED` as a number, 42 where it is not set."""
+    text = os.environ.get("SEED", DEFAULT_SEED)
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"SEED={text!r} is no whole number", fix="SEED=42") from None
+
+
+def seed_generators(text: str) -> None:
+    """Seeds Python's generator, and numpy's and torch's where they are loaded."""
+    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed)
+
+
+def _copied(entries: Entries) -> Entries:
+    return [dict(entry) for entry in entries]

@@ -1,0 +1,150 @@
+"""A guest's `evaluate` as a scorer of the whole set: a table in, numbers out; run again without the model.
+
+The `eval_file` it is given is a path in the run folder behind which no file lies: `load` makes the table from the
+store. Guests that open the file by themselves get a real one for as long as they need it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import EMPTY, Output, Sample, Score
+from ...registry import scorers
+from ...runner.plan import Cell
+from ...store import RunWriter, safe_name
+from .context import Surroundings, around
+from .judging import Desk
+from .predictions import prediction_table, write_pickle
+from .rows import GuestData
+
+FILES = "files"
+"""Folder of a run for what guests write beside their `eval_file`."""
+SCALARS = (bool, int, float)
+
+
+@scorers.register("images")
+@dataclass(frozen=True)
+class ImagesDrawn:
+    """How many images a model drew for a prompt; all that is said of a run without evaluation."""
+
+    name: ClassVar[str] = "images"
+    whole_output: ClassVar[bool] = True
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        return Score(float(sum(len(candidate.media) for candidate in output.candidates)))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """`evaluate(eval_file, **judge_kwargs)` of a guest's dataset class."""
+
+    cls: type
+    dataset: str
+    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    data: GuestData | None = field(default=None, compare=False)
+    surroundings: Surroundings = field(default=Surroundings(), compare=False)
+    cell: Cell | None = field(default=None, compare=False)
+    writer: RunWriter | None = field(default=None, compare=False)
+
+    name: ClassVar[str] = "evaluate"
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def in_run(self, cell: Cell, writer: RunWriter) -> "Evaluation":
+        """The same for one task and model of a run."""
+        return replace(self, cell=cell, writer=writer)
+
+    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> dict[str, Any]:
+        """The numbers that the guest's `evaluate` returns."""
+        if self.data is None or self.cell is None or self.writer is None:
+            raise RuntimeError("an evaluation belongs to a run")
+        if not rows:
+            return {}
+        data = self.data
+        eval_file = eval_file_of(self.writer.layout.folder, self.cell.model_name, self.dataset)
+        eval_file.parent.mkdir(parents=True, exist_ok=True)
+        desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
+        inside = replace(
+            self.surroundings,
+            tables={eval_file: lambda: prediction_table(data, rows)},
+            ask_judge=desk.ask,
+        )
+        try:
+            with around(inside):
+                found = self._evaluate(eval_file, rows)
+        finally:
+            desk.close()
+            self.writer.journal.flush()
+        numbers = as_numbers(found)
+        return numbers or {"rows": float(len(rows))}
+
+    def _evaluate(self, eval_file: Path, rows: Sequence[tuple[Sample, Output]]) -> Any:
+        assert self.data is not None
+        dataset = self.data.dataset
+        try:
+            return dataset.evaluate(str(eval_file), **dict(self.judge_kwargs))
+        except FileNotFoundError as error:
+            if Path(str(error.filename)).absolute() != eval_file:
+                raise
+        # It opened the file by itself instead of calling `load`.
+        write_pickle(prediction_table(self.data, rows), eval_file)
+        try:
+            return dataset.evaluate(str(eval_file), **dict(self.judge_kwargs))
+        finally:
+            eval_file.unlink(missing_ok=True)
+
+
+def eval_file_of(folder: Path, model: str, dataset: str) -> Path:
+    """Where the predictions of a model seem to lie in a run folder."""
+    return folder.absolute() / FILES / f"{file_label(model)}_{safe_name(dataset, 80)}.pkl"
+
+
+def file_label(model: str) -> str:
+    """A model's name in file names: of `file.py:Class` the class."""
+    path, _, attribute = model.rpartition(":")
+    return safe_name(attribute if path.endswith(".py") else Path(model).stem if model.endswith(".py") else model, 80)
+
+
+def as_numbers(value: Any) -> dict[str, Any]:
+    """What `evaluate` returned, as nested numbers: a dictionary, a data frame, or a dictionary of columns."""
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):
+        return _from_records(value.to_dict("records"), list(value.index))
+    if not isinstance(value, Mapping):
+        number = _number(value)
+        return {} if number is None else {"value": number}
+    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
+    if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
+        records = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
+        return _from_records(records, list(range(len(records))))
+    made: dict[str, Any] = {}
+    for name, inner in value.items():
+        nested = as_numbers(inner) if isinstance(inner, Mapping) or hasattr(inner, "columns") else _number(inner)
+        if nested is not None and nested != {}:
+            made[str(name)] = nested
+    return made
+
+
+def _from_records(records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> dict[str, Any]:
+    """One row as it is; of several each under its label: its first text, else its row label."""
+    made: dict[str, Any] = {}
+    for label, record in zip(labels, records, strict=True):
+        numbers = {str(name): number for name, cell in record.items() if (number := _number(cell)) is not None}
+        if len(records) == 1:
+            return numbers
+        said = next((str(cell) for cell in record.values() if isinstance(cell, str)), str(label))
+        made[said] = numbers
+    return made
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, or a text that is one; `None` for everything else."""
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, SCALARS) and math.isfinite(value) else None

@@ -1,0 +1,58 @@
+"""`ulmeval.ulm.base`: a model that draws images from text and pictures."""
+
+import warnings
+from typing import Any, ClassVar
+
+from ...drawing import draw, seed_call
+from ...messages import as_entries, check_types
+
+
+class BaseModel:
+    """Subclasses write `generate_inner(message, dataset=None) -> PIL.Image`, and perhaps a batch hook."""
+
+    INTERLEAVE: ClassVar[bool] = False
+    allowed_types: ClassVar[list[str]] = ["text", "image"]
+
+    def __init__(self) -> None:
+        self.dump_image_func: Any = None
+
+    def use_custom_prompt(self, dataset: str | None) -> bool:
+        """Whether `build_prompt` of the model replaces that of the benchmark."""
+        return False
+
+    def build_prompt(self, line: Any, dataset: str | None = None) -> Any:
+        """The message of a row, where `use_custom_prompt` says yes."""
+        raise NotImplementedError(f"{type(self).__name__} has no `build_prompt`")
+
+    def generate_inner(self, message: list[dict[str, str]], dataset: str | None = None) -> Any:
+        """One image."""
+        raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
+
+    def generate(self, message: Any, dataset: str | None = None, num_generations: int = 1) -> list[Any]:
+        """A list of `num_generations` images for text, a dict, or a list of strings or dicts.
+
+        Among strings, data URLs, existing paths and http(s) URLs with a media suffix are images. Random generators are
+        seeded from `$SEED` (42) and the message; the same message asked again gives other images.
+        """
+        entries = as_entries(message)
+        check_types(entries, self)
+        seed_call(entries, dataset, num_generations)
+        return draw(self, entries, dataset, num_generations)
+
+    def set_dump_image(self, dump_image_func: Any) -> None:
+        """How pictures of a row become files."""
+        self.dump_image_func = dump_image_func
+
+    def dump_image(self, line: Any, dataset: str | None = None) -> Any:
+        """The pictures of a row as files."""
+        return self.dump_image_func(line)
+
+    def message_to_promptimg(
+        self, message: list[dict[str, str]], dataset: str | None = None
+    ) -> tuple[str, str | None]:
+        """The joined text and the first picture, for models that take no more."""
+        pictures = [entry["value"] for entry in message if entry["type"] == "image"]
+        if len(pictures) > 1:
+            warnings.warn(f"{type(self).__name__} takes the first of {len(pictures)} pictures", stacklevel=2)
+        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
+        return text, pictures[0] if pictures else None

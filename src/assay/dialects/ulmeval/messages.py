@@ -1,0 +1,77 @@
+"""Messages as ULMEvalKit passes them: lists of `dict(type, value)`, pictures as local files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import Media, Message, Prompt, Text, UsageError, shorten
+from ...media.picture_files import media_file
+from ...templates.message_lists import flat_list, message_turns
+
+Entries = list[dict[str, str]]
+
+
+def as_entries(message: Any) -> Entries:
+    """Text, a dict, or a list of strings or dicts as a list of dicts; a text by itself is never a file."""
+    return prompt_entries(_turns(message))
+
+
+def prompt_entries(messages: Sequence[Message]) -> Entries:
+    """The messages of a prompt as one list of dicts, their media as local files."""
+    if len(messages) == 1:
+        parts = messages[0].parts or ()
+        if len(parts) == 1 and type(parts[0]) is Text and messages[0].role == "user":
+            return [{"type": "text", "value": parts[0].text}]
+    return flat_list(messages, _local_file)
+
+
+def as_prompt(message: Any) -> Prompt:
+    """What a guest's `build_prompt` returned, as a prompt that asks for images."""
+    return Prompt(_turns(message), ("image",))
+
+
+def split_system(entries: Entries) -> tuple[Entries, str]:
+    """The entries without those of a system role, and what these say."""
+    said = [entry["value"] for entry in entries if entry.get("role") == "system"]
+    rest = [{name: value for name, value in e.items() if name != "role"} for e in entries if e.get("role") != "system"]
+    return rest, "\n".join(said)
+
+
+def check_types(entries: Entries, model: Any) -> None:
+    """Raises for a kind of entry the model does not take."""
+    allowed = getattr(model, "allowed_types", None) or ["text", "image"]
+    for entry in entries:
+        if entry["type"] not in allowed:
+            raise UsageError(
+                f"{type(model).__name__} takes {', '.join(allowed)}, not {entry['type']}", fix="see `allowed_types`"
+            )
+
+
+def _turns(message: Any) -> tuple[Message, ...]:
+    if isinstance(message, str):
+        return (Message("user", (Text(message),)),)
+    if isinstance(message, Sequence) and len(message) == 1 and isinstance(message[0], Mapping):
+        only = message[0]
+        if only.get("type") == "text" and isinstance(only.get("value"), str) and "role" not in only:
+            return (Message("user", (Text(only["value"]),)),)
+    if isinstance(message, Sequence) and any(isinstance(entry, Mapping) for entry in message):
+        # A system entry may come without a type: it can only be text.
+        message = [
+            {"type": "text", **entry} if isinstance(entry, Mapping) and "content" not in entry else entry
+            for entry in message
+        ]
+    elif not isinstance(message, (Sequence, Mapping)):
+        raise TypeError(f"a message is text, a dict or a list of them, not {shorten(message)}")
+    return message_turns(message, _fetched)
+
+
+def _fetched(url: str) -> Path:
+    from .facade.smp.file import media_path
+
+    return Path(media_path(url))
+
+
+def _local_file(medium: Media) -> str:
+    from .facade.smp.file import LMUDataRoot
+
+    return str(media_file(medium, Path(LMUDataRoot()) / "files"))

@@ -1,0 +1,149 @@
+"""Pairs: which models run on which datasets, from the names of a command line or of a JSON config."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ... import registry
+from ...core import EMPTY, UnknownName, UsageError
+from ...runner.options import RunOptions
+from ...userfiles import is_reference, split_reference
+from ..recognise import imported_names
+from .claims import claims
+from .config_file import read_config
+from .core_models import is_known
+from .dataset_tasks import tasks_of
+from .facade.config import supported_ULM
+from .facade.smp.file import LMUDataRoot
+from .imported import imported
+from .loading import load_guest
+from .models import adapt
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The flags of the original command, and those of assay that concern it."""
+
+    data: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    config: str | None = None
+    work_dir: str = "outputs"
+    mode: str = "all"
+    """`all`, `infer` (no evaluation) or `eval` (no model)."""
+    num_generations: int | None = None
+    judge: str | None = None
+    judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """What `evaluate` gets: nproc, verbose, retry and whatever was given as JSON."""
+    api_nproc: int = 4
+    ignore: bool = False
+    reuse_aux: bool = True
+    use_vllm: bool = False
+    result_file: str | None = None
+    register: tuple[str, ...] = ()
+    limit: str | None = None
+    fresh: bool = False
+    trust_pickle: bool = False
+    allow_private_urls: bool = False
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One model on one dataset."""
+
+    model_name: str
+    model: Any
+    dataset_name: str
+    reference: str
+
+
+def pairs_of(settings: Settings) -> list[Pair]:
+    """Every model with every dataset; a name that nobody knows is an error before anything runs."""
+    register = _registered(settings.register)
+    if settings.config is not None:
+        if settings.data or settings.model:
+            raise UsageError("--config names models and datasets itself", fix="leave out --data and --model")
+        config = read_config(Path(settings.config).expanduser(), register)
+        models = {name: adapt(made, name, args, file) for name, (made, args, file) in config.models.items()}
+        data = {name: f"{settings.config}#{name}" for name in config.data}
+    else:
+        if not settings.data or not (settings.model or settings.result_file):
+            raise UsageError("--data and --model, or --config, must be given", fix="`assay ulmeval --help`")
+        data = {name: ref for entry in settings.data for name, ref in _dataset(entry, register, settings)}
+        models = _imported(settings) or {
+            name: made for entry in settings.model for name, made in [_model(entry, register, settings)]
+        }
+    return [
+        Pair(model_name, model, name, reference)
+        for model_name, model in models.items()
+        for name, reference in data.items()
+    ]
+
+
+def _registered(entries: Sequence[str]) -> tuple[str, ...]:
+    """Files as they are; of a folder, the Python files in it that are written for ULMEvalKit."""
+    files: list[str] = []
+    for entry in entries:
+        path = Path(entry).expanduser()
+        if path.is_dir():
+            files += [str(f) for f in sorted(path.glob("*.py")) if claims(f, imported_names(f)) is not None]
+        else:
+            files.append(entry)
+    return tuple(files)
+
+
+def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tuple[str, str]]:
+    """The names and references an entry of `--data` stands for."""
+    if is_reference(entry) or Path(entry).suffix == ".tsv":
+        options = RunOptions(trust_pickle=settings.trust_pickle)
+        path = split_reference(entry)[0]
+        found = tasks_of(entry, options)
+        return [(task.name, f"{path}:{task.name}" if path.endswith(".py") else entry) for task in found]
+    known: dict[str, str] = {}
+    for file in register:
+        known |= {name: f"{file}:{name}" for cls in load_guest(file).datasets for name in _names(cls)}
+    if entry in known:
+        return [(entry, known[entry])]
+    table = Path(LMUDataRoot()) / f"{entry}.tsv"
+    if table.is_file():
+        return [(entry, str(table))]
+    own = registry.tasks.resolve(entry)
+    if own is not None:
+        return [(own, own)]
+    hint = f"--register FILE names the file that defines it, or put {table.name} into {LMUDataRoot()}"
+    raise UnknownName("dataset", entry, known, where="--data", hint=hint)
+
+
+def _names(cls: Any) -> list[str]:
+    return list(cls.supported_datasets())
+
+
+def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str, Any]:
+    """The name of a model in file names, and the model: a guest's, or the name of one of assay's own."""
+    args = {"use_vllm": True} if settings.use_vllm else {}
+    path, attribute = split_reference(entry)
+    if path.endswith(".py"):
+        found = load_guest(path).model(attribute)
+        if found is not None:
+            return found[0], adapt(found[1], found[0], args, Path(path).expanduser())
+        return entry, entry
+    for file in register:
+        guest = load_guest(file)
+        found = {**guest.models, **guest.registered}.get(entry)
+        if found is not None:
+            return entry, adapt(found, entry, args, guest.path)
+    if is_known(entry):
+        return entry, entry
+    if entry in supported_ULM:
+        return entry, adapt(supported_ULM[entry], entry, args, None)
+    known = {name for file in register for name in {**load_guest(file).models, **load_guest(file).registered}}
+    raise UnknownName("model", entry, known, where="--model", hint="--register FILE names the file that defines it")
+
+
+def _imported(settings: Settings) -> dict[str, Any]:
+    """The predictions of `--result-file`, under the name that `--model` gives them."""
+    if settings.result_file is None:
+        return {}
+    path = Path(settings.result_file).expanduser()
+    name = settings.model[0] if settings.model else path.stem
+    return {name: imported(path, name, trust=settings.trust_pickle)}

@@ -1,0 +1,183 @@
+"""Rows of a guest's dataset object as samples: each knows its place in the data frame the guest's methods work on.
+
+The dataset object is built when its rows are first asked for. Its digest is that of the frame, so that a changed table
+is seen whatever `load_data` did to read it.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core import AssayError, ComponentError, DataError, MissingExtra, Sample, UsageError, blamed
+from ...datasets import Samples
+from ...datasets.reading import Head
+from ...datasets.shards import Row, RowData
+from .context import Surroundings, around
+from .tables import FAULTS, TABLE
+
+DIGEST_ROWS = 4096
+
+
+class GuestData:
+    """One dataset of a guest's class."""
+
+    def __init__(self, cls: type, name: str, settings: Mapping[str, Any], surroundings: Surroundings) -> None:
+        self.cls = cls
+        self.name = name
+        self.settings = dict(settings)
+        self.surroundings = surroundings
+        self._dataset: Any = None
+        self._digest: str | None = None
+        self.ids: list[str] = []
+        self.faults: list[DataError] = []
+
+    @property
+    def dataset(self) -> Any:
+        """The guest's own object."""
+        if self._dataset is None:
+            self._dataset = self._build()
+        return self._dataset
+
+    @property
+    def frame(self) -> Any:
+        """Its data frame; `index` is text, as it is in a run of ULMEvalKit."""
+        return self.dataset.data
+
+    def line(self, sample: Sample) -> Any:
+        """The row of a sample, as `build_prompt` expects it."""
+        return self.frame.iloc[self.place(sample)]
+
+    def place(self, sample: Sample) -> int:
+        """Where the row of a sample is in the frame."""
+        fields = sample.fields
+        if not isinstance(fields, Line):
+            raise UsageError(f"sample {sample.id!r} is no row of {self.name!r}")
+        return fields.place
+
+    def digest(self) -> str:
+        """sha256 of the frame."""
+        if self._digest is None:
+            digest = hashlib.sha256()
+            frame = self.frame
+            for start in range(0, max(len(frame), 1), DIGEST_ROWS):
+                digest.update(frame.iloc[start : start + DIGEST_ROWS].to_csv(index=False).encode("utf-8", "replace"))
+            self._digest = digest.hexdigest()
+        return self._digest
+
+    def _build(self) -> Any:
+        where = f"dataset class {self.cls.__name__}({self.name!r})"
+        _check_pandas()
+        try:
+            with around(self.surroundings):
+                dataset = self.cls(dataset=self.name, **self.settings)
+            data = getattr(dataset, "data", None)
+            if data is None or "index" not in getattr(data, "columns", ()):
+                raise UsageError("has no data frame `data` with a column `index`", where=where)
+            if self.surroundings.data is not None and TABLE not in vars(dataset):
+                raise UsageError("reads its data in its own way: --data cannot replace them", where=where)
+            dataset.data = data.assign(index=[str(value) for value in data["index"]])
+        except AssayError:
+            raise
+        except Exception as error:
+            described = blamed(ComponentError, error, where)
+            raise UsageError(described.what, where=where) from error
+        self.ids = list(dataset.data["index"])
+        self.faults = list(vars(dataset).get(FAULTS, ()))
+        return dataset
+
+
+class Line(Mapping[str, Any]):
+    """The cells of one row, looked up in the frame when they are asked for."""
+
+    __slots__ = ("data", "place")
+
+    def __init__(self, data: GuestData, place: int) -> None:
+        self.data = data
+        self.place = place
+
+    def __getitem__(self, column: str) -> Any:
+        return self.data.frame[column].iat[self.place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data.frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.data.frame.columns)
+
+
+class FrameRows:
+    """The rows of a guest's frame, counted from 1, then the rows that never got into it."""
+
+    path: Path | None = None
+    columns: tuple[str, ...] | None = None
+    seekable = True
+
+    def __init__(self, data: GuestData) -> None:
+        self._data = data
+
+    @property
+    def name(self) -> str:
+        """The dataset as faults name it."""
+        return f"{self._data.cls.__name__}({self._data.name!r})"
+
+    @property
+    def known_length(self) -> int:
+        """All rows, bad ones too."""
+        _ = self._data.dataset
+        return len(self._data.ids) + len(self._data.faults)
+
+    def rows(self) -> Iterator[Row]:
+        """The samples in the order of the frame."""
+        data = self._data
+        _ = data.dataset
+        for place, own in enumerate(data.ids):
+            yield place + 1, 0, Sample(own, fields=Line(data, place))
+        for number, fault in enumerate(data.faults, len(data.ids) + 1):
+            yield number, 0, fault
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """The row with this number."""
+        data = self._data
+        if number <= len(data.ids):
+            return Sample(data.ids[number - 1], fields=Line(data, number - 1))
+        return data.faults[number - 1 - len(data.ids)]
+
+
+class GuestSamples(Samples):
+    """The samples of a guest's dataset; known by the digest of its frame."""
+
+    def __init__(self, data: GuestData) -> None:
+        super().__init__([FrameRows(data)])
+        self.data = data
+
+    @property
+    def head(self) -> Head:
+        """Finished samples; the guest's own `build_prompt` knows the columns."""
+        return Head(None, True, "unknown")
+
+    def fingerprint(self) -> dict[str, Any]:
+        """The dataset's name and the digest of its frame."""
+        return {"dataset": self.data.name, "frame_sha256": self.data.digest()}
+
+    def digest(self) -> str:
+        """The digest of the frame."""
+        return self.data.digest()
+
+
+class GuestSource:
+    """Where a task's samples come from; a table named by `--data` is read by the guest's own class."""
+
+    def __init__(self, data: GuestData) -> None:
+        self.data = data
+
+    def located(self, data: str | None) -> GuestSamples:
+        """The samples; the guest's class already knows about `data`."""
+        return GuestSamples(self.data)
+
+
+def _check_pandas() -> None:
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("pandas, which guest files expect,", "assay[guests]") from error

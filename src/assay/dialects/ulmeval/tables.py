@@ -1,0 +1,122 @@
+"""A benchmark's TSV as the data frame its class works on; rows that cannot be used are kept apart as faults.
+
+Only `index` is required. Cells of `image` are resolved (other rows' pictures, list literals) without running them.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core import DataError, UsageError
+from ...datasets.declared_fetch import fetch_declared, has_checksum
+from ...datasets.faults import RowFault
+from ...datasets.files import open_file
+from ...datasets.list_literals import as_text_list
+from ...datasets.suffix_files import frame_of
+from ...datasets.tsv_images import RowImages, is_blank
+from .context import current
+
+ALWAYS_TEXT = ("prompt", "text")
+"""What is said to a model stays text, even where every cell looks like a number."""
+FAULTS = "_assay_faults"
+"""Attribute of a dataset object: the rows of its table that cannot be used."""
+TABLE = "_assay_table"
+"""Attribute of a dataset object: the file its rows were read from."""
+
+
+def fetched_table(url: str, path: Path, checksum: str | None, legacy: Path | None = None) -> Path:
+    """The table a class declares: `--data`, the file that is there, or what the URL gives, checked after it came."""
+    surroundings = current()
+    if surroundings.data is not None:
+        return surroundings.data
+    for known in (path, legacy, None if "://" in url else Path(url)):
+        if known is not None and known.is_file() and (checksum is None or has_checksum(known, checksum)):
+            return known
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(
+            "no such table, and no URL to fetch it from"
+            if not path.is_file()
+            else f"the table is not what its MD5 {checksum} says, and there is no URL to fetch it from",
+            where=str(path),
+            fix="put the TSV there, or declare DATASET_URL",
+        )
+    return fetch_declared(url, path, checksum=checksum, allow_private=surroundings.allow_private_urls)
+
+
+def read_table(path: Path, owner: Any) -> Any:
+    """The good rows of a table as a data frame; the others become faults of `owner`."""
+    vars(owner)[TABLE] = path
+    rows: list[Mapping[str, Any]] = []
+    shard = open_file(path)
+    for _, _, row in shard.rows():
+        if isinstance(row, Mapping):
+            rows.append(row)
+        elif isinstance(row, DataError):
+            add_fault(owner, row)
+    frame = frame_of(rows, shard.columns)
+    if "index" not in frame:
+        columns = ", ".join(map(str, frame.columns))
+        raise UsageError(f"no column `index` (there are {columns})", where=str(path), fix="give each row an index")
+    for name in ALWAYS_TEXT:
+        if name in frame:
+            frame[name] = [row[name] for row in rows]
+    return frame
+
+
+def add_fault(owner: Any, fault: DataError) -> None:
+    """Notes a row that cannot be used."""
+    vars(owner).setdefault(FAULTS, []).append(fault)
+
+
+def with_index(data: Any) -> Any:
+    """The frame with `index` as whole numbers where all are, else as text."""
+    texts = [str(value) for value in data["index"]]
+    if all(_is_whole(text) for text in texts):
+        return data.assign(index=[int(text) for text in texts])
+    return data.assign(index=texts)
+
+
+def _is_whole(text: str) -> bool:
+    digits = text[1:] if text[:1] == "-" else text
+    return digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
+
+
+def with_pictures(data: Any, owner: Any, name: str) -> Any:
+    """The frame with `image` as base64 or a list of it, `image_path` as a path or a list; faulty rows taken out."""
+    texts = [str(value) for value in data["index"]]
+    cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}
+    images = RowImages(cells.get)
+    kept: list[bool] = []
+    resolved: dict[str, list[Any]] = {column: [] for column in ("image", "image_path") if column in data}
+    for number, row in enumerate(data.to_dict("records"), 2):
+        try:
+            found = {column: _pieces(images, row, column) for column in resolved}
+        except RowFault as fault:
+            add_fault(owner, fault.at(name, number))
+            kept.append(False)
+            continue
+        kept.append(True)
+        for column, pieces in found.items():
+            resolved[column].append(pieces)
+    if not all(kept):
+        data = data[kept]
+    for column, values in resolved.items():
+        data = data.assign(**{column: _objects(values)})
+    return data
+
+
+def _pieces(images: RowImages, row: Mapping[str, Any], column: str) -> Any:
+    if is_blank(row[column]):
+        return row[column]
+    pieces = images.cells(row) if column == "image" else as_text_list(row[column], column)
+    return pieces[0] if len(pieces) == 1 else pieces
+
+
+def _objects(values: list[Any]) -> Any:
+    """A column of objects; lists in it stay lists."""
+    import numpy
+
+    column = numpy.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        column[place] = value
+    return column

@@ -1,0 +1,52 @@
+"""What is written for VLMEvalKit: files that import it, classes with its methods, TSVs with its columns."""
+
+import ast
+from pathlib import Path
+
+NAMES: dict[str, str] = {"vlmeval": "assay.dialects.vlmeval.facade"}
+FORK = "ulmeval"
+"""Shares most names; whatever imports it is not ours."""
+HEADER_BYTES = 64 * 1024
+
+
+def claims(path: Path, imports: frozenset[str]) -> str | None:
+    """Why a file is ours, in words; `None` if it is not."""
+    tops = {name.partition(".")[0] for name in imports}
+    if FORK in tops:
+        return None
+    if "vlmeval" in tops:
+        return "it imports vlmeval"
+    if path.suffix == ".py":
+        return _claims_class(path)
+    if path.suffix.lower() == ".tsv" and path.is_file():
+        return _claims_table(path)
+    return None
+
+
+def _claims_class(path: Path) -> str | None:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError, OSError):
+        return None
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef):
+                names = [argument.arg for argument in method.args.args]
+                if method.name == "generate" and names[1:3] == ["image_path", "prompt"]:
+                    return f"its class {node.name} has generate(image_path, prompt)"
+                if method.name == "build_prompt" and names[1:3] == ["line", "dataset"]:
+                    return f"its class {node.name} has build_prompt(line, dataset)"
+    return None
+
+
+def _claims_table(path: Path) -> str | None:
+    """By the header alone: rows are not read."""
+    with path.open("rb") as file:
+        header = file.readline(HEADER_BYTES).decode("utf-8", "replace").rstrip("\r\n")
+    columns = {name.strip('"') for name in header.split("\t")}
+    if not {"index", "question"} <= columns:
+        return None
+    found = sorted(columns & {"image", "image_path", "g_index"})
+    return f"a TSV with the columns index, question and {found[0]}" if found else None

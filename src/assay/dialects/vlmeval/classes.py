@@ -1,0 +1,172 @@
+"""Dataset classes that users write: which are in a file, how one is built, and where its rows come from."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...core import ComponentError, UnknownName, UsageError, blamed
+from ...datasets.files import open_file
+from .kinds import Kind, kind_of
+from .loading import own_classes, parameters_of
+from .places import DATASET_URLS, data_root
+from .rows import FrameRows, Source
+
+_KINDS: dict[str, Kind] = {"MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA"}
+FACADE = "assay.dialects.vlmeval.facade"
+
+
+def dataset_classes(
+    module: ModuleType, attribute: str | None, data_name: str | None, *, quiet: bool = False
+) -> list[tuple[type, str]]:
+    """Classes with the names of the datasets they stand for; `attribute` is a class, a dataset, or `Class@dataset`."""
+    classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
+    if not classes and not quiet:
+        raise UsageError(
+            "defines no dataset class",
+            where=str(module.__file__),
+            fix="a class with build_prompt(self, line, dataset=None); a model is named by --model file.py:Class",
+        )
+    if attribute is None:
+        return [(kind, name) for kind in classes for name in names_of(kind, data_name, quiet=quiet)]
+    wanted, _, dataset = attribute.partition("@")
+    for kind in classes:
+        if kind.__name__ == wanted:
+            return [(kind, dataset)] if dataset else [(kind, name) for name in names_of(kind, data_name)]
+    for kind in classes:
+        if wanted in names_of(kind, None, quiet=True):
+            return [(kind, wanted)]
+    known = [kind.__name__ for kind in classes]
+    raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
+
+
+def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:
+    """The datasets a class stands for: what it declares, else the file given by `--data`, else one named after it."""
+    supported: Any = getattr(kind, "supported_datasets", None)
+    declared = [str(name) for name in (supported() if callable(supported) else getattr(kind, "DATASET_URL", ()))]
+    if data_name is not None:
+        return [data_name]
+    if declared:
+        return declared
+    default = _default_dataset(kind)
+    present = [name for name in (default, kind.__name__) if name and (data_root() / f"{name}.tsv").exists()]
+    added = [name for name in DATASET_URLS if DATASET_URLS[name]]
+    found = present[:1] or added or ([default] if default and _loads_itself(kind) else [])
+    if not found and _loads_itself(kind):
+        found = [kind.__name__]
+    if not found and not quiet:
+        raise UsageError(
+            f"class {kind.__name__} does not say which dataset it reads",
+            fix=f"--data FILE.tsv, or put {kind.__name__}.tsv into {data_root()}, or declare DATASET_URL",
+        )
+    return found
+
+
+class ClassDataset:
+    """One user's class for one dataset; built when its rows are first asked for."""
+
+    def __init__(self, kind: type, name: str, data: str | None, file: str) -> None:
+        self.kind_class = kind
+        self.name = name
+        self._data = Path(data).expanduser() if data else None
+        self._file = file
+
+    @cached_property
+    def instance(self) -> Any:
+        """The user's object."""
+        constructor = _constructor(self.kind_class)
+        own = constructor is not object.__init__ and len(parameters_of(constructor)) > 1
+        try:
+            made = self.kind_class(self.name) if own else self.kind_class()
+        except Exception as error:
+            raise blamed(ComponentError, error, f"class {self.kind_class.__name__} of {self._file}") from error
+        if self._data is not None and hasattr(made, "data_file"):
+            made.data_file = self._data
+        return made
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The TSV whose rows are passed one by one; `None` where the class made a data frame of its own."""
+        if self._data is not None:
+            return self._data
+        instance = self.instance
+        if getattr(instance, "is_loaded", True):
+            return None
+        path: Path = instance.data_file
+        return path
+
+    @cached_property
+    def source(self) -> Source:
+        """Where rows come from."""
+        frame = None if self.path is not None else self._frame()
+        return Source(self.name, self.path, frame, self.instance)
+
+    @property
+    def rows(self) -> Any:
+        """The rows as a task's dataset: a path where they stream, else the frame's rows."""
+        return self.path if self.path is not None else FrameRows(self._frame())
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns of the rows."""
+        if self.path is None:
+            return frozenset(str(name) for name in self._frame().columns)
+        shard = open_file(self.path)
+        if shard.columns is not None:
+            return frozenset(shard.columns)
+        first: Any = next((row for _, _, row in shard.rows()), {})
+        return frozenset(first)
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether the class judges its predictions itself."""
+        evaluate = getattr(self.kind_class, "evaluate", None)
+        return evaluate is not None and not str(getattr(evaluate, "__module__", "")).startswith(FACADE)
+
+    def kind(self, columns: frozenset[str]) -> Kind:
+        """What the class says of its answers, else what its name and columns say."""
+        declared = str(getattr(self.kind_class, "TYPE", "") or "").upper()
+        return _KINDS.get(declared) or kind_of(self.name, columns)
+
+    def _frame(self) -> Any:
+        frame = getattr(self.instance, "data", None)
+        if frame is None or not hasattr(frame, "iloc"):
+            raise UsageError(
+                f"class {self.kind_class.__name__} has no data",
+                where=self._file,
+                fix="let __init__ set self.data to a DataFrame, or give --data FILE.tsv",
+            )
+        return frame
+
+
+def _is_dataset(kind: type) -> bool:
+    has_prompt = callable(getattr(kind, "build_prompt", None))
+    return has_prompt and not callable(getattr(kind, "generate", None)) and not hasattr(kind, "generate_inner")
+
+
+def _default_dataset(kind: type) -> str | None:
+    """The default of the `dataset` parameter that the user's own constructor declares."""
+    import inspect
+
+    constructor = _constructor(kind)
+    if getattr(constructor, "__module__", "").startswith(FACADE):
+        return None
+    try:
+        parameter = inspect.signature(constructor).parameters.get("dataset")
+    except (TypeError, ValueError):
+        return None
+    return parameter.default if parameter is not None and isinstance(parameter.default, str) else None
+
+
+def _loads_itself(kind: type) -> bool:
+    """Whether the user's class makes its own data."""
+    methods: Sequence[Any] = (_constructor(kind), getattr(kind, "load_data", None))
+    return any(
+        method not in (None, object.__init__) and not getattr(method, "__module__", "").startswith(FACADE)
+        for method in methods
+    )
+
+
+def _constructor(kind: type) -> Any:
+    return getattr(kind, "__init__")  # noqa: B009 - the class's own, which mypy takes for an instance's

@@ -1,0 +1,5 @@
+"""`vlmeval.api`: the base class of models behind an API."""
+
+from .base import BaseAPI
+
+__all__ = ["BaseAPI"]

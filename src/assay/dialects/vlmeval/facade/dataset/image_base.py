@@ -1,0 +1,164 @@
+"""`vlmeval.dataset.image_base`: `ImageBaseDataset`, a benchmark with pictures in one TSV file.
+
+The data frame is made only when somebody looks at `data`: a class that merely builds prompts from lines is given them
+one at a time, and a file of any size stays on disk.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .....core import UsageError
+from .....datasets.declared_fetch import fetch_declared
+from .....datasets.tsv_images import is_blank
+from ...places import DATASET_URLS, data_root, image_folder
+from ...rows import Source
+from ...session import session
+from ..smp.file import load
+
+__all__ = ["ImageBaseDataset", "img_root_map"]
+
+
+class ImageBaseDataset:
+    """Base of dataset classes; subclasses write `build_prompt`, and may write `evaluate`."""
+
+    MODALITY = "IMAGE"
+    TYPE: ClassVar[str] = ""
+    DATASET_URL: ClassVar[dict[str, str]] = {}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {}
+    force_use_dataset_prompt = False
+
+    def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any) -> None:
+        self.dataset_name = dataset
+        self.skip_noimg = skip_noimg
+        self.img_root = str(image_folder(dataset))
+        self._frame: Any = None
+        self._file: Path | None = None
+        self._source: Source | None = None
+        if type(self).load_data is not ImageBaseDataset.load_data:
+            self.data = self._finished(self.load_data(dataset))
+        self.post_build(dataset)
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]:
+        """The names the class declares."""
+        return list(cls.DATASET_URL)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether there is a data frame."""
+        return getattr(self, "_frame", None) is not None
+
+    @property
+    def data(self) -> Any:
+        """All rows as a data frame, read when first looked at."""
+        if not self.is_loaded:
+            self._frame = self._finished(self.load_data(self.dataset_name))
+        return self._frame
+
+    @data.setter
+    def data(self, frame: Any) -> None:
+        self._frame = frame
+
+    @property
+    def data_file(self) -> Path:
+        """The TSV; brought on first use where the class declares a URL."""
+        if self._file is None:
+            name = self.dataset_name
+            url = self.DATASET_URL.get(name) or DATASET_URLS.get(name) or f"{name}.tsv"
+            self._file = Path(self.prepare_tsv(url, self.DATASET_MD5.get(name)))
+        return self._file
+
+    @data_file.setter
+    def data_file(self, path: Path) -> None:
+        self._file = path
+
+    def load_data(self, dataset: str) -> Any:
+        """The rows of a dataset as a data frame."""
+        return load(self.data_file)
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> str:
+        """Where the TSV lies: `$LMUData/<dataset>.tsv`, downloaded if need be, checked against its MD5 afterwards."""
+        path = data_root() / f"{self.dataset_name}.tsv"
+        legacy = data_root() / url.rpartition("/")[2]
+        if not path.exists() and legacy.exists():
+            path = legacy
+        if url.startswith(("http://", "https://")):
+            path = fetch_declared(url, path, checksum=file_md5, allow_private=session.allow_private_urls)
+        elif not path.exists():
+            raise UsageError(
+                f"class {type(self).__name__} finds no TSV and declares no URL for {self.dataset_name!r}",
+                where=str(path),
+                fix="put the file there, set $LMUData, or give --data FILE.tsv",
+            )
+        return str(path)
+
+    def post_build(self, dataset: str) -> None:
+        """Called at the end of the constructor."""
+
+    def dump_image(self, line: Any) -> list[str]:
+        """The pictures of a line as files."""
+        return self._rows.dump_image(self._line(line))
+
+    def build_prompt(self, line: Any) -> Any:
+        """The pictures of a line and its question, as a message list."""
+        line = self._line(line)
+        return [*self._images(line), {"type": "text", "value": line["question"]}]
+
+    def display(self, line: Any) -> None:
+        """Prints the texts of a line."""
+        line = self._line(line)
+        for name, value in line.items():
+            if name != "image" and not is_blank(value):
+                print(f"{name}: {value}")
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, idx: int) -> dict[str, Any]:
+        return dict(self.data.iloc[idx])
+
+    def _line(self, line: Any) -> Any:
+        return self.data.iloc[line] if isinstance(line, int) else line
+
+    def _images(self, line: Any) -> list[dict[str, str]]:
+        return [{"type": "image", "value": path} for path in self.dump_image(line)]
+
+    @property
+    def _rows(self) -> Source:
+        if self._source is None:
+            frame = self._frame if self.is_loaded else None
+            self._source = Source(self.dataset_name, None if frame is not None else self._file, frame, self)
+        return self._source
+
+    def _finished(self, frame: Any) -> Any:
+        """The frame as upstream finishes it: no rows without picture if so wished, references and lists resolved."""
+        if frame is None or not hasattr(frame, "columns") or "image" not in frame.columns:
+            return frame
+        source = Source(self.dataset_name, None, frame)
+        cells: list[Any] = []
+        for row in frame.to_dict(orient="records"):
+            pieces = source.images.cells(_texts(row))
+            cells.append(None if not pieces else pieces[0] if len(pieces) == 1 else pieces)
+        frame = frame.copy()
+        frame["image"] = _objects(cells)
+        if self.skip_noimg:
+            frame = frame[[cell is not None for cell in cells]].reset_index(drop=True)
+        return frame
+
+
+def _texts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The image cell as text: a column of short references may have been read as numbers."""
+    cell = row.get("image")
+    return {**row, "image": cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell)}
+
+
+def _objects(cells: list[Any]) -> Any:
+    import pandas
+
+    return pandas.Series(cells, dtype=object).to_numpy()
+
+
+def img_root_map(dataset: str) -> str:
+    """The folder of a dataset's pictures under `$LMUData/images`."""
+    return image_folder(dataset).name

@@ -1,0 +1,60 @@
+"""`vlmeval.smp.file`: reading and writing by suffix, `$LMUData`, downloads, checksums."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+from .....datasets.declared_fetch import fetch_declared
+from .....datasets.suffix_files import dump_by_suffix, load_by_suffix
+from ...places import data_root
+from ...session import session
+
+__all__ = ["LMUDataRoot", "download_file", "dump", "load", "ls", "md5"]
+
+
+def load(f: str | Path, fmt: str | None = None) -> Any:
+    """What a file holds; the prediction file of the run at hand comes from the run's journal."""
+    served = session.served_for(f)
+    if served is not None:
+        return served()
+    return load_by_suffix(f, fmt, trust_pickle=session.trust_pickle)
+
+
+def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
+    """Writes data in the format the name says; what was written, `load` reads back."""
+    with session.lock:
+        session.served.pop(Path(f).expanduser().resolve(), None)
+    dump_by_suffix(data, f)
+
+
+def LMUDataRoot() -> str:
+    """`$LMUData` where that is a folder, else `~/LMUData`, which is made."""
+    root = data_root()
+    root.mkdir(parents=True, exist_ok=True)
+    return str(root)
+
+
+def download_file(url: str, filename: str | None = None) -> str:
+    """A file from a URL, resumable; returns where it lies."""
+    path = Path(filename) if filename is not None else Path(url.rpartition("/")[2])
+    return str(fetch_declared(url, path, allow_private=session.allow_private_urls))
+
+
+def md5(s: str) -> str:
+    """MD5 of a file's bytes, or of a text that is no file."""
+    if len(s) <= 4096 and "\0" not in s and os.path.isfile(s):
+        with open(s, "rb") as stream:
+            return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    return hashlib.md5(s.encode(), usedforsecurity=False).hexdigest()
+
+
+def ls(dirname: str = ".", match: str | list[str] = "", mode: str = "all", level: int = 1) -> list[str]:
+    """Paths in a folder whose names hold all of `match`; `mode` is all, file or dir."""
+    wanted = [match] if isinstance(match, str) else match
+    paths = [os.path.join(dirname, name) for name in sorted(os.listdir(dirname))]
+    if level > 1:
+        paths += [p for d in paths if os.path.isdir(d) for p in ls(d, "", "all", level - 1)]
+    kept = [path for path in paths if all(piece in path for piece in wanted)]
+    test = {"all": lambda path: True, "file": os.path.isfile, "dir": os.path.isdir}[mode]
+    return [path for path in kept if test(path)]

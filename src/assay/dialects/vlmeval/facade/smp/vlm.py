@@ -1,0 +1,15 @@
+"""`vlmeval.smp.vlm`: pictures as base64 and back."""
+
+from .....media.base64_images import (
+    decode_base64_to_image,
+    decode_base64_to_image_file,
+    encode_image_file_to_base64,
+    encode_image_to_base64,
+)
+
+__all__ = [
+    "decode_base64_to_image",
+    "decode_base64_to_image_file",
+    "encode_image_file_to_base64",
+    "encode_image_to_base64",
+]

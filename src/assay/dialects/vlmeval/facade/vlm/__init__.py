@@ -1,0 +1,5 @@
+"""`vlmeval.vlm`: the base class of models."""
+
+from .base import BaseModel
+
+__all__ = ["BaseModel"]

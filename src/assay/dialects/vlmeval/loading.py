@@ -1,0 +1,48 @@
+"""User files of this dialect, loaded once for each state of their source."""
+
+import hashlib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...core import UsageError
+from ..guest import Guest
+from .claims import NAMES
+
+_modules: dict[tuple[Path, str], ModuleType] = {}
+
+
+def load_guest(path: str | Path) -> ModuleType:
+    """The module of a guest file, with `vlmeval` importable in it."""
+    file = Path(path).expanduser().resolve()
+    if not file.is_file():
+        raise UsageError("no such file", where=str(path))
+    key = (file, source_digest(file))
+    if key not in _modules:
+        _modules[key] = Guest("vlmeval", NAMES, file.parent).load(file)
+    return _modules[key]
+
+
+def source_digest(path: str | Path) -> str:
+    """sha256 of a file's bytes: any edit counts."""
+    return hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest()
+
+
+def own_classes(module: ModuleType) -> list[type]:
+    """The classes a user's file defines itself, in the order in which they stand there."""
+    return [
+        thing
+        for thing in vars(module).values()
+        if isinstance(thing, type) and getattr(thing, "__module__", "") == module.__name__
+    ]
+
+
+def parameters_of(function: Any) -> tuple[str, ...]:
+    """The names of a function's parameters without `self`; `**` stands for any."""
+    import inspect
+
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple("**" if p.kind is p.VAR_KEYWORD else "*" if p.kind is p.VAR_POSITIONAL else p.name for p in found)

@@ -1,0 +1,188 @@
+"""Model classes that users write for VLMEvalKit, as models of assay: both generations of the interface.
+
+Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths, prompt, dataset=None)`, and a
+`build_prompt` that always wins. Newer: `generate_inner(message, dataset=None)`, and a `build_prompt` that is used when
+`use_custom_prompt(dataset)` says so. A class that has `generate_inner` is a newer one.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...core import Abilities, Message, ModelError, Output, Prompt, Request, Sample, UnknownName, UsageError
+from ...media.picture_files import media_file
+from ...models.building import Builder
+from ...models.function import failure
+from ...templates.message_lists import chat_list, flat_list, message_turns
+from ...userfiles import split_reference
+from .answers import read_answer
+from .facade.config import supported_VLM
+from .loading import load_guest, own_classes, parameters_of, source_digest
+from .places import data_root
+from .prompts import checked, fetched
+from .rows import LineRow
+
+
+def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
+    """The model a guest file defines; `None` if it defines none."""
+    path, attribute = split_reference(reference)
+    before = set(supported_VLM)
+    module = load_guest(path)
+    added = [name for name in supported_VLM if name not in before]
+    classes = {kind.__name__: kind for kind in own_classes(module) if _is_model(kind)}
+    if attribute is None:
+        if not classes and not added:
+            return None
+        if len(classes) != 1:
+            raise UsageError(f"{Path(path).name} defines {len(classes)} models", fix=f"write {path}:name")
+        attribute = next(iter(classes))
+    target = getattr(module, attribute, None) or supported_VLM.get(attribute)
+    if target is None:
+        names = [*classes, *supported_VLM]
+        raise UnknownName("model", attribute, names, where=path, hint=f"{path} has {', '.join(names) or 'none'}")
+    kind = target.func if isinstance(target, partial) else target
+    if not _is_model(kind):
+        return None
+    made = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
+    return made(target, kind, reference, args)
+
+
+class GuestModel:
+    """One user's class; built when it is first needed, asked one sample at a time."""
+
+    batch_size = 1
+    prompt: Callable[[Sample, Prompt], Prompt | None]
+
+    def __init__(self, target: Any, kind: Any, reference: str, args: Mapping[str, Any]) -> None:
+        self.reference = reference
+        self.kind = kind
+        self.is_newer = callable(getattr(kind, "generate_inner", None))
+        self._builder = Builder(target, args, reference)
+        path, attribute = split_reference(reference)
+        self.identity = {
+            "file": Path(path).name,
+            "attribute": attribute or kind.__name__,
+            "sha256": source_digest(path),
+            "args": dict(args),
+        }
+        accepts = {"text", "image"} | ({"video"} & set(getattr(kind, "allowed_types", ())))
+        several = self.is_newer or callable(getattr(kind, "multi_generate", None))
+        self.abilities = Abilities(
+            accepts=frozenset(accepts),
+            images_per_prompt=None if several else 1,
+            interleaved=bool(getattr(kind, "INTERLEAVE", False)) or self.is_newer,
+        )
+        if self._builds_prompts():
+            self.prompt = self._own_prompt
+
+    def load(self) -> None:
+        """Builds the user's class."""
+        self._builder.build()
+
+    def generate(self, requests: Sequence[Request]) -> Any:
+        """One answer for each request; what the user's code raises is the failure of that sample alone."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        try:
+            built = self._builder.build()
+            value = self._ask_newer(built, request) if self.is_newer else self._ask_early(built, request)
+            return read_answer(value, self.reference)
+        except ModelError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
+            return failure(error, self.reference)
+
+    def _ask_early(self, built: Any, request: Request) -> Any:
+        dataset = request.hints.get("dataset")
+        images = [_file(medium) for medium in request.prompt.media]
+        text = "\n".join(message.text for message in request.messages if message.parts is not None)
+        if len(images) > 1:
+            ask = getattr(built, "multi_generate", None)
+            if ask is None:
+                name = type(built).__name__
+                raise TypeError(f"the prompt has {len(images)} images and {name} has no multi_generate")
+            return _called(ask, ("image_paths", images), ("prompt", text), ("dataset", dataset))
+        path = images[0] if images else None
+        return _called(built.generate, ("image_path", path), ("prompt", text), ("dataset", dataset))
+
+    def _ask_newer(self, built: Any, request: Request) -> Any:
+        dataset = request.hints.get("dataset")
+        spoken = [message for message in request.messages if message.parts is not None]
+        if any(message.role == "assistant" for message in spoken):
+            return self._chat(built, spoken, dataset)
+        message = flat_list(spoken, _file)
+        ask = built.generate_inner
+        accepted = parameters_of(ask)
+        if "dataset" in accepted or "**" in accepted:
+            return ask(message, dataset=dataset)
+        return ask(message)
+
+    def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any) -> Any:
+        if not callable(getattr(built, "chat_inner", None)):
+            raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
+        return built.chat_inner(chat_list(spoken, _file), dataset=dataset)
+
+    def _builds_prompts(self) -> bool:
+        if not callable(getattr(self.kind, "build_prompt", None)):
+            return False
+        return not self.is_newer or _overrides(self.kind, "use_custom_prompt")
+
+    def _own_prompt(self, sample: Sample, prompt: Prompt) -> Prompt | None:
+        """The prompt of the user's model in place of the task's; `None` where the model leaves it to the task."""
+        row = sample.fields
+        if not isinstance(row, LineRow):
+            return None  # a task of another kind: its rows are no lines of a TSV
+        source = row.source
+        built = self._builder.build()
+        if self.is_newer:
+            if getattr(source.dataset, "force_use_dataset_prompt", False) or not built.use_custom_prompt(source.name):
+                return None
+            if callable(getattr(built, "set_dump_image", None)):
+                built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
+        made = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
+        return checked(Prompt(message_turns(made, fetched), details={"prompt_by": "model"}), sample)
+
+    def close(self) -> None:
+        """Closes what the user's class opened, if it can be closed."""
+        close = getattr(self._builder.built, "close", None)
+        if callable(close):
+            close()
+
+    def __repr__(self) -> str:
+        return f"GuestModel({self.reference!r})"
+
+
+class GuestApiModel(GuestModel):
+    """A user's API class: it waits for a server, so several samples are asked at once, each in a thread."""
+
+    concurrency = 8
+
+    async def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """One answer for each request."""
+        return [await asyncio.to_thread(self._answer, request) for request in requests]
+
+
+def _called(function: Callable[..., Any], *arguments: tuple[str, Any]) -> Any:
+    """Calls a user's method by keywords where it has the documented names, else by position."""
+    accepted = parameters_of(function)
+    if "**" in accepted or {name for name, _ in arguments} <= set(accepted):
+        return function(**dict(arguments))
+    if "*" in accepted:
+        return function(*(value for _, value in arguments))
+    return function(*(value for _, value in arguments[: len(accepted)]))
+
+
+def _is_model(thing: Any) -> bool:
+    return callable(getattr(thing, "generate", None)) or callable(getattr(thing, "generate_inner", None))
+
+
+def _overrides(kind: Any, name: str) -> bool:
+    method = getattr(kind, name, None)
+    return method is not None and not str(getattr(method, "__module__", "")).startswith("assay.dialects")
+
+
+def _file(medium: Any) -> str:
+    return str(media_file(medium, data_root() / "files"))

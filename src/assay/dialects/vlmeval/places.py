@@ -1,0 +1,37 @@
+"""Where VLMEvalKit keeps things: `$LMUData`, its TSV files, and the pictures taken out of them."""
+
+import os
+from pathlib import Path
+
+from ...store import safe_name
+
+
+def data_root() -> Path:
+    """`$LMUData` where that is a folder, else `~/LMUData`; whoever writes there makes it."""
+    given = os.environ.get("LMUData", "")  # noqa: SIM112 - the guest's own spelling
+    if given and Path(given).is_dir():
+        return Path(given)
+    return Path.home() / "LMUData"
+
+
+class ImageFolders(dict[str, str]):
+    """The folder of a dataset's pictures under `images/`: a dictionary for early code, a function for newer code.
+
+    A dataset that is not in it has a folder of its own name.
+    """
+
+    def __missing__(self, dataset: str) -> str:
+        return safe_name(dataset, 80)
+
+    def __call__(self, dataset: str) -> str:
+        return self[dataset]
+
+
+IMAGE_FOLDERS = ImageFolders()
+DATASET_URLS: dict[str, str] = {}
+"""URLs of datasets that user files add to; VLMEvalKit's own are not copied: put its TSVs into `$LMUData`."""
+
+
+def image_folder(dataset: str) -> Path:
+    """Where the pictures of a dataset lie."""
+    return data_root() / "images" / IMAGE_FOLDERS[dataset]

@@ -1,0 +1,144 @@
+"""Rows as guest code sees them: a `line` that is a pandas Series, made only when a user's method asks for one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ...core import DataError, Image, MissingExtra
+from ...datasets.column_types import Types, typed, types_of_file
+from ...datasets.faults import RowFault
+from ...datasets.tsv_images import RowImages, TableLookup
+from ...media.picture_files import media_file
+from .kinds import ROTATION, is_circular, is_mme, whole_index
+from .places import image_folder
+
+
+class Source:
+    """Where rows come from, with what is needed to understand their cells."""
+
+    def __init__(self, name: str, path: Path | None = None, frame: Any = None, dataset: Any = None) -> None:
+        self.name = name
+        """The benchmark's name, as its author gave it: guest models switch on it."""
+        self.path = path
+        self.dataset = dataset
+        """The user's dataset object, where there is one."""
+        self._frame = frame
+        self._indexes: dict[tuple[str, ...], Any] = {}
+
+    @cached_property
+    def types(self) -> Types:
+        """The types of the columns; rows of a data frame have theirs already."""
+        return types_of_file(self.path) if self.path is not None and self.path.exists() else {}
+
+    @cached_property
+    def images(self) -> RowImages:
+        """The pictures of these rows."""
+        folders = [image_folder(self.name), *([self.path.parent] if self.path is not None else [])]
+        lookup = TableLookup(self.path) if self.path is not None else self._in_frame
+        return RowImages(lookup, folders, lambda row: lender(self.name, row))
+
+    def line(self, row: Mapping[str, Any]) -> Any:
+        """A row as a Series: columns typed, empty cells NaN, the picture's base64 in place of a reference to it."""
+        pandas = import_pandas()
+        types = self.types
+        values = [typed(cell, types.get(name)) for name, cell in row.items()]
+        names = tuple(row)
+        if "image" in row:
+            pieces = self.images.cells(row)
+            if pieces:
+                values[names.index("image")] = pieces[0] if len(pieces) == 1 else list(pieces)
+        if "image_path" in row:
+            paths = self.images.names(row)
+            if paths:
+                values[names.index("image_path")] = paths[0] if len(paths) == 1 else list(paths)
+        index = self._indexes.get(names)
+        if index is None:
+            index = self._indexes[names] = pandas.Index(names, dtype=object)
+        return pandas.Series(values, index=index, dtype=object)
+
+    def pictures(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
+        """The pictures of a row or a line."""
+        return self.images.of(row)
+
+    def dump_image(self, line: Mapping[str, Any]) -> list[str]:
+        """The pictures of a line as files."""
+        try:
+            pictures = self.images.of(line)
+        except RowFault as fault:
+            raise DataError(fault.what, column=fault.column, fix=fault.fix) from fault
+        if not pictures:
+            raise DataError("the row has no picture", fix="give it an image or an image_path")
+        folder = image_folder(self.name)
+        return [str(media_file(picture, folder)) for picture in pictures]
+
+    def _in_frame(self, index: str) -> Any:
+        if self._frame is None or "image" not in self._frame:
+            return None
+        found = self._frame.loc[self._frame["index"].astype(str) == index, "image"]
+        return found.iloc[0] if len(found) else None
+
+
+class LineRow(dict[str, Any]):
+    """A row that knows where it comes from."""
+
+    __slots__ = ("_line", "source")
+
+    def __init__(self, row: Mapping[str, Any], source: Source) -> None:
+        super().__init__(row)
+        self.source = source
+        self._line: Any = None
+
+    @property
+    def line(self) -> Any:
+        """The row as a Series, made when first asked for."""
+        if self._line is None:
+            self._line = self.source.line(self)
+        return self._line
+
+
+class FrameRows(Sequence[dict[str, Any]]):
+    """The rows of a data frame that a user's class made, one at a time."""
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[at] for at in range(*place.indices(len(self)))]
+        names = [str(name) for name in self._frame.columns]
+        return {name: _bare(value) for name, value in zip(names, self._frame.iloc[place], strict=True)}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        names = [str(name) for name in self._frame.columns]
+        for values in self._frame.itertuples(index=False, name=None):
+            yield {name: _bare(value) for name, value in zip(names, values, strict=True)}
+
+
+def lender(name: str, row: Mapping[str, Any]) -> str | None:
+    """The index of the row whose picture an empty cell stands for, where the benchmark's name says so."""
+    index = whole_index(row.get("index"))
+    if index is None:
+        return None
+    if is_circular(name) and index >= ROTATION:
+        return str(index % ROTATION)
+    return str(index - 1) if is_mme(name) and index % 2 else None
+
+
+def import_pandas() -> Any:
+    """pandas, which guest code expects."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtra("pandas, which vlmeval files expect,", "assay[guests]") from error
+    return pandas
+
+
+def _bare(value: Any) -> Any:
+    """A value without numpy's wrapping; NaN as no value."""
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        value = value.item()
+    return "" if value is None or (isinstance(value, float) and value != value) else value

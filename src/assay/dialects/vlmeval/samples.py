@@ -1,0 +1,99 @@
+"""From a row of a VLMEvalKit table to a sample: id, question, options, answer, breakdowns and groups."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...core import Sample
+from ...datasets.choices import LETTERS, letter_of
+from ...datasets.faults import RowFault
+from ...datasets.list_literals import looks_like_list, parse_list
+from ...datasets.tsv_images import is_blank
+from .kinds import ROTATION, Kind, is_circular, is_mme, whole_index
+from .prompts import options_of
+from .rows import LineRow, Source
+
+BREAKDOWNS = ("split", "l2-category", "category")
+
+
+class ToSample:
+    """Makes samples of rows; for a user's class, pictures are left to its own `build_prompt`."""
+
+    def __init__(self, source: Source, kind: Kind, *, with_pictures: bool, circular: bool | None = None) -> None:
+        self._source = source
+        self._kind = kind
+        self._with_pictures = with_pictures
+        self._circular = is_circular(source.name) if circular is None else circular
+
+    def __call__(self, row: Mapping[str, Any]) -> Sample:
+        index = row.get("index")
+        options = options_of(row) if self._kind == "MCQ" else {}
+        return Sample(
+            id="" if index is None else str(index),
+            input="" if is_blank(row.get("question")) else str(row["question"]),
+            target=self._target(row, options),
+            choices=_contiguous(options),
+            fields=LineRow(row, self._source),
+            media=self._pictures(row) if self._with_pictures else (),
+            tags={**_tags(row), **self._rotation(row)},
+            group=self._group(row),
+        )
+
+    def _pictures(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        pictures = self._source.pictures(row)
+        if not pictures and ("image" in row or "image_path" in row):
+            raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+        return pictures
+
+    def _target(self, row: Mapping[str, Any], options: Mapping[str, str]) -> Any:
+        answer = row.get("answer")
+        if is_blank(answer):
+            return None
+        if options:
+            texts = _contiguous(options)
+            return letter_of(answer if isinstance(answer, str) else str(answer), texts, (), "answer", is_index=False)
+        if looks_like_list(answer):
+            try:
+                return tuple(parse_list(str(answer), "answer"))
+            except RowFault:
+                return answer  # an answer may well be an interval or a matrix
+        return str(answer)
+
+    def _group(self, row: Mapping[str, Any]) -> str | None:
+        if not is_blank(row.get("g_index")):
+            return str(row["g_index"])
+        if is_mme(self._source.name):
+            return _picture_name(row)
+        index = whole_index(row.get("index"))
+        if self._kind != "MCQ" or index is None:
+            return None
+        return str(index % ROTATION) if index < ROTATION or self._is_rotated(row, index) else str(index)
+
+    def _is_rotated(self, row: Mapping[str, Any], index: int) -> bool:
+        """Whether a row of a high index is a copy of another: by the benchmark's name, or as it lends its picture."""
+        return self._circular or row.get("image") == str(index % ROTATION)
+
+    def _rotation(self, row: Mapping[str, Any]) -> dict[str, str]:
+        index = whole_index(row.get("index"))
+        if not self._circular or self._kind != "MCQ" or index is None:
+            return {}
+        return {"rotation": str(index // ROTATION)}
+
+
+def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(row[name]) for name in BREAKDOWNS if not is_blank(row.get(name))}
+
+
+def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
+    """The options in the order of their letters; a letter left out in between keeps its place."""
+    if not options:
+        return ()
+    last = LETTERS.index(max(options))
+    return tuple(options.get(letter, "") for letter in LETTERS[: last + 1])
+
+
+def _picture_name(row: Mapping[str, Any]) -> str | None:
+    """What the two questions of a picture have in common: its path, else the index of the first of them."""
+    if not is_blank(row.get("image_path")):
+        return f"{row.get('category', '')}/{row['image_path']}"
+    index = whole_index(row.get("index"))
+    return None if index is None else str(index - index % 2)

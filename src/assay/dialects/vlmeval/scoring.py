@@ -1,0 +1,173 @@
+"""How plain VLMEvalKit benchmarks are judged: letters, yes or no, words; by a judge too where one is given.
+
+No answer is ever drawn at random: what neither the rules nor the judge can read is counted as unparsed.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from ...core import EMPTY, Message, Outcome, Output, Prompt, Result, Sample, Score, ScoreRecord, SummaryContext
+from ...registry import scorers
+from ...scorers.choice import LETTERS, Choice
+from ...scorers.choice_rules import extract_choice
+from ...scorers.yes_no import YesNo
+from ...summarizers.grouped import Grouped
+from ...summarizers.mean import Mean
+from ...summarizers.pairs import Mme
+
+
+@scorers.register("answered")
+def answered(sample: Sample, output: Output) -> Score:
+    """1 if there is an answer at all: for benchmarks whose solutions are not public, and for inference alone."""
+    return Score(float(bool(output.text.strip())), answer=output.text)
+
+
+@dataclass(frozen=True)
+class ExactMatching:
+    """The letter an answer takes, read by rules alone; notes how many rotations the question should have."""
+
+    name: ClassVar[str] = "exact_matching"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        score = Choice()(sample, output)
+        return replace(score, details={**score.details, "options": sum(map(bool, sample.choices))})
+
+
+@dataclass(frozen=True)
+class JudgedChoice:
+    """The letter an answer takes: by the rules where they can read it, else by the judge; never by chance."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    name: ClassVar[str] = "judge"
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        by_rules = ExactMatching()(sample, output)
+        if by_rules.outcome is not Outcome.UNPARSED:
+            return by_rules
+        options = dict(zip(LETTERS, sample.choices, strict=False))
+        reply: Output = await self.models["judge"].ask(_which_option(sample, options, output.text))
+        details = {"options": by_rules.details["options"], "rule": "judge", "reply": reply.text[:2000]}
+        if reply.error is not None:
+            return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
+        found = extract_choice(reply.text, {**options, "Z": "none of the options"})
+        if found.answer is None:
+            return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": "the judge named no option"})
+        if found.answer == "Z" and len(options) < len(LETTERS):
+            return Score(0.0, Outcome.UNPARSED, details=details)
+        return Score(float(found.answer == sample.target), answer=found.answer, details=details)
+
+
+@dataclass(frozen=True)
+class JudgedYesNo:
+    """Yes or no: by the words of the answer, else by the judge."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    name: ClassVar[str] = "judge"
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        by_rules = YesNo()(sample, output)
+        if by_rules.outcome is not Outcome.UNPARSED:
+            return by_rules
+        reply: Output = await self.models["judge"].ask(_yes_or_no(sample, output.text))
+        details = {"rule": "judge", "reply": reply.text[:2000]}
+        if reply.error is not None:
+            return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
+        judged = YesNo()(sample, reply)
+        return replace(judged, details={**judged.details, **details})
+
+
+@dataclass(frozen=True)
+class Circular:
+    """Questions all of whose rotations are right, where there are rotations; the mean over rows beside it.
+
+    A question that lacks a rotation is unresolved, never judged by the rotations that are left.
+    """
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        sizes, wanted = _sizes(records)
+        if max(sizes.values(), default=1) < 2:
+            yield from Mean()(records, context)
+            return
+        lacking = {group: wanted[group] - size for group, size in sizes.items() if wanted[group] > size}
+        # A group is all of its rotations, so it has none of its own to be broken down by.
+        padded = [replace(r, tags=_without_rotation(r.tags)) for r in (*records, *_missing(records, lacking))]
+        name = f"{context.scorer}.circular"
+        for result in Grouped(label="circular")(padded, context):
+            if result.metric == name:
+                flags = result.flags
+                if lacking:
+                    flags = (*flags, f"{len(lacking)} questions lack {sum(lacking.values())} rotations: unresolved")
+                yield replace(result, flags=flags)
+        yield from (result for result in Grouped()(records, context) if not result.metric.endswith(".grouped"))
+
+
+@dataclass(frozen=True)
+class MmeScores:
+    """MME's sums under the names VLMEvalKit has for them: perception and reasoning."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        for result in Mme()(records, context):
+            yield replace(result, metric="reasoning") if result.metric == "cognition" else result
+        yield from Mean()(records, context)
+
+
+def _sizes(records: Sequence[ScoreRecord]) -> tuple[Counter[str], dict[str, int]]:
+    """How many rows each question has, and how many it should have: one for each option."""
+    sizes: Counter[str] = Counter()
+    wanted: dict[str, int] = {}
+    for record in records:
+        if record.group is not None and record.epoch == 0:
+            sizes[record.group] += 1
+            options = int(record.details.get("options", 0))
+            wanted[record.group] = max(wanted.get(record.group, 0), options)
+    return sizes, wanted
+
+
+def _without_rotation(tags: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in tags.items() if name != "rotation"}
+
+
+def _missing(records: Sequence[ScoreRecord], lacking: Mapping[str, int]) -> Iterator[ScoreRecord]:
+    """A line without a verdict for each rotation that is not there."""
+    left = dict(lacking)
+    for record in records:
+        count = left.pop(record.group, 0) if record.group is not None else 0
+        for number in range(count):
+            yield replace(
+                record, id=f"{record.group}#missing-{number}", values={}, outcome=Outcome.DATA_ERROR.value, details={}
+            )
+
+
+def _which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
+    listed = "\n".join(f"{letter}. {text}" for letter, text in options.items() if text)
+    return Prompt(
+        (
+            Message.of(
+                "user",
+                "Somebody answered a multiple-choice question in free words. Say which option the answer means. "
+                "Do not solve the question yourself. Reply with the letter alone; reply Z if the answer means none of "
+                f"the options.\n\nQuestion: {sample.input}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\n"
+                "Letter:",
+            ),
+        )
+    )
+
+
+def _yes_or_no(sample: Sample, answer: str) -> Prompt:
+    return Prompt(
+        (
+            Message.of(
+                "user",
+                "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Do not answer "
+                "the question yourself. Reply with one word: Yes, No, or Unknown.\n\n"
+                f"Question: {sample.input}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:",
+            ),
+        )
+    )

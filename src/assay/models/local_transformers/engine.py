@@ -1,0 +1,202 @@
+"""The engine: passes of a causal model over trunks, segments and rows, with every token counted.
+
+A model can be run this way when its attention goes through transformers' interface and positions are given as such.
+Whether it really can is tried on the loaded model itself: both ways must give the same numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, passing, register
+from .prefix import Bush, Layout, Stretch, grow, lay_out
+
+TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
+LOOSE = 0.25
+"""How far logits of half precision may lie apart when both ways are right."""
+ROPE_BY_LENGTH = ("dynamic", "longrope")
+"""Position codes that depend on the longest sequence of a pass: a neighbour would change the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens to compute at once."""
+
+    pack: int
+    """In one pass."""
+    segment: int
+    """That branch off inside one segment: all of them are scored against all of it."""
+
+    @classmethod
+    def of(cls, device: str) -> "Budget":
+        """What suits a kind of device: enough rows to fill it, few enough for its caches."""
+        return cls(16384, 512) if device.startswith("cuda") else cls(1024, 256)
+
+
+class TokenCount:
+    """Tokens and passes that went through a model, counted by a hook on the model itself."""
+
+    def __init__(self, model: Any) -> None:
+        self.tokens = 0
+        self.passes = 0
+        self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
+
+    def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        given = next((x for x in (kwargs.get("input_ids"), *args[:1]) if x is not None), None)
+        if given is None and kwargs.get("inputs_embeds") is not None:
+            given = kwargs["inputs_embeds"][..., 0]
+        self.passes += 1
+        self.tokens += 0 if given is None else int(given.numel())
+
+    def remove(self) -> None:
+        """Takes the hook off."""
+        self._handle.remove()
+
+
+class Engine:
+    """A loaded causal language model that shares beginnings."""
+
+    def __init__(self, model: Any, budget: Budget | None = None) -> None:
+        self.model = model
+        self.device = model.get_input_embeddings().weight.device
+        self.budget = budget or Budget.of(str(self.device))
+        self.count = TokenCount(model)
+        # A trunk is freed as soon as nothing that is still to be computed names it.
+        self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()
+
+    def run(self, tokens: Sequence[int], positions: Sequence[int], plan: Plan, wanted: Sequence[int]) -> Any:
+        """One pass; the logits of the wanted places."""
+        import torch
+
+        keep = torch.tensor(list(wanted), dtype=torch.long, device=self.device)
+        with torch.inference_mode(), passing(plan):
+            out = self.model(
+                input_ids=torch.tensor([list(tokens)], device=self.device),
+                position_ids=torch.tensor([list(positions)], device=self.device),
+                use_cache=False,
+                logits_to_keep=keep if len(keep) else torch.zeros(1, dtype=torch.long, device=self.device),
+            )
+        return out.logits[0, : len(keep)]
+
+    def grow_trunk(self, stretch: Stretch, sequences: Sequence[Sequence[int]], wanted: Sequence[int] = ()) -> Any:
+        """Computes a trunk and keeps it for what hangs on it; the logits of the wanted places, counted from its start."""
+        import torch
+
+        parent = self.trunk(stretch.parent)
+        grown = Trunk(stretch.stop)
+
+        def keep(layer: int, key: Any, value: Any) -> None:
+            joined = (key, value) if parent is None else (
+                torch.cat([parent.keys[layer], key], 1), torch.cat([parent.values[layer], value], 1)
+            )  # fmt: skip
+            grown.keys[layer], grown.values[layer] = (x.contiguous() for x in joined)
+
+        size = stretch.stop - stretch.start
+        group = Group(parent, [(0, size)], [[size] * size])
+        positions = range(stretch.start, stretch.stop)
+        plan = PackedPlan([group], torch.tensor(list(positions)), keep)
+        logits = self.run(sequences[stretch.row][stretch.start : stretch.stop], positions, plan, wanted)
+        self._trunks[stretch] = grown
+        return logits
+
+    def release(self) -> None:
+        """Gives memory back that is only held in case."""
+        import torch
+
+        self._trunks.clear()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+    def trunk(self, stretch: Stretch | None) -> Trunk | None:
+        """The keys and values of a trunk that was computed."""
+        return None if stretch is None else self._trunks[stretch]
+
+    def run_segments(self, bushes: Sequence[Bush], layouts: Sequence[Layout], wanted: Sequence[int]) -> Any:
+        """Many segments in one pass; the logits of the wanted places of the whole line."""
+        import torch
+
+        tokens = [token for layout in layouts for token in layout.tokens]
+        positions = [at for layout in layouts for at in layout.positions]
+        plan = PackedPlan(self.groups(bushes, layouts), torch.tensor(positions))
+        return self.run(tokens, positions, plan, wanted)
+
+    def groups(self, bushes: Sequence[Bush], layouts: Sequence[Layout]) -> list[Group]:
+        """Segments by trunk, and by length within a trunk: the attention of a short one is filled up to a long one's."""
+        spans: list[tuple[int, int]] = []
+        for layout in layouts:
+            start = spans[-1][1] if spans else 0
+            spans.append((start, start + len(layout.tokens)))
+        order = sorted(range(len(bushes)), key=lambda i: (id(bushes[i].trunk), len(layouts[i].tokens)))
+        groups: list[Group] = []
+        last: Stretch | None = None
+        for i in order:
+            group = groups[-1] if groups else None
+            size = len(layouts[i].tokens)
+            if group is None or bushes[i].trunk is not last or size > 1.5 * len(group.ends[0]) + 8:
+                group = Group(self.trunk(bushes[i].trunk), [], [])
+                groups.append(group)
+                last = bushes[i].trunk
+            group.spans.append(spans[i])
+            group.ends.append(layouts[i].ends)
+        return groups
+
+
+def why_not(model: Any) -> str | None:
+    """Why a model cannot share beginnings, or `None`; tried on the model with a few tokens."""
+    import inspect
+
+    if not getattr(model, "_supports_attention_backend", False):
+        return "its attention cannot be replaced"
+    if "logits_to_keep" not in inspect.signature(model.forward).parameters:
+        return "it cannot leave out logits"
+    rope = getattr(model.config, "rope_parameters", None) or {}
+    if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
+        return "its positions depend on the longest neighbour"
+    register()
+    usual = model.config._attn_implementation
+    try:
+        expected = [_plainly(model, row) for row in _probe(model)]
+        model.set_attn_implementation(NAME)
+        found = _shared(model, _probe(model))
+        limit = TOLERANCE.get(str(model.dtype).removeprefix("torch."), LOOSE)
+        apart = max(float((a - b).abs().max()) for a, b in zip(expected, found, strict=True))
+        reason = None if apart <= limit else f"shared and plain logits lie {apart:.2g} apart"
+    except (CannotShare, RuntimeError, TypeError, AttributeError, ValueError, KeyError) as error:
+        reason = f"{type(error).__name__}: {error}"
+    if reason is not None:
+        model.set_attn_implementation(usual)
+    return reason
+
+
+def _probe(model: Any) -> list[list[int]]:
+    """Three short sequences with a common beginning; two of them share more."""
+    top = int(model.get_input_embeddings().weight.shape[0]) - 1
+    common = [(7 * i + 3) % top for i in range(9)]
+    return [common + [11 % top, 5 % top, 23 % top], common + [11 % top, 8 % top], common + [2 % top] * 4]
+
+
+def _plainly(model: Any, row: Sequence[int]) -> Any:
+    import torch
+
+    device = model.get_input_embeddings().weight.device
+    with torch.inference_mode():
+        return model(input_ids=torch.tensor([list(row)], device=device), use_cache=False).logits[0, -1].float()
+
+
+def _shared(model: Any, rows: Sequence[Sequence[int]]) -> list[Any]:
+    engine = Engine(model)
+    try:
+        root = grow(rows)
+        trunk = Stretch(0, 0, root.stop, None, tuple(range(len(rows))))
+        engine.grow_trunk(trunk, rows)
+        bushes = [Bush(child, trunk) for child in root.children]
+        layouts = [lay_out(bush, rows) for bush in bushes]
+        wanted, offset = [0] * len(rows), 0
+        for layout in layouts:
+            for row in layout.paths:
+                wanted[row] = offset + layout.place(row, len(rows[row]) - 1)
+            offset += len(layout.tokens)
+        return [logits.float() for logits in engine.run_segments(bushes, layouts, wanted)]
+    finally:
+        engine.count.remove()

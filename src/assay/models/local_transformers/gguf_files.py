@@ -1,0 +1,56 @@
+"""GGUF weights for transformers: turned into plain safetensors once, kept in the user's cache.
+
+transformers reads a GGUF file in tens of seconds each time and marks the model as quantized, which it then refuses to
+save; so the weights are copied into a fresh model without that mark.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from ...core import ModelError
+from ..weights import cache_folder, weights_digest
+
+
+def converted(file: Path) -> Path:
+    """The folder with the weights of a GGUF file as safetensors in full precision, made if it is not there."""
+    folder = cache_folder() / "converted" / weights_digest(file)[:32]
+    if (folder / "config.json").is_file():
+        return folder
+    draft = folder.with_name(f"{folder.name}.{os.getpid()}")
+    try:
+        draft.mkdir(parents=True, exist_ok=True)
+        _convert(file, draft)
+        draft.replace(folder)
+    except OSError as error:
+        if (folder / "config.json").is_file():
+            return folder  # another process was first
+        raise ModelError(f"cannot convert the GGUF file: {error}", where=str(file)) from error
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return folder
+
+
+def _convert(file: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
+        read: Any = AutoModelForCausalLM.from_pretrained(
+            str(file.parent), gguf_file=file.name, dtype=torch.float32
+        )
+    except (ValueError, KeyError, NotImplementedError) as error:
+        raise ModelError(
+            f"transformers cannot read this GGUF file: {error}", where=str(file), fix="run it with gguf/FILE instead"
+        ) from error
+    config = read.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    plain: Any = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain.load_state_dict(read.state_dict(), strict=False)
+    plain.tie_weights()
+    plain.generation_config = read.generation_config
+    plain.save_pretrained(str(folder))
+    tokenizer.save_pretrained(str(folder))

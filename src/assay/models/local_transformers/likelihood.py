@@ -1,0 +1,138 @@
+"""Likelihoods: how probable given continuations are after their contexts, and whole texts from their first token.
+
+Contexts and their continuations of many requests are weighed together: what they have in common is computed once, and
+logits only where a token of a continuation is predicted.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import Likelihood
+from .engine import Engine
+from .prefix import Bush, Stretch, grow, lay_out, steps
+
+LOGIT_CELLS = 16_000_000
+"""Logits looked at in one piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A continuation to weigh: all tokens, and where it starts among them."""
+
+    tokens: tuple[int, ...]
+    start: int
+
+    @property
+    def computed(self) -> tuple[int, ...]:
+        """What must go through the model: the last token is only predicted."""
+        return self.tokens[:-1]
+
+
+class Tally:
+    """Sums of log-probabilities, one for each pair."""
+
+    def __init__(self, pairs: Sequence[Pair]) -> None:
+        self.pairs = pairs
+        self.parts: list[list[float]] = [[] for _ in pairs]
+        self.greedy = [True] * len(pairs)
+
+    def add(self, logits: Any, found: Sequence[tuple[int, int, int]]) -> None:
+        """Logits of several places; `found` names (place, pair, position) of what each predicts."""
+        import torch
+
+        places = torch.tensor([place for place, _, _ in found], device=logits.device)
+        wanted = [self.pairs[row].tokens[position + 1] for _, row, position in found]
+        targets = torch.tensor(wanted, device=logits.device)
+        step = max(1, LOGIT_CELLS // max(1, logits.shape[-1]))
+        sums, best = [], []
+        for start in range(0, len(logits), step):
+            piece = logits[start : start + step].float()
+            sums.append(torch.logsumexp(piece, -1))
+            best.append(piece.argmax(-1))
+        values = (logits[places, targets].float() - torch.cat(sums)[places]).tolist()
+        right = (torch.cat(best)[places] == targets).tolist()
+        for (_, row, _), value, hit in zip(found, values, right, strict=True):
+            self.parts[row].append(value)
+            self.greedy[row] &= hit
+
+    def results(self) -> list[Likelihood]:
+        return [
+            Likelihood(math.fsum(parts), greedy, len(parts))
+            for parts, greedy in zip(self.parts, self.greedy, strict=True)
+        ]
+
+
+def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
+    """The likelihood of each pair's continuation."""
+    if not pairs:
+        return []
+    sequences = [pair.computed for pair in pairs]
+    tally = Tally(pairs)
+    pending: list[Bush] = []
+    for step in steps(grow(sequences), segment=engine.budget.segment, pack=engine.budget.pack):
+        if isinstance(step, Stretch):
+            _weigh_trunk(engine, step, sequences, pairs, tally)
+            continue
+        if pending and sum(bush.size for bush in pending) + step.size > engine.budget.pack:
+            _weigh_segments(engine, pending, sequences, pairs, tally)
+            pending = []
+        pending.append(step)
+    if pending:
+        _weigh_segments(engine, pending, sequences, pairs, tally)
+    return tally.results()
+
+
+def _weigh_trunk(
+    engine: Engine, stretch: Stretch, sequences: Sequence[Sequence[int]], pairs: Sequence[Pair], tally: Tally
+) -> None:
+    found: list[tuple[int, int]] = []
+    for row in stretch.rows:
+        first = max(pairs[row].start - 1, stretch.start)
+        found += [(row, at) for at in range(first, min(stretch.stop, len(sequences[row])))]
+    places = sorted({at - stretch.start for _, at in found})
+    logits = engine.grow_trunk(stretch, sequences, places)
+    if found:
+        index = {place: i for i, place in enumerate(places)}
+        tally.add(logits, [(index[at - stretch.start], row, at) for row, at in found])
+
+
+def _weigh_segments(
+    engine: Engine,
+    bushes: Sequence[Bush],
+    sequences: Sequence[Sequence[int]],
+    pairs: Sequence[Pair],
+    tally: Tally,
+) -> None:
+    layouts = [lay_out(bush, sequences) for bush in bushes]
+    found: list[tuple[int, int, int]] = []
+    offset = 0
+    for bush, layout in zip(bushes, layouts, strict=True):
+        for row in layout.paths:
+            for at in range(max(pairs[row].start - 1, bush.start), len(sequences[row])):
+                found.append((offset + layout.place(row, at), row, at))
+        offset += len(layout.tokens)
+    places = sorted({place for place, _, _ in found})
+    index = {place: i for i, place in enumerate(places)}
+    logits = engine.run_segments(bushes, layouts, places)
+    tally.add(logits, [(index[place], row, at) for place, row, at in found])
+
+
+def windows(tokens: Sequence[int], first: int, longest: int) -> list[Pair]:
+    """A text as pieces to weigh: each token once, after as much of what came before as fits.
+
+    The first token follows `first`. All pieces but the last are disjoint; the last one reaches back to fill the window.
+    """
+    pairs: list[Pair] = []
+    done = 0
+    while done < len(tokens):
+        size = min(longest, len(tokens) - done)
+        if done == 0:
+            pairs.append(Pair((first, *tokens[:size]), 1))
+        else:
+            stop = done + size
+            start = max(0, stop - longest - 1)
+            pairs.append(Pair(tuple(tokens[start:stop]), done - start))
+        done += size
+    return pairs

@@ -1,0 +1,187 @@
+"""`hf/PATH_OR_ID`: a transformers model in this process.
+
+Requests come in large hand-overs, so that what they have in common is found; inside, they are grouped by beginning and
+length. How many came together never changes an answer.
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from ...core import Abilities, Output, Prompt, Request, UsageError
+from .engine import TokenCount
+from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
+from .prompts import PromptFault, Renderer, template_in
+from .text import Limits, TextModel
+
+ACCEPTS: Mapping[Kind, frozenset[str]] = {
+    "text": frozenset({"text"}),
+    "vision": frozenset({"text", "image"}),
+    "audio": frozenset({"text", "audio"}),
+    "speech": frozenset({"audio", "text"}),
+}
+UNLIMITED = 1 << 20
+"""Where a model does not say how much it takes."""
+
+
+@dataclass
+class LocalTransformers:
+    """A model from a folder, the hub or a GGUF file, run by transformers; greedy unless a temperature is given."""
+
+    reference: ClassVar[str] = "path"
+
+    path: str
+    """A folder, a hub name, or a GGUF file, which is converted once."""
+    dtype: str = "auto"
+    """float32, bfloat16, float16; by default full precision on a CPU, else as the weights were saved."""
+    device: str | None = None
+    """cpu, cuda, cuda:1; by default a GPU where there is one."""
+    device_map: Any = None
+    """How to spread the layers over several GPUs, as accelerate takes it: auto, balanced, or a mapping."""
+    revision: str | None = None
+    adapter: str | None = None
+    """A folder or hub name of a PEFT adapter, merged into the weights."""
+    chat_template: str | None = None
+    """Jinja text instead of the template in the folder."""
+    kind: Literal["auto", "text", "vision", "audio", "speech"] = "auto"
+    """What the model is, where its configuration does not say."""
+    max_tokens: int = 512
+    """How long an answer may get where the task does not say."""
+    context: int | None = None
+    """Tokens of prompt and answer together; by default what the model was trained with."""
+    truncate: Literal["refuse", "left"] = "refuse"
+    """What happens to a prompt that is too long: its sample fails, or its beginning is dropped and that is recorded."""
+    batch_size: int = 64
+    """Requests handed over at once; what they have in common is computed once."""
+    rows: int = 0
+    """Answers written at the same time; 0 takes 32 on a CPU and 256 on a GPU."""
+    threads: int | None = None
+    """Compute threads of the whole process; by default as torch has it."""
+    trust_remote_code: bool = False
+    _loaded: Any = field(default=None, init=False, repr=False, compare=False)
+    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.truncate not in ("refuse", "left"):
+            raise UsageError(f"truncate={self.truncate!r} is not a policy", where=self.path, fix="refuse or left")
+        self.source = Source(
+            self.path, self.revision, self.dtype, self.device, self.device_map, self.adapter, self.trust_remote_code
+        )
+        self.source.check()
+
+    @property
+    def model_kind(self) -> Kind:
+        """What the model is."""
+        return kind_of(self.source.config()) if self.kind == "auto" else self.kind
+
+    @property
+    def abilities(self) -> Abilities:
+        """Read off the configuration: no weight is loaded for it."""
+        kind = self.model_kind
+        return Abilities(
+            accepts=ACCEPTS[kind],
+            likelihood=kind != "speech",
+            logprobs=kind == "text",
+            tokens=True,
+            roles="any",
+            audio_rate=16000 if kind in ("audio", "speech") else None,
+            audio_channels=1 if kind in ("audio", "speech") else None,
+        )
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Weights and configuration by digest, and the settings that can change an answer."""
+        settings = {"dtype": self.dtype, "max_tokens": self.max_tokens, "context": self.context}
+        return {
+            **self.source.identity(),
+            **settings,
+            "truncate": self.truncate,
+            "chat_template": self.chat_template,
+            "engine": "transformers",
+        }
+
+    def load(self) -> None:
+        """Reads the weights; done by the first question if nobody did it before."""
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load()
+
+    def close(self) -> None:
+        """Frees the weights."""
+        with self._lock:
+            self._loaded = None
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Answers to all requests."""
+        self.load()
+        with self._lock:
+            answers: list[Output] = self._loaded.generate(requests)
+        return answers
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """The likelihoods of all requests' continuations."""
+        self.load()
+        with self._lock:
+            answers: list[Output] = self._loaded.likelihood(requests)
+        return answers
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """Faults in how a prompt is rendered; needs the tokenizer, not the weights."""
+        return self._renderer().preflight(prompt, stops)
+
+    def shown(self, prompt: Prompt) -> str:
+        """A prompt as the model reads it, special tokens and all; needs the tokenizer, not the weights."""
+        return self._renderer().shown(prompt)
+
+    @property
+    def counted(self) -> TokenCount:
+        """Tokens and passes that went through the model so far."""
+        self.load()
+        count: TokenCount = self._loaded.engine.count
+        return count
+
+    def _renderer(self) -> Renderer:
+        if self._loaded is not None:
+            found: Renderer = self._loaded.renderer
+            return found
+        kind = self.model_kind
+        tokenizer = load_tokenizer(self.source) if kind == "text" else load_processor(self.source).tokenizer
+        return Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
+
+    def _template(self, tokenizer: Any) -> str | None:
+        if self.chat_template is not None:
+            return self.chat_template
+        if getattr(tokenizer, "chat_template", None) or self.source.local is None:
+            return None
+        return template_in(Path(self.source.folder()))
+
+    def _load(self) -> Any:
+        if self.threads is not None:
+            import torch
+
+            torch.set_num_threads(self.threads)
+        kind = self.model_kind
+        model = load_model(self.source, kind)
+        limits = Limits(self._context(model), self.max_tokens, self.truncate, self.rows or _rows(model))
+        if kind == "text":
+            tokenizer = load_tokenizer(self.source)
+            renderer = Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
+            return TextModel(model, renderer, limits, self.path)
+        from .media_models import MediaModel, SpeechModel
+
+        processor = load_processor(self.source)
+        maker = SpeechModel if kind == "speech" else MediaModel
+        return maker(model, processor, self._template(processor), limits, self.path)
+
+    def _context(self, model: Any) -> int:
+        if self.context is not None:
+            return self.context
+        config = getattr(model.config, "text_config", None) or model.config
+        names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
+        return next((int(found) for name in names if (found := getattr(config, name, None))), UNLIMITED)
+
+
+def _rows(model: Any) -> int:
+    return 256 if str(model.device).startswith("cuda") else 32

@@ -1,0 +1,242 @@
+"""Prompts as token ids: the one place where text becomes what the model reads, and what can be wrong with it.
+
+A chat goes through the model's own template, a completion through its tokenizer as it is. Special tokens are written
+once: a template that begins with the beginning-of-sequence token does not get a second one from the tokenizer.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core import Json, Media, Message, Prompt, Reasoning, Text, UsageError
+from .likelihood import Pair
+
+MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
+"""Words no template writes, to find what it writes around them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFault:
+    """Something wrong with how prompts are rendered."""
+
+    kind: str
+    """`double_bos`, `missing_bos`, `stop_in_template`, `unclosed_turn`, `no_turn`."""
+    message: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Renderer:
+    """Renders prompts for one tokenizer."""
+
+    def __init__(self, tokenizer: Any, *, chat_template: str | None = None, where: str = "") -> None:
+        self.tokenizer = tokenizer
+        self.where = where
+        if chat_template is not None:
+            tokenizer.chat_template = chat_template
+        self.has_template = bool(getattr(tokenizer, "chat_template", None))
+
+    def text(self, prompt: Prompt) -> str:
+        """What the model is shown, template and all; without a template, one question is sent as it stands."""
+        if not prompt.is_chat:
+            return prompt.text
+        spoken = [message for message in prompt.messages if message.parts is not None]
+        if self.has_template:
+            return self._templated([plain_message(message) for message in spoken])
+        if len(spoken) == 1:
+            return spoken[0].text
+        return prompt.text
+
+    def _templated(self, messages: Sequence[dict[str, Any]], opens: bool = True) -> str:
+        goes_on = bool(messages) and messages[-1]["role"] == "assistant"
+        try:
+            text: str = self.tokenizer.apply_chat_template(
+                list(messages),
+                tokenize=False,
+                add_generation_prompt=opens and not goes_on,
+                continue_final_message=opens and goes_on,
+            )
+        except Exception as error:
+            # A template is somebody's program: what it raises is about these messages.
+            what = f"the chat template refuses these messages: {error}"
+            raise UsageError(what, where=self.where, fix="give another one: chat_template=…") from error
+        return text
+
+    def encode(self, prompt: Prompt) -> tuple[int, ...]:
+        """The token ids of a prompt."""
+        return self.encode_text(self.text(prompt), is_chat=prompt.is_chat and self.has_template)
+
+    def encode_text(self, text: str, *, is_chat: bool = False) -> tuple[int, ...]:
+        """Token ids of rendered text; special tokens are added as the tokenizer does, unless they are there already."""
+        bos = getattr(self.tokenizer, "bos_token", None)
+        add = not is_chat and not (bos and text.startswith(bos))
+        ids = list(self.tokenizer.encode(text, add_special_tokens=add))
+        if add:
+            ids = ids[: len(ids) - self._added_after()]
+        return tuple(ids)
+
+    def _added_after(self) -> int:
+        """How many tokens the tokenizer adds behind a text, which would end it before the model goes on."""
+        if not hasattr(self, "_behind"):
+            plain = self.tokenizer.encode("a", add_special_tokens=False)
+            whole = self.tokenizer.encode("a", add_special_tokens=True)
+            before = self._added_before(whole, plain)
+            self._behind = len(whole) - len(plain) - before
+        return self._behind
+
+    @staticmethod
+    def _added_before(whole: Sequence[int], plain: Sequence[int]) -> int:
+        for start in range(len(whole) - len(plain) + 1):
+            if list(whole[start : start + len(plain)]) == list(plain):
+                return start
+        return 0
+
+    @property
+    def prefix_token(self) -> int | None:
+        """What stands before the first token of a text: the beginning-of-sequence token, else the end-of-text one."""
+        for name in ("bos_token_id", "eos_token_id"):
+            found = getattr(self.tokenizer, name, None)
+            if found is not None:
+                return int(found)
+        return None
+
+    def pairs(self, prompt: Prompt) -> list[Pair]:
+        """Each continuation behind the context: encoded together, so that the seam is where the model would have it."""
+        text = self.text(prompt)
+        is_chat = prompt.is_chat and self.has_template
+        return self._pairs(text, prompt.continuations or (), is_chat)
+
+    def _pairs(self, text: str, continuations: Sequence[str], is_chat: bool) -> list[Pair]:
+        if not text:
+            return [self._alone(continuation) for continuation in continuations]
+        bare = text if is_chat else text.rstrip()
+        blank = text[len(bare) :]
+        if not bare:
+            return self._pairs("", [blank + continuation for continuation in continuations], is_chat)
+        context = self.encode_text(bare, is_chat=is_chat)
+        pairs = []
+        for continuation in continuations:
+            whole = self.encode_text(bare + blank + continuation, is_chat=is_chat)
+            # Where the seam falls inside a token, that token belongs to the continuation.
+            pairs.append(Pair(whole, min(len(context), len(whole))))
+        return pairs
+
+    def _alone(self, continuation: str) -> Pair:
+        tokens = tuple(self.tokenizer.encode(continuation, add_special_tokens=False))
+        first = self._need_prefix()
+        return Pair(tokens, 1) if tokens[:1] == (first,) else Pair((first, *tokens), 1)
+
+    def whole_text(self, prompt: Prompt) -> tuple[int, tuple[int, ...]]:
+        """The token that stands before a text, and the text's own tokens."""
+        tokens = self.tokenizer.encode(prompt.text, add_special_tokens=False)
+        return self._need_prefix(), tuple(tokens)
+
+    def _need_prefix(self) -> int:
+        first = self.prefix_token
+        if first is None:
+            raise UsageError(
+                "the tokenizer has neither a beginning- nor an end-of-text token, so nothing can stand before a text",
+                where=self.where,
+                fix="weigh continuations after a context",
+            )
+        return first
+
+    def shown(self, prompt: Prompt) -> str:
+        """The prompt as the model reads it, special tokens and all."""
+        text: str = self.tokenizer.decode(list(self.encode(prompt)), skip_special_tokens=False)
+        return text
+
+    def turn_ends(self) -> set[int]:
+        """Special tokens with which the template closes an answer: the model writes them to say that it is done."""
+        around = self._around()
+        if around is None:
+            return set()
+        ids = self.tokenizer.encode(around[1].lstrip(), add_special_tokens=False)
+        special = set(self.tokenizer.all_special_ids)
+        return {ids[0]} if ids and ids[0] in special else set()
+
+    def _around(self) -> tuple[str, str, str] | None:
+        """What the template writes after a question, after an answer, and at the very end; `None` without one."""
+        if not self.has_template:
+            return None
+        roles = ("user", "assistant", "user")
+        messages = [{"role": role, "content": mark} for role, mark in zip(roles, MARKS, strict=True)]
+        try:
+            text = self._templated(messages)
+        except UsageError:
+            return None
+        first, second, third = (text.find(mark) for mark in MARKS)
+        if min(first, second, third) < 0:
+            return None
+        return (
+            text[first + len(MARKS[0]) : second],
+            text[second + len(MARKS[1]) : third],
+            text[third + len(MARKS[2]) :],
+        )
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """What is wrong with how this prompt is rendered; empty if nothing is."""
+        return [*self._bos_faults(self.encode(prompt)), *(self._turn_faults(stops) if prompt.is_chat else ())]
+
+    def _bos_faults(self, ids: Sequence[int]) -> list[PromptFault]:
+        bos = getattr(self.tokenizer, "bos_token_id", None)
+        if bos is None:
+            return []
+        if list(ids[:2]) == [bos, bos]:
+            return [PromptFault("double_bos", "the prompt begins with two beginning-of-sequence tokens")]
+        expected = self.tokenizer.encode("a", add_special_tokens=True)[:1] == [bos]
+        if expected and list(ids[:1]) != [bos]:
+            name = self.tokenizer.bos_token
+            what = f"the tokenizer begins texts with {name!r} and the chat template does not write it"
+            return [PromptFault("missing_bos", what)]
+        return []
+
+    def _turn_faults(self, stops: Sequence[str]) -> list[PromptFault]:
+        around = self._around()
+        if around is None:
+            return []
+        after_question, after_answer, at_end = around
+        faults = []
+        if not at_end.strip():
+            faults.append(PromptFault("no_turn", "the chat template opens no turn for the model to write in"))
+        if not after_answer.strip() or not after_question.strip():
+            faults.append(PromptFault("unclosed_turn", "the chat template writes nothing between one turn and the next"))
+        for stop in stops:
+            # A blank line ends many answers and says nothing about turns.
+            if stop.strip() and stop in at_end:
+                what = f"the stop string {stop!r} is part of what the chat template writes before the answer"
+                faults.append(PromptFault("stop_in_template", what))
+        return faults
+
+
+def plain_message(message: Message) -> dict[str, Any]:
+    """A message as chat templates read it: text as text, anything else as a list of typed parts."""
+    parts = [part for part in message.parts or () if not isinstance(part, Reasoning)]
+    if any(isinstance(part, Media) for part in parts):
+        return {"role": message.role, "content": [_plain_part(part) for part in parts]}
+    return {"role": message.role, "content": "".join(_words(part) for part in parts)}
+
+
+def _plain_part(part: Any) -> dict[str, Any]:
+    return {"type": part.kind} if isinstance(part, Media) else {"type": "text", "text": _words(part)}
+
+
+def _words(part: Any) -> str:
+    if isinstance(part, Text):
+        return part.text
+    return json.dumps(part.value, ensure_ascii=False) if isinstance(part, Json) else ""
+
+
+def template_in(folder: Path) -> str | None:
+    """The chat template a model folder carries beside its tokenizer, in either of the files used for it."""
+    jinja = folder / "chat_template.jinja"
+    if jinja.is_file():
+        return jinja.read_text(encoding="utf-8")
+    listed = folder / "chat_template.json"
+    if listed.is_file():
+        found = json.loads(listed.read_text(encoding="utf-8"))
+        return found if isinstance(found, str) else found.get("chat_template")
+    return None

@@ -1,0 +1,101 @@
+"""Choosing the next token: greedily, or drawn from a shaped distribution with a generator of the row's own.
+
+A row draws its own random numbers on the CPU, so its answer depends neither on its neighbours nor on the device.
+"""
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import GenerateOptions, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The token a row writes next, with what was reported about it."""
+
+    token: int
+    logprob: float | None = None
+    top: tuple[tuple[int, float], ...] = ()
+
+
+def generator_for(options: GenerateOptions, seed: int | None, key: str, repeat: int, candidate: int) -> random.Random:
+    """Random numbers of one candidate of one request; the same in every run and batch."""
+    chosen = options.seed if options.seed is not None else seed
+    name = f"{chosen}\0{key}\0{repeat}\0{candidate}".encode()
+    return random.Random(int.from_bytes(hashlib.sha256(name).digest()[:8], "big"))
+
+
+def is_greedy(options: GenerateOptions) -> bool:
+    """Whether nothing is drawn: the most probable token is taken."""
+    return not options.temperature
+
+
+def check_options(options: GenerateOptions, where: str) -> None:
+    """Refuses what no local model can do."""
+    for name in ("reasoning_effort", "response_format"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"a local transformers model has no generation option {name!r}", where=where)
+
+
+def choose(
+    logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]], draws: Sequence[random.Random]
+) -> list[Choice]:
+    """The next token of rows that share their options; `written` is what each wrote so far."""
+    import torch
+
+    shaped = _penalised(logits.float(), options, written)
+    if is_greedy(options):
+        tokens = shaped.argmax(-1)
+    else:
+        tokens = _drawn(shaped, options, draws)
+    if options.logprobs is None:
+        return [Choice(token) for token in tokens.tolist()]
+    raw = torch.log_softmax(logits.float(), -1)
+    own = raw.gather(1, tokens[:, None])[:, 0].tolist()
+    if not options.logprobs:
+        return [Choice(token, value) for token, value in zip(tokens.tolist(), own, strict=True)]
+    values, ids = raw.topk(min(options.logprobs, raw.shape[-1]), -1)
+    tops = [tuple(zip(i, v, strict=True)) for i, v in zip(ids.tolist(), values.tolist(), strict=True)]
+    return [Choice(*entry) for entry in zip(tokens.tolist(), own, tops, strict=True)]
+
+
+def _penalised(logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]]) -> Any:
+    if not (options.repetition_penalty or options.frequency_penalty or options.presence_penalty):
+        return logits
+    import torch
+
+    logits = logits.clone()
+    for row, tokens in enumerate(written):
+        if not tokens:
+            continue
+        ids, counts = torch.tensor(list(tokens), device=logits.device).unique(return_counts=True)
+        values = logits[row, ids]
+        if options.repetition_penalty:
+            penalty = options.repetition_penalty
+            values = torch.where(values > 0, values / penalty, values * penalty)
+        values = values - (options.frequency_penalty or 0.0) * counts - (options.presence_penalty or 0.0)
+        logits[row, ids] = values
+    return logits
+
+
+def _drawn(logits: Any, options: GenerateOptions, draws: Sequence[random.Random]) -> Any:
+    import torch
+
+    ordered, ids = (logits / float(options.temperature or 1.0)).sort(-1, descending=True, stable=True)
+    chances = torch.softmax(ordered, -1)
+    kept = torch.ones_like(chances, dtype=torch.bool)
+    if options.top_k:
+        kept[:, options.top_k :] = False
+    if options.min_p:
+        kept &= chances >= options.min_p * chances[:, :1]
+    if options.top_p is not None and options.top_p < 1.0:
+        # The token that crosses the line is kept: the rest would fall short of it.
+        kept &= chances.cumsum(-1) - chances < options.top_p
+    kept[:, 0] = True
+    mass = (chances * kept).cumsum(-1)
+    drawn = torch.tensor([[draw.random()] for draw in draws], dtype=mass.dtype, device=mass.device)
+    at = torch.searchsorted(mass, drawn * mass[:, -1:]).clamp(max=mass.shape[-1] - 1)
+    return ids.gather(1, at)[:, 0]

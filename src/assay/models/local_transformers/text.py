@@ -1,0 +1,213 @@
+"""A text model in memory: requests become token ids, pairs and rows; what comes back becomes outputs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from ...core import Candidate, Likelihood, Output, Request, Text, Token, Usage
+from .engine import Budget, Engine, why_not
+from .generate import Row, Writer
+from .likelihood import Pair, weigh, windows
+from .plain import weigh_plainly, write_plainly
+from .prompts import Renderer
+from .sampling import check_options, generator_for
+
+T = TypeVar("T")
+SMALLEST_PACK = 128
+PLAIN_BATCH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long prompts and answers may be, and how many are written at once."""
+
+    context: int
+    max_tokens: int
+    truncate: str
+    rows: int
+
+
+class TextModel:
+    """A causal language model with its tokenizer."""
+
+    def __init__(self, model: Any, renderer: Renderer, limits: Limits, where: str, budget: Budget | None = None) -> None:
+        self.model = model
+        self.renderer = renderer
+        self.limits = limits
+        self.where = where
+        self.plain_because = why_not(model)
+        """Why beginnings are not shared; `None` where they are."""
+        self.engine = Engine(model, budget)
+        self.rows = limits.rows
+        self.eos = _end_tokens(model, renderer)
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """Weighs the continuations of all requests together."""
+        pairs: list[Pair] = []
+        spans: list[tuple[int, int]] = []
+        refused: dict[int, Output] = {}
+        cut: dict[int, int] = {}
+        for at, request in enumerate(requests):
+            start = len(pairs)
+            own = self._pairs_of(request)
+            over = max((len(pair.computed) - self.limits.context for pair in own), default=0)
+            if over > 0 and self.limits.truncate == "refuse":
+                refused[at], own = _too_long(over + self.limits.context, self.limits.context), []
+            elif over > 0:
+                own, cut[at] = [_cut(pair, self.limits.context) for pair in own], over
+            pairs += own
+            spans.append((start, len(pairs)))
+        weighed = self._weigh(pairs)
+        outputs = []
+        for at, (request, (start, stop)) in enumerate(zip(requests, spans, strict=True)):
+            outputs.append(refused.get(at) or _weighed(request, pairs[start:stop], weighed[start:stop], cut.get(at)))
+        return outputs
+
+    def _pairs_of(self, request: Request) -> list[Pair]:
+        if request.prompt.rolling:
+            first, tokens = self.renderer.whole_text(request.prompt)
+            return windows(tokens, first, self.limits.context)
+        return self.renderer.pairs(request.prompt)
+
+    def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
+        if self.plain_because is not None:
+            return weigh_plainly(self.model, pairs, PLAIN_BATCH)
+        return self._within_memory(lambda: weigh(self.engine, pairs))
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Writes the answers of all requests together."""
+        made: list[Output | list[Row]] = [self._rows_of(request) for request in requests]
+        rows = [row for entry in made if isinstance(entry, list) for row in entry]
+        if rows:
+            self._write(rows)
+        return [
+            self._written(request, entry) if isinstance(entry, list) else entry
+            for request, entry in zip(requests, made, strict=True)
+        ]
+
+    def _rows_of(self, request: Request) -> Output | list[Row]:
+        check_options(request.options, self.where)
+        prompt = self.renderer.encode(request.prompt)
+        if not prompt:
+            return Output.failed("exception", "the prompt has no tokens", retryable=False)
+        wanted = self.limits.max_tokens if request.options.max_tokens is None else request.options.max_tokens
+        if len(prompt) >= self.limits.context:
+            if self.limits.truncate == "refuse":
+                return _too_long(len(prompt), self.limits.context)
+            prompt = prompt[-max(1, self.limits.context - wanted) :]
+        room = min(wanted, self.limits.context - len(prompt))
+        stops = self._stops(request.options.stop)
+        options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
+        key = request.key or _key_of(prompt)
+        return [
+            Row(prompt, options, max(1, room), stops, generator_for(request.options, request.seed, key, request.repeat, i))
+            for i in range(request.options.n)
+        ]
+
+    def _stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
+        """Why to stop after what was written: an end token, or a stop string in the text."""
+        decode = self.renderer.tokenizer.decode
+        # A character may take several tokens; only the end of the text can hold a stop string that is new.
+        window = 4 * max((len(stop) for stop in strings), default=0) + 8
+
+        def stops(written: Sequence[int]) -> str | None:
+            if written[-1] in self.eos:
+                return "stop"
+            if strings:
+                tail = decode(list(written[-window:]), skip_special_tokens=True)
+                if any(stop in tail for stop in strings):
+                    whole = decode(list(written), skip_special_tokens=True)
+                    if any(stop in whole for stop in strings):
+                        return "stop"
+            return None
+
+        return stops
+
+    def _write(self, rows: Sequence[Row]) -> None:
+        if self.plain_because is not None:
+            write_plainly(self.model, rows, PLAIN_BATCH)
+            return
+
+        def attempt() -> None:
+            for row in rows:
+                row.written, row.stop_reason, row.error = [], None, None
+            Writer(self.engine, rows, self.rows).run()
+
+        self._within_memory(attempt)
+
+    def _within_memory(self, attempt: Callable[[], T]) -> T:
+        """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
+        import torch
+
+        while True:
+            try:
+                return attempt()
+            except (MemoryError, torch.OutOfMemoryError):
+                budget = self.engine.budget
+                if budget.pack <= SMALLEST_PACK and self.rows == 1:
+                    raise
+                self.rows = max(1, self.rows // 2)
+                self.engine.budget = Budget(max(SMALLEST_PACK, budget.pack // 2), max(32, budget.segment // 2))
+                self.engine.release()
+
+    def _written(self, request: Request, rows: Sequence[Row]) -> Output:
+        failed = next((row.error for row in rows if row.error), None)
+        if failed is not None:
+            return Output.failed("non_finite", failed, retryable=False)
+        candidates = tuple(self._candidate(request, row) for row in rows)
+        usage = Usage(len(rows[0].prompt), sum(len(row.written) for row in rows))
+        cut = len(self.renderer.encode(request.prompt)) - len(rows[0].prompt) if self.limits.truncate != "refuse" else 0
+        return Output(candidates, usage=usage, **({"details": {"truncated_tokens": cut}} if cut else {}))
+
+    def _candidate(self, request: Request, row: Row) -> Candidate:
+        tokenizer = self.renderer.tokenizer
+        ids = row.token_ids
+        text = tokenizer.decode([i for i in ids if i not in self.eos], skip_special_tokens=True)
+        places = [at for stop in request.options.stop if (at := text.find(stop)) >= 0]
+        if places:
+            text = text[: min(places)]
+        tokens: tuple[Token, ...] = ()
+        if request.options.logprobs is not None:
+            tokens = tuple(
+                Token(
+                    tokenizer.decode([choice.token]),
+                    choice.logprob or 0.0,
+                    tuple((tokenizer.decode([i]), value) for i, value in choice.top),
+                )
+                for choice in row.written
+            )
+        return Candidate((Text(text),), row.stop_reason, tokens, tuple(ids))
+
+
+def _end_tokens(model: Any, renderer: Renderer) -> set[int]:
+    ends = set(renderer.turn_ends())
+    config = getattr(model, "generation_config", None)
+    for found in (getattr(config, "eos_token_id", None), getattr(renderer.tokenizer, "eos_token_id", None)):
+        if found is not None:
+            ends |= set(found) if isinstance(found, (list, tuple)) else {int(found)}
+    return ends
+
+
+def _cut(pair: Pair, longest: int) -> Pair:
+    """The pair without the beginning of its context, which does not fit; at least one token stays before the rest."""
+    drop = min(len(pair.computed) - longest, pair.start - 1)
+    return pair if drop <= 0 else Pair(pair.tokens[drop:], pair.start - drop)
+
+
+def _too_long(length: int, context: int) -> Output:
+    message = f"the prompt has {length} tokens and the model takes {context}; fix: truncate=left, or fewer examples"
+    return Output.failed("context", message, retryable=False)
+
+
+def _weighed(request: Request, pairs: Sequence[Pair], found: Sequence[Likelihood], cut: int | None) -> Output:
+    if any(value.logprob != value.logprob for value in found):
+        return Output.failed("non_finite", "the model computed logits that are not finite", retryable=False)
+    if request.prompt.rolling:
+        total = sum(value.logprob for value in found)
+        found = [Likelihood(total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found))]
+    usage = Usage(max((pair.start for pair in pairs), default=0), 0)
+    return Output(likelihoods=tuple(found), usage=usage, **({"details": {"truncated_tokens": cut}} if cut else {}))
+
+
+def _key_of(prompt: Sequence[int]) -> str:
+    return ",".join(map(str, prompt))

@@ -1,0 +1,71 @@
+"""Threads for other people's blocking code: models, loading, slow scorers.
+
+They are daemons. What was handed to them cannot be stopped, and a process that was told to end must not wait for it, as
+the interpreter would for the threads of `concurrent.futures`.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Threads:
+    """A few threads that serve one event loop."""
+
+    def __init__(self, count: int, name: str) -> None:
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._threads = [threading.Thread(target=self._serve, name=f"{name}-{n}", daemon=True) for n in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, function: Callable[..., T], *values: Any) -> "asyncio.Future[T]":
+        """Calls a function in one of the threads; the future is of the running loop."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def call() -> None:
+            try:
+                made = context.run(function, *values)
+            except BaseException as error:  # noqa: BLE001 - carried over to whoever waits
+                _hand_back(loop, future, future.set_exception, error)
+            else:
+                _hand_back(loop, future, future.set_result, made)
+
+        self._calls.put(call)
+        return future
+
+    def close(self) -> None:
+        """Lets the threads end once they are idle; nobody waits for them."""
+        for _ in self._threads:
+            self._calls.put(None)
+
+    def _serve(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+
+
+async def in_thread(function: Callable[..., T], *values: Any) -> T:
+    """What a blocking function returns, called in a thread of its own."""
+    threads = Threads(1, "aside")
+    made = threads.submit(function, *values)
+    threads.close()
+    return await made
+
+
+def _hand_back(
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", settle: Callable[[Any], None], made: Any
+) -> None:
+    def deliver() -> None:
+        if not future.done():
+            settle(made)
+
+    try:
+        loop.call_soon_threadsafe(deliver)
+    except RuntimeError:
+        return  # the loop has ended without waiting

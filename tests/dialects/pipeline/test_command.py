@@ -1,0 +1,110 @@
+"""`assay pipeline`: the documented command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+from assay.cli.pipeline import command
+from assay.core import AssayError, UsageError
+from pipeline_files import make_exam, write_rows
+
+ASK = ["--dataset", "exam", "--dataset-path", "exam.jsonl", "--evaluator", "exam"]
+MODEL = ["--model", "model.py:generate"]
+
+
+def test_the_documented_command_finds_the_register_file_prints_and_saves(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    make_exam(here)
+
+    code = command([*ASK, "--batch-size", "64", *MODEL])
+
+    printed = capsys.readouterr().out
+    assert code == 0
+    assert "accuracy" in printed and "0.500" in printed and "result file: eval_results/exam_exam_" in printed
+    [file] = (here / "eval_results").glob("*.json")
+    saved = json.loads(file.read_text())
+    assert {name: saved["metrics"][name] for name in ("accuracy", "correct", "total")} == {
+        "accuracy": 0.5,
+        "correct": 5,
+        "total": 10,
+    }
+    assert saved["config"]["batch_size"] == 64
+
+
+def test_all_options_reach_the_evaluator(here: Path, capsys: pytest.CaptureFixture[str]):
+    make_exam(here)
+    options = ["--max-length", "3", "--limit", "4", "--output-dir", "out", "--seed", "7", "--inferoutput", "a.jsonl"]
+
+    code = command([*ASK, *MODEL, *options, "--json"])
+
+    document = json.loads(capsys.readouterr().out)
+    assert code == 0 and document["results"][0]["n"] == 4
+    [file] = (here / "out").glob("*.json")
+    saved = json.loads(file.read_text())
+    assert saved["config"] == {"batch_size": 4, "max_length": 3, "inferoutput": "a.jsonl"}
+    assert (saved["seed"], saved["dataset"]["limit"]) == (7, 4)
+
+
+def test_rows_that_fail_make_the_run_partial(here: Path):
+    make_exam(here, 6, too_many=(2,))
+
+    assert command([*ASK, *MODEL]) == 3
+
+
+def test_a_register_file_elsewhere_is_named(here: Path, tmp_path_factory: pytest.TempPathFactory):
+    elsewhere = make_exam(tmp_path_factory.mktemp("elsewhere"))
+    path = ["--dataset", "exam", "--dataset-path", str(elsewhere / "exam.jsonl"), "--evaluator", "exam"]
+    model = ["--model-path", f"{elsewhere / 'model.py'}:generate"]
+
+    assert command([*path, *model, "--register", str(elsewhere / "register_exam.py")]) == 0
+
+
+def test_a_name_alone_stands_for_the_script_of_that_name(here: Path, capsys: pytest.CaptureFixture[str]):
+    rows = [{"question": "?", "options": ["w", "x"], "answer": "B"}]
+    write_rows(here / "mmlu_pro.jsonl", rows)
+    make_exam(here)
+
+    plain = command(["mmlu_pro", "--dataset-path", "mmlu_pro.jsonl", "--batch-size", "64", "--limit", "100", *MODEL])
+    reasoned = command(["mmlu_pro", "--cot", "--dataset-path", "mmlu_pro.jsonl", *MODEL, "--json"])
+
+    assert (plain, reasoned) == (0, 0)
+    files = sorted(file.name for file in (here / "eval_results").glob("*.json"))
+    assert files[0].startswith("mmlu_pro_cot_mmlu_pro_") and files[1].startswith("mmlu_pro_mmlu_pro_")
+
+
+def test_the_model_may_come_from_the_environment(here: Path, monkeypatch: pytest.MonkeyPatch):
+    make_exam(here)
+    monkeypatch.setenv("MODEL_PATH", "model.py:generate")
+
+    assert command(ASK) == 0
+
+
+def test_list_prints_what_ships_and_what_the_folder_registers(here: Path, capsys: pytest.CaptureFixture[str]):
+    make_exam(here)
+
+    command(["--list"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert "  exam               an exam" in lines
+    assert [line.split()[0] for line in lines if line.startswith("  ")][:5] == [
+        "lambada", "qa", "completion", "cot", "math",
+    ]  # fmt: skip
+
+
+def test_what_is_missing_is_said_at_once(here: Path):
+    with pytest.raises(UsageError, match="--dataset-path, --evaluator missing; fix: `assay pipeline --list`"):
+        command(["--dataset", "qa"])
+
+
+def test_a_register_file_that_cannot_be_loaded_stops_it(here: Path):
+    (here / "register_bad.py").write_text("from dataset_registry import DatasetRegistry\nimport nowhere_to_be_found\n")
+
+    with pytest.raises(AssayError, match=r"register_bad.py:2: imports 'nowhere_to_be_found'"):
+        command(["--list"])
+
+
+def test_files_of_other_systems_called_register_are_left_alone(here: Path):
+    (here / "register_users.py").write_text("raise SystemExit('was run')\n")
+
+    assert command(["--list"]) == 0
