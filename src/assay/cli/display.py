@@ -1,6 +1,7 @@
 """What a run shows on the terminal: progress, the table, the folder, what to try next."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -61,7 +62,8 @@ def _epochs(result: RunResult, console: Any) -> None:
 
 def next_steps(result: RunResult) -> Sequence[str]:
     """The next two commands to try."""
+    command = "assay" if shutil.which("assay") else sys.argv[0]
     return (
-        f"assay show {result.folder}     every sample: prompt, answer, verdict",
-        f"assay score {result.folder}    score again without asking the model",
+        f"{command} show {result.folder}     every sample: prompt, answer, verdict",
+        f"{command} score {result.folder}    score again without asking the model",
     )

@@ -3,6 +3,6 @@
 from .files import is_data_path
 from .opening import open_dataset
 from .samples import Samples
-from .views import view
+from .views import View, view
 
-__all__ = ["Samples", "is_data_path", "open_dataset", "view"]
+__all__ = ["Samples", "View", "is_data_path", "open_dataset", "view"]

@@ -26,6 +26,8 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
         raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
     if not isinstance(made, Sample):
         raise RowFault(f"to_sample returned a {type(made).__name__}, not a Sample", got=made)
+    if made.fields and not mapping.tags and mapping.cluster is None:
+        return made
     missing = [name for name in (*mapping.tags, mapping.cluster) if name is not None and name not in row]
     if missing:
         raise RowFault(f"column {missing[0]!r} is missing", column=missing[0])

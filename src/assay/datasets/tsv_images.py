@@ -13,7 +13,7 @@ from typing import Any
 from ..core import DataError, Image, shorten
 from .faults import RowFault
 from .files import open_file
-from .list_literals import as_text_list
+from .list_literals import as_text_list, parse_list
 
 LONGEST_REFERENCE = 64
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
@@ -46,7 +46,7 @@ class RowImages:
         if is_blank(cell):
             lent = self._lender(row) if self._lender is not None else None
             return [] if lent is None else self._referred(lent)
-        pieces = as_text_list(cell, "image")
+        pieces = pieces_of(cell, "image")
         if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE and not is_picture_path(pieces[0]):
             return self._referred(pieces[0])
         return pieces
@@ -63,7 +63,7 @@ class RowImages:
     def names(self, row: Mapping[str, Any]) -> list[str]:
         """What `image_path` names: none, one or several files."""
         cell = row.get("image_path")
-        return [] if is_blank(cell) else as_text_list(cell, "image_path")
+        return [] if is_blank(cell) else pieces_of(cell, "image_path")
 
     def file(self, name: str) -> Path:
         """The file a name stands for: an absolute path as it is, else the first folder that has it."""
@@ -83,7 +83,7 @@ class RowImages:
                 column="image",
                 fix="give the index of a row with a picture, or the picture itself as base64",
             )
-        pieces = as_text_list(cell, "image")
+        pieces = pieces_of(cell, "image")
         if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE:
             raise RowFault(
                 f"the picture is that of row {index!r}, which itself refers to row {shorten(pieces[0])}",
@@ -123,6 +123,13 @@ class TableLookup:
         if isinstance(row, DataError):
             raise RowFault(row.what, column="image")
         return row.get("image", "") if isinstance(row, Mapping) else None
+
+
+def pieces_of(cell: Any, column: str) -> list[str]:
+    """The texts of an image cell; one that opens a bracket must be a whole list."""
+    if isinstance(cell, str) and cell.startswith("["):
+        return parse_list(cell, column)
+    return as_text_list(cell, column)
 
 
 def inline(cell: str) -> Image:

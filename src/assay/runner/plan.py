@@ -21,7 +21,7 @@ from ..core import (
     UsageError,
     digest_of,
 )
-from ..datasets import Samples, open_dataset, view
+from ..datasets import Samples, View, open_dataset, view
 from ..models import build_model
 from ..templates import apply_fewshot, build_template
 from ..userfiles import is_reference, load_attribute
@@ -54,11 +54,15 @@ class Cell:
         """Of the code that makes the numbers."""
         return code_digest([self.task.summarizers, self.task.reducer, [s.summarizers for s in self.scorings]])[:16]
 
-    def view(self) -> Iterator[Sample | BadSample]:
-        """The samples this run is about, in order."""
+    def chosen(self) -> View:
+        """The samples this run is about."""
         run = self.run
         seed = (run.seed or 0) if run.shuffle else None
-        return iter(view(self.samples, limit=run.limit, shuffle=seed, ids=run.ids or None, shard=run.shard))
+        return view(self.samples, limit=run.limit, shuffle=seed, ids=run.ids or None, shard=run.shard)
+
+    def view(self) -> Iterator[Sample | BadSample]:
+        """The samples this run is about, one after another."""
+        return iter(self.chosen())
 
     def first_sample(self) -> Sample | None:
         """The first usable sample; `None` if there is none."""

@@ -15,6 +15,7 @@ from ..store import RunWriter
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
 from .events import CellProgress, Watcher
+from .forecast import expected_requests
 from .helpers import Helpers
 from .manifest import changed_digests, described_cell, make_manifest
 from .options import RunOptions
@@ -119,7 +120,7 @@ class Session:
         if changed and self.ask_model and self.writer.cell(cell.task.name, cell.model_name).answers:
             self._say(f"{cell.task.name}: {', '.join(changed)} changed since the last run, so every key is checked")
         described = described_cell(before, cell) or {}
-        progress.expected = (described.get("n_expected") if changed == [] else None) or cell.samples.known_length
+        progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
         helpers = Helpers(self.options, self.writer, cell)
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
         running = CellRun(
@@ -228,7 +229,8 @@ class Session:
         for progress in self.progress:
             for outcome, example in sorted(progress.first_errors.items()):
                 self.notes.append(f"{progress.task}: {progress.outcomes.get(outcome, 1)} {outcome}; first: {example}")
-        result = RunResult(status, self.writer.layout.folder, tuple(self.results), tuple(map(hide, self.notes)), self.usage)
+        notes = tuple(hide(note) for note in self.notes)
+        result = RunResult(status, self.writer.layout.folder, tuple(self.results), notes, self.usage)
         manifest["status"] = status
         manifest["finished"] = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         for described, cell, progress in zip(manifest["cells"], self.cells, self.progress, strict=True):

@@ -8,8 +8,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from assay.dialects.pipeline.facade.evaluators.evaluator_registry import EvaluatorRegistry  # noqa: E402
-from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry  # noqa: E402
+from assay.dialects.pipeline.facade.evaluators.evaluator_registry import EvaluatorRegistry
+from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistry
 
 
 @pytest.fixture(autouse=True)

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from pipeline_files import make_exam, write_rows
+
 from assay.cli.pipeline import command
 from assay.core import AssayError, UsageError
-from pipeline_files import make_exam, write_rows
 
 ASK = ["--dataset", "exam", "--dataset-path", "exam.jsonl", "--evaluator", "exam"]
 MODEL = ["--model", "model.py:generate"]

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipeline_files import write_rows
+
 from assay.cli.pipeline import command
 from assay.dialects.guest import Guest
 from assay.dialects.pipeline.claims import NAMES
@@ -19,7 +21,6 @@ from assay.dialects.pipeline.facade.tasks.dataset_registry import DatasetRegistr
 from assay.models.scripted import Scripted
 from assay.registry import models
 from assay.store import RunReader
-from pipeline_files import write_rows
 
 SEEDS = Path(__file__).parents[3].parent / "shared" / "seeds"
 DOCUMENT = next(iter(sorted(SEEDS.glob("002_*.txt"))), None)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+
 from assay.core import Abilities, Candidate, ModalityMismatch, Output, Text, Token, Usage
 from assay.dialects.pipeline.arity import Generated
 from assay.dialects.pipeline.direct import Direct
@@ -159,6 +160,20 @@ def test_noise_is_the_temperature_and_none_is_greedy():
     engine.generate_batch(["a"])
 
     assert [request.options.temperature for request in model.calls] == [0.7, 0.0]
+
+
+def test_a_model_of_free_roles_gets_plain_text_and_any_other_a_user_turn():
+    class Continuing(Scripted):
+        @property
+        def abilities(self) -> Abilities:
+            return Abilities(roles="free")
+
+    plain, chatting = Continuing("x"), Scripted("x")
+    for model in (plain, chatting):
+        RWKVInferenceEngine(model).generate_batch(["once upon"])
+
+    assert [message.role for message in plain.calls[0].messages] == [""]
+    assert [message.role for message in chatting.calls[0].messages] == ["user"]
 
 
 def test_a_single_text_in_place_of_a_list_is_refused():

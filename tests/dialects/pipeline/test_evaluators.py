@@ -5,13 +5,14 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-import assay
 import pytest
+from pipeline_files import write_rows
+
+import assay
 from assay.core import Likelihood, Output
 from assay.dialects.pipeline.mmlu_pro import first_letter, read_choice, right_letter
 from assay.models.scripted import Scripted
 from assay.runner.options import RunOptions
-from pipeline_files import write_rows
 
 BIGRAM = f"{Path(__file__).parents[3] / 'examples' / 'bigram.py'}:Bigram"
 
@@ -51,12 +52,10 @@ def test_perplexity_is_by_item_not_by_token(tmp_path: Path):
             raise AssertionError("nothing is generated")
 
         def likelihood(self, requests: Any) -> list[Output]:
-            return [
-                Output(likelihoods=(Likelihood(weights[r.prompt.continuations[0]], r.prompt.continuations[0] == "one", 5),))
-                for r in requests
-            ]
+            words = [request.prompt.continuations[0] for request in requests]
+            return [Output(likelihoods=(Likelihood(weights[word], word == "one", 5),)) for word in words]
 
-    rows = [{"question": "a", "answer": "one", "text": "stray"}, {"question": "b", "answer": "two", "text": "stray too"}]
+    rows = [{"question": "a", "answer": "one", "text": "stray"}, {"question": "b", "answer": "two", "text": "a stray"}]
 
     result = evaluate(tmp_path, "qa/perplexity", rows, Known())
 
@@ -140,7 +139,8 @@ def test_mmlu_pro_takes_ten_options_and_reports_by_subject(here: Path):
     assert set(lines[0]) == {
         "question", "options", "category", "prompt", "prediction", "predicted_answer", "correct_answer", "is_correct",
     }  # fmt: skip
-    assert [(line["predicted_answer"], line["correct_answer"]) for line in lines] == [("J", "J"), ("B", "A"), ("C", "C")]
+    pairs = [(line["predicted_answer"], line["correct_answer"]) for line in lines]
+    assert pairs == [("J", "J"), ("B", "A"), ("C", "C")]
 
 
 def test_mmlu_pro_as_upstream_is_a_protocol_of_its_own(here: Path):

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import assay
 import pytest
+from pipeline_files import make_exam, write_rows
+
+import assay
 from assay.core import UsageError
 from assay.dialects.guest import Guest
 from assay.dialects.pipeline.claims import NAMES
@@ -13,7 +15,6 @@ from assay.dialects.pipeline.facade.evaluators.evaluator_registry import Evaluat
 from assay.dialects.pipeline.facade.pipeline import EvaluationPipeline, PipelineBuilder, quick_eval
 from assay.dialects.pipeline.launch import model_name
 from assay.models.scripted import Scripted
-from pipeline_files import make_exam, write_rows
 
 
 def test_a_script_that_imports_its_register_file_and_quick_eval_runs_unchanged(here: Path):

@@ -1,4 +1,4 @@
-"""A folder of a user's own: `$LMUData` with a table, a dataset class and a model class, as ULMEvalKit's users write them."""
+"""A user's own folder: `$LMUData` with a table, a dataset class and a model class, as ULMEvalKit's users write them."""
 
 import base64
 import io

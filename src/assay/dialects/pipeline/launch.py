@@ -14,7 +14,7 @@ from ...runner.result import RunResult
 from ...runner.run import run
 from ...store import RunReader, safe_name, write_json
 from .facade.tasks.dataset_registry import DatasetRegistry
-from .reference import Reference, parse
+from .reference import Reference
 
 SPEED = ("forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50")
 
@@ -146,8 +146,3 @@ def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     write_json(file, plain)
     return file
-
-
-def settings_of(text: str) -> Mapping[str, Any]:
-    """The keywords a reference carries."""
-    return parse(text).settings

@@ -20,15 +20,40 @@ def query_last(messages: Sequence[Any]) -> list[Any]:
     return [*spoken, *(message for message in messages if "content" not in message)]
 
 
-def as_messages(made: Any, *, folder: Path | None = None) -> tuple[Message, ...]:
-    """What a retriever returned, as messages with its images in their places; the place to write comes last."""
+def as_messages(made: Any, *, folder: str = "") -> tuple[Message, ...]:
+    """What a retriever returned, as messages with its images in their places; the place to write comes last.
+
+    `folder` is where relative paths of images start.
+    """
     turns, extras = (made[0], made[1:]) if isinstance(made, tuple) else (made, ())
-    if isinstance(turns, (str, Mapping)) or not isinstance(turns, Sequence):
+    return (None if extras else _plain(turns)) or _with_images(turns, extras, folder)
+
+
+def _plain(turns: Any) -> tuple[Message, ...] | None:
+    """Messages of texts alone, the common case, without looking for anything else; `None` for any other case."""
+    if type(turns) is not list:
+        return None
+    spoken: list[Message] = []
+    written: list[Message] = []
+    for turn in turns:
+        if type(turn) is not dict or type(role := turn.get("role")) is not str:
+            return None
+        if "content" not in turn:
+            written.append(Message(role))
+        elif type(content := turn["content"]) is str:
+            spoken.append(Message(role, (Text(content),)))
+        else:
+            return None
+    return (*spoken, *written)
+
+
+def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Message, ...]:
+    if isinstance(turns, (str, Mapping)) or not isinstance(turns, Sequence) or not turns:
         raise DataError("a retriever must return a list of messages", got=turns)
     for turn in turns:
         if not isinstance(turn, Mapping) or "role" not in turn:
             raise DataError("a message must be a dictionary with a role", got=turn)
-    images = list(_images(extras, folder))
+    images = list(_images(extras, Path(folder) if folder else None))
     places = sum(_is_place(piece) for turn in turns for piece in _pieces(turn))
     if places != len(images):
         raise DataError(

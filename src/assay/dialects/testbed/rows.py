@@ -16,7 +16,7 @@ _ENCODED = frozenset({"bytes", "path"})
 
 def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as a retriever expects it: a dictionary of its own, pictures kept as `{"bytes", "path"}` opened."""
-    return {name: _opened(value) for name, value in row.items()}
+    return {name: _opened(value) if type(value) in (dict, list) else value for name, value in row.items()}
 
 
 def _opened(value: Any) -> Any:
@@ -49,16 +49,15 @@ class Retrieval:
         """What conversations depend on: the retriever's file, and those beside it that it takes names from."""
         return f"{self.name} {code_digest(self.retriever)}"
 
-    def asked(self, row: Mapping[str, Any]) -> tuple[Message, ...]:
+    def asked(self, row: Any) -> tuple[Message, ...]:
         """The conversation of a query."""
-        return self._made(row, True)
+        return self._made(as_item(row) if isinstance(row, Mapping) else row, True)
 
-    def solved(self, row: Mapping[str, Any]) -> tuple[Message, ...]:
+    def solved(self, row: Any) -> tuple[Message, ...]:
         """The conversation of a solved example."""
-        return self._made(row, False)
+        return self._made(as_item(row) if isinstance(row, Mapping) else row, False)
 
-    def _made(self, row: Mapping[str, Any], is_last: bool) -> tuple[Message, ...]:
-        item = as_item(row) if isinstance(row, Mapping) else row
+    def _made(self, item: Any, is_last: bool) -> tuple[Message, ...]:
         try:
             made = self.retriever(item, is_last)
         except AssayError:
@@ -66,7 +65,7 @@ class Retrieval:
         except Exception as error:
             what = blamed(TemplateError, error, "").what
             raise DataError(f"the retriever of {self.name!r} failed: {what}") from error
-        return as_messages(made, folder=Path(self.folder) if self.folder else None)
+        return as_messages(made, folder=self.folder)
 
 
 @dataclass(frozen=True)

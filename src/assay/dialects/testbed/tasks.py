@@ -181,7 +181,9 @@ def _check_reading(task: Task, run: RunOptions) -> None:
         return  # the plan opens the data too, and says what is wrong with it
     except Exception as error:
         raise UsageError(
-            f"its post-process fails on a shown answer: {error}", where=f"dataset {task.name!r}"
+            f"its post-process fails on a shown answer: {type(error).__name__}: {error}",
+            where=f"dataset {task.name!r}",
+            fix="--columns target=COLUMN names the column its results are compared with",
         ) from error
     if len(shown) > 1 and len(read) == 1:
         raise UsageError(

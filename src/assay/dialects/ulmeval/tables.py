@@ -16,8 +16,8 @@ from ...datasets.suffix_files import frame_of
 from ...datasets.tsv_images import RowImages, is_blank
 from .context import current
 
-ALWAYS_TEXT = ("prompt", "text")
-"""What is said to a model stays text, even where every cell looks like a number."""
+ALWAYS_TEXT = ("index", "prompt", "text")
+"""What names a row or is said to a model is read as text, even where every cell looks like a number."""
 FAULTS = "_assay_faults"
 """Attribute of a dataset object: the rows of its table that cannot be used."""
 TABLE = "_assay_table"

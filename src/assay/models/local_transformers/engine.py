@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, passing, register
-from .prefix import Bush, Layout, Stretch, grow, lay_out
+from .prefix import Bush, Layout, Node, Stretch, grow, lay_out
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
@@ -64,6 +64,7 @@ class Engine:
         self.count = TokenCount(model)
         # A trunk is freed as soon as nothing that is still to be computed names it.
         self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()
+        self._kept: tuple[Stretch, tuple[int, ...]] | None = None
 
     def run(self, tokens: Sequence[int], positions: Sequence[int], plan: Plan, wanted: Sequence[int]) -> Any:
         """One pass; the logits of the wanted places."""
@@ -98,13 +99,25 @@ class Engine:
         plan = PackedPlan([group], torch.tensor(list(positions)), keep)
         logits = self.run(sequences[stretch.row][stretch.start : stretch.stop], positions, plan, wanted)
         self._trunks[stretch] = grown
+        if len(stretch.rows) == len(sequences):
+            self._kept = stretch, tuple(sequences[stretch.row][: stretch.stop])
         return logits
+
+    def kept(self, root: Node, sequences: Sequence[Sequence[int]], before: int) -> Stretch | None:
+        """What the hand-over before this one began with, where all of this one begins alike; it ends before `before`."""
+        if self._kept is None:
+            return None
+        stretch, tokens = self._kept
+        if stretch.stop <= min(root.stop, before) and tuple(sequences[root.row][: stretch.stop]) == tokens:
+            return stretch
+        return None
 
     def release(self) -> None:
         """Gives memory back that is only held in case."""
         import torch
 
         self._trunks.clear()
+        self._kept = None
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

@@ -191,7 +191,8 @@ class Writer:
         """Rows by what they share; a trunk is computed when the first row that hangs on it is due."""
         # The last token of a prompt always belongs to the row: its logits begin the answer.
         root = grow([prompt[:-1] for prompt in self.prompts])
-        for item in chains(root, pack=self.engine.budget.pack):
+        trunk = self.engine.kept(root, self.prompts, root.stop)
+        for item in chains(root, pack=self.engine.budget.pack, trunk=trunk):
             if isinstance(item, Stretch):
                 self.engine.grow_trunk(item, self.prompts)
             else:

@@ -66,12 +66,25 @@ class Tally:
 
 def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
     """The likelihood of each pair's continuation."""
-    if not pairs:
-        return []
-    sequences = [pair.computed for pair in pairs]
     tally = Tally(pairs)
+    # A continuation without tokens is certain: it needs no pass.
+    asked = [pair for pair in pairs if pair.start < len(pair.tokens)]
+    if asked:
+        part = Tally(asked)
+        _weigh_all(engine, asked, part)
+        done = iter(zip(part.parts, part.greedy, strict=True))
+        for row, pair in enumerate(pairs):
+            if pair.start < len(pair.tokens):
+                tally.parts[row], tally.greedy[row] = next(done)
+    return tally.results()
+
+
+def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
+    sequences = [pair.computed for pair in pairs]
     pending: list[Bush] = []
-    for step in steps(grow(sequences), segment=engine.budget.segment, pack=engine.budget.pack):
+    root = grow(sequences)
+    trunk = engine.kept(root, sequences, min(pair.start for pair in pairs) - 1)
+    for step in steps(root, segment=engine.budget.segment, pack=engine.budget.pack, trunk=trunk):
         if isinstance(step, Stretch):
             _weigh_trunk(engine, step, sequences, pairs, tally)
             continue
@@ -81,7 +94,6 @@ def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
         pending.append(step)
     if pending:
         _weigh_segments(engine, pending, sequences, pairs, tally)
-    return tally.results()
 
 
 def _weigh_trunk(

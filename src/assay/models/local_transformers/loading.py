@@ -157,11 +157,19 @@ def load_tokenizer(source: Source) -> Any:
 
 
 def load_processor(source: Source) -> Any:
-    """Tokenizer and media processors together; picture processors that need nothing beyond Pillow."""
+    """Tokenizer and media processors together; picture processors that need nothing beyond Pillow.
+
+    A model whose film processor cannot be had without further libraries still takes pictures.
+    """
     from transformers import AutoProcessor
 
     with _explained(source), quiet():
-        return AutoProcessor.from_pretrained(source.folder(), use_fast=False, **_common(source))
+        try:
+            return AutoProcessor.from_pretrained(source.folder(), **_common(source))
+        except ImportError:
+            from .pictures import PictureProcessor
+
+            return PictureProcessor.load(source.folder(), _common(source))
 
 
 def _common(source: Source) -> dict[str, Any]:

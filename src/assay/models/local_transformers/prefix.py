@@ -106,13 +106,14 @@ class Bush:
         return self.node.stop - self.start + self.node.below
 
 
-def steps(root: Node, *, segment: int, pack: int) -> Iterator[Stretch | Bush]:
+def steps(root: Node, *, segment: int, pack: int, trunk: Stretch | None = None) -> Iterator[Stretch | Bush]:
     """What to compute, in order: each trunk before what hangs on it.
 
     A node becomes a segment when at most `segment` tokens branch off below it and the whole has at most `pack`; a
-    longer one is a trunk where that saves anything, and is otherwise repeated in front of each of its children.
+    longer one is a trunk where that saves anything, and is otherwise repeated in front of each of its children. `trunk`
+    is what is there already of the root.
     """
-    stack: list[tuple[Node, Stretch | None]] = [(root, None)]
+    stack = [(root, trunk)]
     while stack:
         node, trunk = stack.pop()
         bush = Bush(node, trunk)
@@ -129,9 +130,9 @@ def steps(root: Node, *, segment: int, pack: int) -> Iterator[Stretch | Bush]:
         stack.extend((child, trunk) for child in reversed(node.children))
 
 
-def chains(root: Node, *, pack: int) -> Iterator[Stretch | tuple[int, Stretch | None]]:
+def chains(root: Node, *, pack: int, trunk: Stretch | None = None) -> Iterator[Stretch | tuple[int, Stretch | None]]:
     """The same for sequences that will grow: trunks, and each sequence with the trunk it hangs on."""
-    stack: list[tuple[Node, Stretch | None]] = [(root, None)]
+    stack = [(root, trunk)]
     while stack:
         node, trunk = stack.pop()
         edge = node.stop - (0 if trunk is None else trunk.stop)

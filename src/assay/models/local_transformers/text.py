@@ -52,7 +52,7 @@ class TextModel:
             own = self._pairs_of(request)
             over = max((len(pair.computed) - self.limits.context for pair in own), default=0)
             if over > 0 and self.limits.truncate == "refuse":
-                refused[at], own = _too_long(over + self.limits.context, self.limits.context), []
+                refused[at], own = too_long(over + self.limits.context, self.limits.context), []
             elif over > 0:
                 own, cut[at] = [_cut(pair, self.limits.context) for pair in own], over
             pairs += own
@@ -60,7 +60,7 @@ class TextModel:
         weighed = self._weigh(pairs)
         outputs = []
         for at, (request, (start, stop)) in enumerate(zip(requests, spans, strict=True)):
-            outputs.append(refused.get(at) or _weighed(request, pairs[start:stop], weighed[start:stop], cut.get(at)))
+            outputs.append(refused.get(at) or weighed_output(request, pairs[start:stop], weighed[start:stop], cut.get(at)))
         return outputs
 
     def _pairs_of(self, request: Request) -> list[Pair]:
@@ -93,7 +93,7 @@ class TextModel:
         wanted = self.limits.max_tokens if request.options.max_tokens is None else request.options.max_tokens
         if len(prompt) >= self.limits.context:
             if self.limits.truncate == "refuse":
-                return _too_long(len(prompt), self.limits.context)
+                return too_long(len(prompt), self.limits.context)
             prompt = prompt[-max(1, self.limits.context - wanted) :]
         room = min(wanted, self.limits.context - len(prompt))
         stops = self._stops(request.options.stop)
@@ -194,12 +194,14 @@ def _cut(pair: Pair, longest: int) -> Pair:
     return pair if drop <= 0 else Pair(pair.tokens[drop:], pair.start - drop)
 
 
-def _too_long(length: int, context: int) -> Output:
+def too_long(length: int, context: int) -> Output:
+    """The failure of a prompt that does not fit."""
     message = f"the prompt has {length} tokens and the model takes {context}; fix: truncate=left, or fewer examples"
     return Output.failed("context", message, retryable=False)
 
 
-def _weighed(request: Request, pairs: Sequence[Pair], found: Sequence[Likelihood], cut: int | None) -> Output:
+def weighed_output(request: Request, pairs: Sequence[Pair], found: Sequence[Likelihood], cut: int | None) -> Output:
+    """The output of one request from the likelihoods of its pairs."""
     if any(value.logprob != value.logprob for value in found):
         return Output.failed("non_finite", "the model computed logits that are not finite", retryable=False)
     if request.prompt.rolling:
