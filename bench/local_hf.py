@@ -176,6 +176,7 @@ def main() -> None:
     parser.add_argument("--letters", type=int, default=40)
     parser.add_argument("--answers", type=int, default=24)
     parser.add_argument("--only", help="cases whose name contains this")
+    parser.add_argument("--keep", type=Path, help="a folder for what each side answered and took, as JSON")
     parser.add_argument("--side", choices=("ours", "lm_eval"))
     parser.add_argument("--cases", type=Path)
     given = parser.parse_args()
@@ -191,6 +192,10 @@ def main() -> None:
     cases = {name: case for name, case in cases.items() if given.only is None or given.only in name}
     ours = start("ours", model, cases)
     theirs = start("lm_eval", model, cases) if importlib.util.find_spec("lm_eval") else {}
+    if given.keep is not None:
+        given.keep.mkdir(parents=True, exist_ok=True)
+        for name, measured in (("ours", ours), ("lm_eval", theirs)):
+            (given.keep / f"{name}.json").write_text(json.dumps(measured), encoding="utf-8")
     print("| task | CPU s | tokens | peak MB | lm-eval CPU s | tokens | peak MB | ratio | agreement |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in cases:

@@ -33,9 +33,9 @@ def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):
 
 @pytest.fixture
 def run_with_a_secret(assay, folder, monkeypatch):
-    monkeypatch.setenv("MY_API_KEY", 'tell"no-one')
-    (folder / "leak.py").write_text("import os\ndef generate(messages):\n    return os.environ['MY_API_KEY']\n")
+    (folder / "leak.py").write_text("def generate(messages):\n    return 'tell\\"no-one'\n")
     assay("run", "sums.jsonl", "--model", "leak.py:generate", "-o", "out")
+    monkeypatch.setenv("MY_API_KEY", 'tell"no-one')  # a run that knows the secret keeps it out by itself
 
 
 def test_a_secret_in_a_run_is_found_and_not_repeated(assay, run_with_a_secret):

@@ -5,12 +5,15 @@
 readers; `datasets` is then not needed. Code is never run.
 """
 
+import importlib.util
 import os
 import re
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from ..core import DataError, MissingExtra, UsageError
 from .files import open_files
@@ -101,7 +104,27 @@ def find_snapshot(name: HubName, environment: Mapping[str, str] | None = None) -
     return found[-1] if found else None
 
 
+def hub_can_be_reached() -> bool:
+    """Whether the hub's name resolves: the library would try five times, for half a minute, before it gave up."""
+    try:
+        from huggingface_hub import constants
+
+        address = urlsplit(constants.ENDPOINT)
+        socket.getaddrinfo(address.hostname, address.port or 443)
+    except OSError:
+        return False
+    except ImportError:
+        return True
+    return True
+
+
 def _load(name: HubName, split: str | None, text: str) -> HubRows:
+    if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
+        raise DataError(
+            "cannot load from the hub: it cannot be reached from this machine",
+            file=text,
+            fix="pass --data PATH with a local copy, or set $ASSAY_DATA to the folder that holds it",
+        )
     try:
         from datasets import load_dataset
     except ImportError as error:

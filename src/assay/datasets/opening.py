@@ -76,7 +76,8 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
         # An iterator can be read once only; a dataset must be readable again.
         is_iterator = iter(source) is source
         return ([Rows(list(source))] if is_iterator else [Called(source.__iter__)]), False
-    return [Called(source)], False
+    # A function that says which file it reads is known by that file: its size, its time, its bytes.
+    return [Called(source, getattr(source, "file", None))], False
 
 
 def _named(source: str | Path, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:

@@ -81,6 +81,7 @@ class CellRun:
         self.progress = progress
         self.tallies: dict[str, Tally] = {scoring.name: Tally() for scoring in cell.scorings}
         self.expected = 0
+        """Samples, whether they could be asked or not, however often each is asked."""
         self.unanswered: list[str] = []
         """Samples without an answer when the model may not be asked."""
         self._known_by_id = known_by_id
@@ -133,11 +134,11 @@ class CellRun:
         """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
         scores what was answered but not scored on the way."""
         for order, item in enumerate(self.cell.view()):
+            self.expected += 1
             if isinstance(item, BadSample):
                 self._count_bad(item.id, str(item.error), order * self._epochs)
                 continue
             for epoch in range(self._epochs):
-                self.expected += 1
                 job = self._job(item, epoch, order * self._epochs + epoch)
                 if job is not None:
                     yield job
@@ -155,7 +156,6 @@ class CellRun:
         except StoreError:
             raise
         except AssayError as error:
-            self.expected -= 1
             self._count_bad(sample.id, str(error), order, epoch)
             return None
         if has_rounds(sample, self.cell.template):
@@ -219,7 +219,6 @@ class CellRun:
         return self.writer.read_output(answer)
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
-        self.expected += 1
         message = scrub(message)
         for scoring in self.cell.scorings:
             known = self._index.scores.get(scoring.name, {}).get((id, epoch))
@@ -275,7 +274,7 @@ class CellRun:
             self._score(job.sample, _with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
             failed = failed or output.error is not None
         if failed:
-            self._budget.check(self.expected, self.progress.expected)
+            self._budget.check(self.progress.done, self.progress.expected)
         if self._broken is not None:
             raise self._broken
 

@@ -192,6 +192,8 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     drawn = None
     if shots:
         template, drawn = _with_shots(task, run, shots, samples, template)
+    if task.epochs < 1:
+        raise UsageError(f"epochs is {task.epochs}", where=f"task {task.name!r}", fix="ask each sample at least once")
     options = task.options.set(**run.generation)
     if run.seed is not None and options.seed is None:
         options = options.set(seed=run.seed)

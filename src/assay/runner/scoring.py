@@ -14,6 +14,7 @@ from ..core import Outcome, Output, Sample, Score, StoreError, UsageError, as_sc
 from ..core.errors import ScorerError
 from ..store.journal import score_line
 from ..store.secrets import scrub
+from ..summarizers.statistics import reduce_repeats
 from .fingerprint import code_digest
 
 
@@ -47,7 +48,7 @@ class Scoring:
             scorer=scorer,
             task=task,
             model=model,
-            digest=code_digest(scorer)[:16],
+            digest=code_digest(scorer if reducer == "mean" else [scorer, reducer])[:16],
             is_async=inspect.iscoroutinefunction(call),
             is_slow=bool(getattr(scorer, "blocking", False)),
             is_set_level=hasattr(scorer, "score_all"),
@@ -75,7 +76,8 @@ class Scoring:
         try:
             if len(output.candidates) > 1 and not self.whole_output:
                 singles = [output.only(i) for i in range(len(output.candidates))]
-                return reduce_candidates([self._settle(as_score(self.scorer(sample, o)), o) for o in singles])
+                scores = [self._settle(as_score(self.scorer(sample, o)), o) for o in singles]
+                return reduce_candidates(scores, self.reducer)
             score = self.scorer(sample, output)
             return self._settle(score if type(score) is Score else as_score(score), output)
         except StoreError:
@@ -91,7 +93,8 @@ class Scoring:
         try:
             if len(output.candidates) > 1 and not self.whole_output:
                 singles = [output.only(i) for i in range(len(output.candidates))]
-                return reduce_candidates([self._settle(as_score(await self.scorer(sample, o)), o) for o in singles])
+                scores = [self._settle(as_score(await self.scorer(sample, o)), o) for o in singles]
+                return reduce_candidates(scores, self.reducer)
             return self._settle(as_score(await self.scorer(sample, output)), output)
         except StoreError:
             raise  # the disk the judge's answer was to be kept on: no fault of the judge
@@ -155,22 +158,26 @@ class Scoring:
         return score
 
 
-def reduce_candidates(scores: Sequence[Score]) -> Score:
-    """Several candidates of one request as one score: the mean of each value; all values are kept."""
+def reduce_candidates(scores: Sequence[Score], reducer: str = "mean") -> Score:
+    """Several candidates of one request as one score, each value reduced as repeats are; all values are kept."""
     first = next((s for s in scores if s.value is not None), scores[0])
     outcomes = {s.outcome for s in scores}
     outcome = Outcome.SCORED if Outcome.SCORED in outcomes else first.outcome
     details = {**first.details, "outcomes": [s.outcome.value for s in scores]}
     if isinstance(first.value, Mapping):
         named = {
-            key: _mean([s.value[key] for s in scores if isinstance(s.value, Mapping) and key in s.value])
+            key: _reduced([s.value[key] for s in scores if isinstance(s.value, Mapping) and key in s.value], reducer)
             for key in first.value
         }
         return Score(named, outcome, first.answer, details)
     numbers = [s.value if isinstance(s.value, (int, float)) else None for s in scores]
     known = [n for n in numbers if n is not None]
-    return Score(_mean(known) if known else None, outcome, first.answer, details, tuple(numbers))
+    return Score(_reduced(known, reducer) if known else None, outcome, first.answer, details, tuple(numbers))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _reduced(values: Sequence[float], reducer: str) -> float:
+    """pass@k of fewer than k candidates cannot be told from one request: the repeats of the sample may have enough."""
+    k = reducer.removeprefix("pass")[1:] if reducer.startswith("pass") else ""
+    if reducer == "mean" or (k.isdigit() and len(values) < int(k)):
+        return sum(values) / len(values)
+    return reduce_repeats(values, reducer).value

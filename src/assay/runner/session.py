@@ -201,7 +201,8 @@ class Session:
 
     def _summarize(self, cell: Cell, running: CellRun, progress: CellProgress) -> None:
         whole = not self.stopped and not self._failure
-        expected = running.expected if whole else (progress.expected or running.expected)
+        asked_for = (progress.expected or 0) // cell.task.epochs
+        expected = running.expected if whole else max(asked_for, running.expected)
         if running.unanswered:
             self._incomplete = True
             self._say(

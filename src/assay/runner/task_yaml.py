@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ..core import Fewshot, Task, UsageError, nearest, shorten
-from ..userfiles import is_reference
+from ..userfiles import is_reference, split_reference
 
 _ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -130,9 +130,10 @@ def read_task_file(path: Path) -> Task:
     for name in ("tags", "produces"):
         if isinstance(given.get(name), list):
             given[name] = tuple(given[name])
-    if "scorers" in given:
-        entries = given["scorers"] if isinstance(given["scorers"], list) else [given["scorers"]]
-        given["scorers"] = tuple(_reference_beside(entry, path) for entry in entries)
+    for name in ("scorers", "summarizers"):
+        if name in given:
+            entries = given[name] if isinstance(given[name], list) else [given[name]]
+            given[name] = tuple(_reference_beside(entry, path) for entry in entries)
     given["template"] = _reference_beside(given.get("template"), path)
     return Task(**given)
 
@@ -151,7 +152,8 @@ def _fewshot(plain: Mapping[str, Any], path: Path) -> Fewshot:
             close = nearest(str(key), known)
             fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
             raise UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix)
-    return Fewshot(**{**plain, "source": _beside(plain.get("source"), path)})
+    given = {name: _reference_beside(value, path) for name, value in plain.items() if name == "pick"}
+    return Fewshot(**{**plain, **given, "source": _beside(plain.get("source"), path)})
 
 
 def _beside(value: Any, path: Path) -> Any:
@@ -161,7 +163,19 @@ def _beside(value: Any, path: Path) -> Any:
 
 
 def _reference_beside(value: Any, path: Path) -> Any:
-    """`file.py:fn` in a YAML file starts at that file."""
-    if isinstance(value, str) and is_reference(value):
-        return str(path.parent / value)
-    return value
+    """`file.py:fn` in a YAML file starts at that file, and may not lead out of its folder."""
+    if isinstance(value, Mapping):
+        if "name" in value:
+            return {**value, "name": _reference_beside(value["name"], path)}
+        return {_reference_beside(name, path): options for name, options in value.items()}
+    if not isinstance(value, str) or not is_reference(value):
+        return value
+    file, _ = split_reference(value)
+    folder = path.parent.resolve()
+    if not (folder / file).resolve().is_relative_to(folder):
+        raise UsageError(
+            f"names code outside its own folder: {shorten(value)}",
+            where=str(path),
+            fix="put the Python file beside the task file",
+        )
+    return str(path.parent / value)

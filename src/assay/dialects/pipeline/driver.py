@@ -23,8 +23,14 @@ class Rows:
     path: str | None
 
     def __repr__(self) -> str:
-        """The same in every process: what the rows are is known by it; changes of the data the driver sees."""
+        """The same in every process, since rows that come from no file are known by it."""
         return f"{self.config.name} in {self.path}"
+
+    @property
+    def file(self) -> Path | None:
+        """The file the loader reads, if it is one."""
+        file = Path(self.path).expanduser() if self.path is not None else None
+        return file if file is not None and file.is_file() else None
 
     def __call__(self) -> list[Sample | DataError]:
         if self.path is None:
@@ -65,8 +71,6 @@ class Drive:
     settings: Mapping[str, Any]
     """Keywords for the evaluator beside batch size and length."""
     max_length: int
-    data: str = ""
-    """Signs by which a change of the data is seen."""
     batch_size: int = field(default=64, compare=False)
 
     def __call__(self, recording: RecordingEngine) -> Driven:
@@ -118,12 +122,3 @@ def _accepted(function: Any, given: Mapping[str, Any], asked: Mapping[str, Any])
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dict(given)
     return {name: value for name, value in given.items() if name in parameters or name in asked}
-
-
-def data_state(path: str | None) -> str:
-    """Size and time of a file; empty for what is no file."""
-    file = Path(path).expanduser() if path else None
-    if file is None or not file.is_file():
-        return path or ""
-    state = file.stat()
-    return f"{file.resolve()} {state.st_size} {state.st_mtime_ns}"

@@ -10,7 +10,7 @@ from ...runner.options import RunOptions
 from ..guest import Guest
 from ..recognise import imported_names
 from .claims import NAMES, claims
-from .driver import Drive, Rows, data_state
+from .driver import Drive, Rows
 from .engine import as_turn
 from .facade.evaluators.evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .facade.tasks.dataset_registry import DatasetConfig, DatasetRegistry
@@ -80,7 +80,6 @@ def make_task(reference: Reference, run: RunOptions, evaluators: Sequence[str] =
         evaluator,
         dict(reference.settings),
         dataset.default_max_length if length is None else int(length),
-        data_state(run.data),
         dataset.default_batch_size if run.batch_size is None else run.batch_size,
     )
     return Task(

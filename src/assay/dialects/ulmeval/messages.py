@@ -48,12 +48,13 @@ def check_types(entries: Entries, model: Any) -> None:
 
 
 def _turns(message: Any) -> tuple[Message, ...]:
+    if type(message) is list and len(message) == 1 and type(message[0]) is dict and len(message[0]) == 2:
+        # By far the most common prompt: one text.
+        only = message[0]
+        if only.get("type") == "text" and isinstance(only.get("value"), str):
+            return (Message("user", (Text(only["value"]),)),)
     if isinstance(message, str):
         return (Message("user", (Text(message),)),)
-    if isinstance(message, Sequence) and len(message) == 1 and isinstance(message[0], Mapping):
-        only = message[0]
-        if only.get("type") == "text" and isinstance(only.get("value"), str) and "role" not in only:
-            return (Message("user", (Text(only["value"]),)),)
     if isinstance(message, Sequence) and any(isinstance(entry, Mapping) for entry in message):
         # A system entry may come without a type: it can only be text.
         message = [

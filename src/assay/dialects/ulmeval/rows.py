@@ -14,7 +14,7 @@ from ...datasets import Samples
 from ...datasets.reading import Head
 from ...datasets.shards import Row, RowData
 from .context import Surroundings, around
-from .tables import FAULTS, TABLE
+from .tables import FAULTS, TABLE, objects
 
 DIGEST_ROWS = 4096
 
@@ -76,7 +76,7 @@ class GuestData:
                 raise UsageError("has no data frame `data` with a column `index`", where=where)
             if self.surroundings.data is not None and TABLE not in vars(dataset):
                 raise UsageError("reads its data in its own way: --data cannot replace them", where=where)
-            dataset.data = data.assign(index=[str(value) for value in data["index"]])
+            dataset.data = data.assign(index=objects([str(value) for value in data["index"]]))
         except AssayError:
             raise
         except Exception as error:

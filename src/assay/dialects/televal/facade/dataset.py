@@ -94,7 +94,7 @@ class BatchLoader:
     def _ready(self) -> Iterator[Row]:
         for row in self._cut():
             made, sounds = self.prepare(row)
-            for path, audio in sounds.items():
+            for path, audio in () if self.keeps_sounds else sounds.items():
                 made.update({name: str(self.write_sound(path, audio)) for name, v in made.items() if v == path})
             yield made
 

@@ -1,0 +1,105 @@
+"""The blocks of the TELEVAL document, as they stand in it, run; our own equivalents are in the other files here.
+
+Each block gets the smallest surroundings it needs: entries of the registry that it names, one line each.
+"""
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+import yaml
+
+SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
+BLOCK = re.compile(r"^([ ]*)```(\w+)\n(.*?)^[ ]*```$", re.DOTALL | re.MULTILINE)
+
+MODEL = "model your_model_name: {class: src.models.echo.Echo, args: {path: x}}"
+TEMPLATE = 'template your_template_name: {class: src.prompt.template.DataTemplate, args: {template: [{role: user, content: {text: "{{query}}"}}]}}'
+DATASET = "dataset your_dataset_name: {class: src.dataset.BatchLoader, args: {file: data/rows.jsonl, ref_col: answer, query_col: query}}"
+EVALUATOR = "evaluator your_evaluator_name: {class: src.evaluator.contains.Contains, args: {}}"
+SUMMARIZER = "summarizer your_summarizer_name: {class: src.summarizer.summarizer.AvgInfo, args: {}}"
+EVAL_TASK = "eval_task your_eval_task_name: {class: src.config.EvalTaskCfg, args: {evaluator: your_evaluator_name, summarizer: your_summarizer_name}}"
+
+
+def infer_task(**names):
+    given = {"dataset": "your_dataset_name", "template": "your_template_name", "model": "your_model_name", "eval_task": "your_eval_task_name", **names}
+    inner = ", ".join(f"{key}: {value}" for key, value in given.items())
+    return f"infer_task your_infer_task_name: {{class: src.config.InferTaskCfg, args: {{{inner}}}}}"
+
+
+TABLE = {
+    "your_infer_task_name": ("infer_task", [DATASET, TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER]),
+    "your_eval_task_name": ("eval_task", [infer_task(), DATASET, TEMPLATE, MODEL, EVALUATOR, SUMMARIZER]),
+    "dataset-name": ("dataset", [infer_task(dataset="dataset-name"), TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER]),
+    "model_name": ("model", [infer_task(model="model_name"), DATASET, TEMPLATE, EVAL_TASK, EVALUATOR, SUMMARIZER]),
+    "return": ("answer", []),
+}
+"""The first word of each block: what kind it is, and its surroundings."""
+
+
+def blocks():
+    """Kind and text of each block of the document."""
+    files = sorted(SEEDS.glob("003_*.txt"))
+    if not files:
+        return []
+    return [(kind, textwrap.dedent(text)) for _, kind, text in BLOCK.findall(files[0].read_text(encoding="utf-8"))]
+
+
+def first_word(text):
+    return re.match(r"[\w-]+", text.lstrip())[0]
+
+
+@pytest.fixture
+def document():
+    found = blocks()
+    if not found:
+        pytest.skip("the seed documents are not beside the repository")
+    return {first_word(text): (kind, text) for kind, text in found}
+
+
+def test_every_block_of_the_document_is_in_the_table(document):
+    assert set(document) == set(TABLE)
+
+
+@pytest.mark.parametrize("name", [name for name, (kind, _) in TABLE.items() if kind != "answer"])
+def test_a_block_runs_as_it_stands(document, project, name):
+    kind, surroundings = TABLE[name]
+    text = document[name][1]
+    assert len(surroundings) <= 10
+    assert not any(line.split()[1].rstrip(":") in yaml.safe_load(text) for line in surroundings)
+    for file in project.registry.rglob("*.yaml"):
+        file.unlink()
+    project.write(f"registry/{kind}/document.yaml", text)
+    for number, line in enumerate(surroundings):
+        of, _, entry = line.partition(" ")
+        project.write(f"registry/{of}/surroundings{number}.yaml", entry)
+    rows = [{"key": "a", "query": "is it 1949?", "answer": "1949"}, {"key": "b", "query": "null", "answer": "no"}]
+    write_parquet(project.root / "path/to/huggingface", rows)
+    if kind == "model":
+        code = (project.root / "src/models/echo.py").read_text().replace("Echo", "your_model_class")
+        project.write("src/models/xxx.py", code)
+
+    result = project.run("your_infer_task_name")
+
+    assert (result.status, result.results[0].value, result.results[0].n) == ("complete", 0.5, 2)
+
+
+def write_parquet(folder, rows):
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    folder.mkdir(parents=True)
+    pyarrow.parquet.write_table(pa.Table.from_pylist(rows), folder / "test.parquet")
+
+
+def test_a_model_may_return_exactly_what_the_document_lists(document, project):
+    keys = re.findall(r'^\s*"(\w+)":', document["return"][1], re.MULTILINE)
+    project.model(
+        "    def generate_once(self, audio, **kwargs):\n"
+        f"        return {{key: 'said 1949' if key == 'pred' else None for key in {keys}}}\n"
+    )
+
+    result = project.run("task")
+
+    assert keys == ["pred", "pred_audio", "cache", "his"]
+    assert (result.status, result.results[0].value) == ("complete", 0.5)
