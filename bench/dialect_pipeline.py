@@ -1,8 +1,9 @@
 """The overhead of the pipeline dialect over a native run of the same rows: microseconds a sample, and their ratio.
 
 The model answers at once, so that all that is measured is assay's own work: reading, rendering, recording, scoring.
+Runs alternate and the ratio is the median of pairs: on a shared machine single runs differ by more than the two ways do.
 
-Usage: python bench/dialect_pipeline.py [--rows 20000] [--times 3]     (0 when the ratio is at most 1.3)
+Usage: python bench/dialect_pipeline.py [--rows 10000] [--times 7]     (0 when both ratios are at most 1.3)
 """
 
 import argparse
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 
 from assay.core import Candidate, Output, Request, Text
 from assay.runner.options import RunOptions
@@ -71,31 +73,38 @@ def dialect(folder: Path, out: Path) -> None:
     assert result.value("accuracy") == 1.0
 
 
-def seconds_of(function: Callable[[Path, Path], None], folder: Path, out: str) -> float:
-    start = time.perf_counter()
+def spent_by(function: Callable[[Path, Path], None], folder: Path, out: str) -> tuple[float, float]:
+    """Seconds of the clock, and of the processor in all threads."""
+    clock, processor = time.perf_counter(), time.process_time()
     function(folder, folder / out)
-    return time.perf_counter() - start
+    return time.perf_counter() - clock, time.process_time() - processor
 
 
 def main() -> int:
-    """Prints the figures; 0 when the dialect costs at most 1.3 times the native overhead."""
+    """Prints the figures; 0 when the dialect costs at most 1.3 times the native overhead, by clock and by processor."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=20000)
-    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=10000)
+    parser.add_argument("--times", type=int, default=7)
     given = parser.parse_args()
-    best = {"native": float("inf"), "dialect": float("inf")}
+    pairs: list[tuple[tuple[float, float], tuple[float, float]]] = []
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         write_rows(folder / "rows.jsonl", given.rows)
         (folder / "register_bench.py").write_text(REGISTER, encoding="utf-8")
         for turn in range(given.times):
-            for name, function in (("native", native), ("dialect", dialect)):
-                best[name] = min(best[name], seconds_of(function, folder, f"{name}-{turn}"))
-    ratio = best["dialect"] / best["native"]
-    for name, seconds in best.items():
-        print(f"{name:<8} {seconds:7.3f} s   {1e6 * seconds / given.rows:7.1f} us a sample")
-    print(f"ratio {ratio:.2f} (at most {LARGEST_RATIO})")
-    return 0 if ratio <= LARGEST_RATIO else 1
+            pairs.append((spent_by(native, folder, f"native-{turn}"), spent_by(dialect, folder, f"dialect-{turn}")))
+    worst = 0.0
+    for place, kind in enumerate(("clock", "processor")):
+        ours, theirs = ([pair[who][place] for pair in pairs] for who in (0, 1))
+        ratios = sorted(b / a for a, b in zip(ours, theirs, strict=True))
+        ratio = median(ratios)
+        worst = max(worst, ratio)
+        micro = [1e6 * median(seconds) / given.rows for seconds in (ours, theirs)]
+        print(
+            f"{kind:<10} native {micro[0]:6.1f} us, dialect {micro[1]:6.1f} us a sample; "
+            f"ratio {ratio:.2f} (of {given.times} pairs {ratios[0]:.2f} to {ratios[-1]:.2f}), at most {LARGEST_RATIO}"
+        )
+    return 0 if worst <= LARGEST_RATIO else 1
 
 
 if __name__ == "__main__":

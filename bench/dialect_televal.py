@@ -39,7 +39,7 @@ class Mine:
 """,
     "native.py": """
 def generate(messages):
-    return messages[-1].text
+    return messages[-1]["content"]
 """,
     "registry/dataset/rows.yaml": """
 rows:

@@ -46,7 +46,7 @@ def make_cases(folder: Path, questions: int, letters: int, answers: int) -> dict
     letter_options = [(header_letters + lettered(row), [f" {x}" for x in "ABCD"]) for row in test[:letters]]
     prompts = [header + asked(row) for row in gen[:answers]]
     long = [" ".join(asked(row) for row in test[at : at + 8]) for at in range(0, 32, 8)]
-    alone = [(f"{i}. " + asked(row) * 4, [f" {text}" for text in row["choices"][:1]]) for i, row in enumerate(test[:16])]
+    alone = [(f"{i}. " + asked(row) * 4, [f" {row['choices'][0]}"]) for i, row in enumerate(test[:16])]
     return {
         "text options": {"kind": "weigh", "items": text_options},
         "letters": {"kind": "weigh", "items": letter_options},
@@ -165,7 +165,8 @@ def compared(ours: Case, theirs: Case | None) -> str:
         same = sum(a[1] == b[1] for a, b in zip(ours["answers"], theirs["answers"], strict=True))
         agreement = f"max difference {apart:.1e}, {same} of {len(ours['answers'])} greedy flags alike"
     ratio = theirs["cpu"] / ours["cpu"]
-    return f"{own} | {theirs['cpu']:.1f} | {theirs['tokens']:,} | {theirs['peak_mb']:,.0f} | **{ratio:.1f}x** | {agreement}"
+    other = f"{theirs['cpu']:.1f} | {theirs['tokens']:,} | {theirs['peak_mb']:,.0f}"
+    return f"{own} | {other} | **{ratio:.1f}x** | {agreement}"
 
 
 def main() -> None:

@@ -150,6 +150,7 @@ def run_command(words: list[str], below: list[str], block: Block, capsys: pytest
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
+        patch.setattr("sys.argv", words)  # the next steps it prints begin with the command as it was called
         code = command_line.main(words[1:])
     out, err = capsys.readouterr()
     said = f"{block.place}: {' '.join(words)}\n{out}\n{err}"
@@ -232,6 +233,8 @@ def test_every_guide_is_reachable_from_the_readme():
     linked, waiting = set(), [ROOT / "README.md"]
     while waiting:
         page = waiting.pop()
+        if page.is_dir():
+            waiting += sorted(page.glob("*.md"))
         if page in linked or page.suffix != ".md" or not page.exists():
             continue
         linked.add(page)

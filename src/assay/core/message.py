@@ -6,6 +6,7 @@ model writes, and its role is the generation role.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, ClassVar
 
 from .errors import shorten
@@ -201,9 +202,10 @@ def to_plain(message: Message) -> dict[str, Any]:
 
 
 def part_to_plain(part: Part) -> dict[str, Any]:
-    """One part as JSON; a medium by its digest, since its bytes lie in the store."""
+    """One part as JSON; a medium by its digest, and where it lies if it is a file."""
     if isinstance(part, Media):
-        return {"type": part.kind, "sha256": part.digest, "format": part.format}
+        plain = {"type": part.kind, "sha256": part.digest, "format": part.format}
+        return {**plain, "path": str(part.source)} if isinstance(part.source, PathLike) else plain
     if isinstance(part, Json):
         return {"type": "json", "value": part.value}
     return {"type": part.kind, "text": part.text}

@@ -154,7 +154,10 @@ def messages_from_plain(plain: Sequence[Mapping[str, Any]], blobs: Mapping[str, 
 
 def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Part:
     if plain.get("type") in MEDIA_KINDS and "sha256" in plain:
-        return as_part(blobs[plain["sha256"]])
+        medium = blobs[plain["sha256"]]
+        kind = MEDIA_KINDS[plain["type"]]
+        # The same bytes may be a sound here and a film there: the record knows which, the store only their format.
+        return as_part(medium if isinstance(medium, kind) else kind(medium.source))
     return as_part(plain)
 
 

@@ -178,6 +178,8 @@ class KeyMaker:
             for part in message.parts:
                 if type(part) is Text:
                     pieces.append(f"\x03{len(part.text)}\x00{part.text}")
+                elif isinstance(part, Media):
+                    pieces.append(f"\x07{part.kind}\x00{part.digest}")
                 else:
                     pieces.append("\x04" + json.dumps(part_to_plain(part), sort_keys=True, default=str))
         if prompt.continuations is not None:

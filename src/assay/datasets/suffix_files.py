@@ -4,17 +4,17 @@ Tables come back as data frames with the texts they were written with: `NA`, `No
 what they are. A pickle is read only if this process wrote it, or if the user said so.
 """
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import MissingExtra, UsageError
+from ..core import DataError, MissingExtra, UsageError
 from .column_types import column_types, typed
 from .excel import read_excel, write_excel
-from .files import open_file
-from .shards import RowData
+from .faults import CELL_LIMIT
 
 KEPT_AS_TEXT = ("prediction",)
 _pickles: dict[Path, str] = {}
@@ -92,17 +92,21 @@ def _kind(file: Path, fmt: str | None, known: Mapping[str, Any]) -> str:
 
 
 def _read_table(path: Path) -> Any:
-    shard = open_file(path)
-    rows: list[Mapping[str, Any]] = []
-    for _, _, row in shard.rows():
-        rows.append(_good(row))
-    return frame_of(rows, shard.columns)
-
-
-def _good(row: RowData) -> Mapping[str, Any]:
-    if isinstance(row, Mapping):
-        return row
-    raise row if isinstance(row, Exception) else TypeError("a table holds rows")
+    before = csv.field_size_limit(CELL_LIMIT)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = csv.reader(file, delimiter="," if path.suffix.lower() == ".csv" else "\t")
+            header = next(lines, [])
+            rows = []
+            for cells in lines:
+                if cells and len(cells) != len(header):
+                    what = f"{len(cells)} cells under {len(header)} columns"
+                    raise DataError(what, file=str(path), row=lines.line_num)
+                if cells:
+                    rows.append(dict(zip(header, cells, strict=True)))
+    finally:
+        csv.field_size_limit(before)
+    return frame_of(rows, header)
 
 
 def _read_jsonl(path: Path) -> Any:

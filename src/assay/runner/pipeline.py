@@ -27,6 +27,7 @@ from ..core import (
 from ..core.errors import TemplateError
 from ..core.record import output_from_plain
 from ..core.score import UNRESOLVED
+from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..store.secrets import scrub
@@ -175,6 +176,14 @@ class CellRun:
         return job
 
     def _prompt(self, sample: Sample) -> Prompt:
+        prompt = self._built_prompt(sample)
+        if sample.media:
+            # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
+            for medium in prompt.media:
+                check_media(medium)
+        return prompt
+
+    def _built_prompt(self, sample: Sample) -> Prompt:
         prompt: Prompt = self.cell.template(sample)
         if self._builds_prompt is not None:
             try:

@@ -81,7 +81,11 @@ class RecordingEngine:
         self._budget = ErrorBudget(options.on_error)
         self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
+        self._turn_here = threading.Lock()
+        self._is_loaded = False
         self._scheduler = Scheduler(self.model, batch_size=self._batch_size(), concurrency=options.concurrency)
+        # Two changes of threads for every batch would cost more than all the rest; the cache belongs to the loop's.
+        self._works_here = not self._scheduler.is_async and self._scheduler.window == 1 and cache is None
         self._index = writer.cell(cell.task.name, cell.model_name)
         self._known: dict[str, Answered] = {
             answer.key: answer
@@ -108,9 +112,10 @@ class RecordingEngine:
         if self.gate.stopped:
             raise DriverStopped
         jobs = self._jobs(prompts, options or self.cell.options, ids, targets)
-        waiting = asyncio.run_coroutine_threadsafe(self._answer(jobs), self._loop)
         try:
-            return waiting.result()
+            if self._works_here:
+                return self._answer_here(jobs)
+            return asyncio.run_coroutine_threadsafe(self._answer(jobs), self._loop).result()
         except AssayError as error:
             self.failure = error
             raise
@@ -172,8 +177,27 @@ class RecordingEngine:
             taken.append(key)
         return taken.index(key)
 
-    async def _answer(self, jobs: Sequence[Job]) -> list[Output]:
+    def _answer_here(self, jobs: Sequence[Job]) -> list[Output]:
+        """The answers of a model that takes batches, one after another, asked in the driver's own thread."""
         outputs: dict[int, Output] = {}
+        desk = _Desk(self, outputs)
+        with self._turn_here:
+            for alike in self._lacking(jobs, outputs):
+                if self._load is not None and not self._is_loaded:
+                    loading = _loaded(self._load, self.model)
+                    asyncio.run_coroutine_threadsafe(loading, self._loop).result()
+                    self._is_loaded = True
+                while alike:
+                    if self.gate.stopped:
+                        raise DriverStopped
+                    answers = self._scheduler.ask_here(alike)
+                    desk.keep(answers)
+                    desk.judge(answers)
+                    alike = alike[len(answers) :]
+        return [outputs[place] for place in range(len(jobs))]
+
+    def _lacking(self, jobs: Sequence[Job], outputs: dict[int, Output]) -> list[list[Job]]:
+        """What must be asked, prompts to answer apart from texts to weigh; what is known goes to `outputs`."""
         lacking = [job for job in jobs if not self._recall(job, outputs)]
         if lacking and self._load is None:
             raise StoreError(
@@ -181,11 +205,15 @@ class RecordingEngine:
                 where=f"task {self.cell.task.name!r}",
                 fix="`assay run` asks the model for it",
             )
-        for weighs in (False, True):
-            alike = [job for job in lacking if _weighs(job) is weighs]
-            if alike and self._load is not None:
+        kinds = ([job for job in lacking if _weighs(job) is weighs] for weighs in (False, True))
+        return [alike for alike in kinds if alike]
+
+    async def _answer(self, jobs: Sequence[Job]) -> list[Output]:
+        outputs: dict[int, Output] = {}
+        for alike in self._lacking(jobs, outputs):
+            if self._load is not None:
                 await self._load(self.model)
-                await self._ask(alike, outputs)
+            await self._ask(alike, outputs)
         return [outputs[place] for place in range(len(jobs))]
 
     async def _ask(self, jobs: Sequence[Job], outputs: dict[int, Output]) -> None:
@@ -308,6 +336,10 @@ def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> 
     """What a driver returns; one that is a coroutine gets a loop of its own, since its calls block."""
     made = driver(engine)
     return asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made
+
+
+async def _loaded(load: Load, model: Model) -> None:
+    await load(model)
 
 
 async def _awaited(made: Awaitable[Any]) -> Any:

@@ -210,6 +210,11 @@ class Scheduler:
                 return output
             await asyncio.sleep(self.policy.delay(error, attempts - 1, self._rng))
 
+    def ask_here(self, jobs: Sequence[Job]) -> list[tuple[Job, Output]]:
+        """The first of these jobs with their answers, as many as one hand-over takes; works in the caller's thread."""
+        some = jobs[: self._size()]
+        return list(zip(some, self._timed_call([job.request for job in some]), strict=True))
+
     async def _ask_one_by_one(self, work: Work, desk: Desk, threads: Threads | None) -> None:
         while True:
             jobs = work.take(1)

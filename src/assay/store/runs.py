@@ -2,12 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core import Media, Output, OutputRecord, Prompt, StoreError, Text
+from ..core import Output, OutputRecord, Prompt, StoreError, Text
 from ..core.message import to_plain
 from ..core.record import output_to_plain
 from .blobs import Blobs
@@ -104,22 +104,16 @@ class RunWriter:
     def write_output(
         self, task: str, model: str, id: str, key: str, prompt: Prompt, output: Output, **more: Any
     ) -> int:
-        """Adds what a model answered (`more` as in `output_line`) and returns where the line lies; media of prompt and
-        answer go to the blobs."""
-        plain = []
-        for message in prompt.messages:
-            plain.append(to_plain(message))
-            parts = message.parts
-            if parts and (len(parts) > 1 or type(parts[0]) is not Text):
-                self._keep_media(message.media)
+        """Adds what a model answered (`more` as in `output_line`) and returns where the line lies.
+
+        Media the model made go to the blobs; those of the prompt lie in the dataset and are known by their digest.
+        """
+        plain = [to_plain(message) for message in prompt.messages]
         for candidate in output.candidates:
             if len(candidate.parts) > 1 or (candidate.parts and type(candidate.parts[0]) is not Text):
-                self._keep_media(candidate.media)
+                for medium in candidate.media:
+                    self.blobs.put(medium)
         return self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
-
-    def _keep_media(self, media: Iterable[Media]) -> None:
-        for medium in media:
-            self.blobs.put(medium)
 
     def write_score(self, line: Mapping[str, Any]) -> int:
         """Adds what a scorer said, as `score_line` writes it; returns where the line lies."""

@@ -7,12 +7,13 @@ rounds.
 
 import asyncio
 import inspect
+import weakref
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
+from ...runner.threads import Threads
 from .calling import Era
 from .facade.utils import workers_of
 from .lines import info_of, prediction_lines
@@ -134,31 +135,29 @@ class Worker:
         evaluate = type(evaluator).evaluate
         self._single = getattr(evaluate, "single", None)
         default = getattr(evaluate, "default_workers", 1)
-        self._pool = ThreadPoolExecutor(workers_of(evaluator, default) if self._single else 1, "evaluator")
+        self._threads = Threads(workers_of(evaluator, default) if self._single else 1, "evaluator")
+        weakref.finalize(self, self._threads.close)
         self._batch_size = max(1, batch_size)
         self._waiting: list[tuple[Mapping[str, Any], asyncio.Future[Any]]] = []
         self._sending: asyncio.Task[None] | None = None
 
     async def ask(self, line: Mapping[str, Any]) -> Any:
         """What the evaluator says of one line."""
-        loop = asyncio.get_running_loop()
         if self._single is not None:
-            return await loop.run_in_executor(
-                self._pool, self._single, self._evaluator, line.get("pred"), line.get("ref"), info_of(line)
-            )
-        verdict: asyncio.Future[Any] = loop.create_future()
+            pred, ref, info = line.get("pred"), line.get("ref"), info_of(line)
+            return await self._threads.submit(self._single, self._evaluator, pred, ref, info)
+        verdict: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((line, verdict))
         if self._sending is None or self._sending.done():
             self._sending = asyncio.ensure_future(self._send())
         return await verdict
 
     async def _send(self) -> None:
-        loop = asyncio.get_running_loop()
         await asyncio.sleep(0)  # those that come at the same time go together
         while self._waiting:
             batch, self._waiting = self._waiting[: self._batch_size], self._waiting[self._batch_size :]
             try:
-                results = await loop.run_in_executor(self._pool, self._evaluate, [line for line, _ in batch])
+                results = await self._threads.submit(self._evaluate, [line for line, _ in batch])
             except Exception as error:  # noqa: BLE001 - handed to everyone who waits for this batch
                 for _, verdict in batch:
                     verdict.set_exception(error)
@@ -181,7 +180,7 @@ def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
         has = ", ".join(map(str, result)) if isinstance(result, Mapping) else f"a {type(result).__name__}"
         raise TypeError(f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}")
     raw = plain_number(result["score"])
-    details: dict[str, Any] = {"result": {"key": line.get("key"), **result, "score": raw}, "score": raw}
+    details: dict[str, Any] = {"result": {"key": line.get("key"), **result, "score": raw}}
     if raw is None:
         return Score(None, Outcome.JUDGE_ERROR, details={**details, "error": f"evaluator {name!r} gave no score"})
     return Score(number_of(raw), details=details)

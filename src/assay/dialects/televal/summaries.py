@@ -97,8 +97,8 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 
 def raw_score(line: ScoreRecord) -> Any:
     """The `score` an evaluator gave; of ours, the value or the named values."""
-    if "score" in line.details:
-        return line.details["score"]
+    if "result" in line.details:
+        return line.details["result"]["score"]
     if {"S", "D", "I", "N"} <= line.details.keys():
         return dict(zip(("subs", "dele", "inse", "ref_len"), (line.details[k] for k in "SDIN"), strict=True))
     prefix = f"{line.scorer}."

@@ -64,6 +64,19 @@ def _with_images(turns: Any, extras: Sequence[Any], folder: str) -> tuple[Messag
     return tuple(_message(turn, waiting) for turn in query_last(turns))
 
 
+def is_plain(made: Any) -> bool:
+    """Whether a retriever returned texts alone."""
+    if type(made) is not list:
+        return False
+    return all(type(turn) is dict and type(turn.get("content", "")) is str for turn in made)
+
+
+def plain_answer(solved: Any, asked: Any) -> str | None:
+    """`answer_of` for conversations of texts alone, before they are made messages."""
+    more = [turn["content"] for turn in solved if turn not in asked and "content" in turn]
+    return "".join(more) if more else None
+
+
 def answer_of(solved: Sequence[Message], asked: Sequence[Message]) -> str | None:
     """What a solved example says where the question leaves the answer open; `None` if it says nothing more."""
     spoken = [message for message in asked if message.parts is not None]
@@ -73,8 +86,10 @@ def answer_of(solved: Sequence[Message], asked: Sequence[Message]) -> str | None
 
 def cut_at(text: str, stop_words: Sequence[str]) -> str:
     """The text before the first of the stop words, blanks at its ends aside; an empty stop word stops nothing."""
-    ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
-    return text[: min(ends)].strip() if ends else text.strip()
+    if stop_words:
+        ends = [place for word in stop_words if word and (place := text.find(word)) >= 0]
+        text = text[: min(ends)] if ends else text
+    return text.strip()
 
 
 def _pieces(turn: Mapping[str, Any]) -> Sequence[Any]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ...core import AssayError, DataError, Message, Outcome, Output, Prompt, Sample, Score, TemplateError, blamed
 from ...runner.fingerprint import code_digest
-from .conversation import answer_of, as_messages, cut_at
+from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
 
 Retriever = Callable[[Any, bool], Any]
 _ENCODED = frozenset({"bytes", "path"})
@@ -16,7 +16,16 @@ _ENCODED = frozenset({"bytes", "path"})
 
 def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as a retriever expects it: a dictionary of its own, pictures kept as `{"bytes", "path"}` opened."""
-    return {name: _opened(value) if type(value) in (dict, list) else value for name, value in row.items()}
+    item = dict(row)
+    for name, value in row.items():
+        if type(value) is dict or type(value) is list:
+            item[name] = _opened(value)
+    return item
+
+
+def _item(row: Any) -> Any:
+    """A row of a file as a retriever expects it; a row of any other dataset as it is."""
+    return as_item(row) if type(row) is dict or isinstance(row, Mapping) else row
 
 
 def _opened(value: Any) -> Any:
@@ -51,21 +60,36 @@ class Retrieval:
 
     def asked(self, row: Any) -> tuple[Message, ...]:
         """The conversation of a query."""
-        return self._made(as_item(row) if isinstance(row, Mapping) else row, True)
+        return as_messages(self._retrieved(_item(row), True), folder=self.folder)
 
     def solved(self, row: Any) -> tuple[Message, ...]:
         """The conversation of a solved example."""
-        return self._made(as_item(row) if isinstance(row, Mapping) else row, False)
+        return as_messages(self._retrieved(_item(row), False), folder=self.folder)
 
-    def _made(self, item: Any, is_last: bool) -> tuple[Message, ...]:
+    def question_and_answer(self, row: Any) -> tuple[tuple[Message, ...], str | None, bool]:
+        """The conversation of a query, what a solved one says in its open place, and whether there are images.
+
+        A row whose answer cannot be shown can still be asked: its answer is `None`.
+        """
+        asked = self._retrieved(_item(row), True)
+        messages = as_messages(asked, folder=self.folder)
+        has_media = isinstance(asked, tuple) and any(message.media for message in messages)
         try:
-            made = self.retriever(item, is_last)
+            solved = self._retrieved(_item(row), False)
+            if is_plain(solved) and is_plain(asked):
+                return messages, plain_answer(solved, asked), has_media
+            return messages, answer_of(as_messages(solved, folder=self.folder), messages), has_media
+        except DataError:
+            return messages, None, has_media
+
+    def _retrieved(self, item: Any, is_last: bool) -> Any:
+        try:
+            return self.retriever(item, is_last)
         except AssayError:
             raise
         except Exception as error:
             what = blamed(TemplateError, error, "").what
             raise DataError(f"the retriever of {self.name!r} failed: {what}") from error
-        return as_messages(made, folder=self.folder)
 
 
 @dataclass(frozen=True)
@@ -77,17 +101,10 @@ class ToSample:
     """Takes the target from this column instead."""
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
-        asked = self.retrieval.asked(row)
-        target = row[self.column] if self.column is not None else self._shown(row, asked)
-        has_media = any(message.media for message in asked)
+        asked, answer, has_media = self.retrieval.question_and_answer(row)
+        target = row[self.column] if self.column is not None else answer
         # Pictures stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
-        return Sample(id="", input="" if has_media else asked, target=target, fields=row)
-
-    def _shown(self, row: Mapping[str, Any], asked: Sequence[Message]) -> str | None:
-        try:
-            return answer_of(self.retrieval.solved(row), asked)
-        except DataError:
-            return None  # an unlabelled row can be asked; it cannot be scored, and the scorer says so
+        return Sample("", "" if has_media else asked, target, (), row)
 
 
 class Conversation:
@@ -147,6 +164,8 @@ class Accuracy:
         if said is None:
             return Score.unparsed(rule="the post-process returned None")
         right = sample.target if self.typed else self.reading(str(sample.target))
+        if type(said) is str and type(right) is str:
+            return Score(float(said == right), answer=said)
         is_right = _same(said, right) or (self.typed and str(said) == str(right))
         return Score(float(is_right), answer=str(said), details={"read_as": str(right)})
 

@@ -16,8 +16,6 @@ from ...datasets.shards import Row, RowData
 from .context import Surroundings, around
 from .tables import FAULTS, TABLE, objects
 
-DIGEST_ROWS = 4096
-
 
 class GuestData:
     """One dataset of a guest's class."""
@@ -56,13 +54,9 @@ class GuestData:
         return fields.place
 
     def digest(self) -> str:
-        """sha256 of the frame."""
+        """A digest of the frame's columns and cells."""
         if self._digest is None:
-            digest = hashlib.sha256()
-            frame = self.frame
-            for start in range(0, max(len(frame), 1), DIGEST_ROWS):
-                digest.update(frame.iloc[start : start + DIGEST_ROWS].to_csv(index=False).encode("utf-8", "replace"))
-            self._digest = digest.hexdigest()
+            self._digest = _frame_digest(self.frame)
         return self._digest
 
     def _build(self) -> Any:
@@ -174,6 +168,20 @@ class GuestSource:
     def located(self, data: str | None) -> GuestSamples:
         """The samples; the guest's class already knows about `data`."""
         return GuestSamples(self.data)
+
+
+def _frame_digest(frame: Any) -> str:
+    from pandas.util import hash_pandas_object
+
+    digest = hashlib.sha256(repr(list(frame.columns)).encode("utf-8", "backslashreplace"))
+    for name in frame.columns:
+        column = frame[name]
+        try:
+            digest.update(hash_pandas_object(column, index=False).to_numpy().tobytes())
+        except TypeError:  # a column of lists
+            for cell in column:
+                digest.update(repr(cell).encode("utf-8", "backslashreplace") + b"\0")
+    return digest.hexdigest()
 
 
 def _check_pandas() -> None:

@@ -1,4 +1,4 @@
-"""Transformers in this process: text, vision-language, audio-language and speech models, common prefixes computed once."""
+"""Transformers in this process: text, vision, audio and speech models, common prefixes computed once."""
 
 from .model import LocalTransformers
 

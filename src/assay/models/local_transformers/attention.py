@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 NAME = "assay_shared"
 _running: ContextVar["Plan | None"] = ContextVar("plan", default=None)
-KNOWN_ARGUMENTS = frozenset({"dropout", "scaling", "is_causal", "sliding_window", "softcap", "output_attentions"})
+UNKNOWN_ARGUMENTS = ("s_aux", "position_bias", "head_mask")
+"""What some models pass to their attention and no plan can follow."""
 
 
 class CannotShare(Exception):
@@ -65,8 +66,8 @@ def _attention(module: Any, query: Any, key: Any, value: Any, attention_mask: An
 
         usual: tuple[Any, None] = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
         return usual
-    for name, given in kwargs.items():
-        if name in ("s_aux", "position_bias", "head_mask") and given is not None:
+    for name in UNKNOWN_ARGUMENTS:
+        if kwargs.get(name) is not None:
             raise CannotShare(f"attention with {name}")
     scale = kwargs.get("scaling")
     style = Style(
@@ -137,7 +138,8 @@ class Group:
                 own[row, : len(ends)] = torch.tensor(ends)
             step = torch.arange(size)
             seen = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < own[:, None])
-            seen |= torch.eye(size, dtype=torch.bool)[None]  # a filler looks at itself: a row of nothing is not a number
+            # What fills up a short segment looks at itself: the softmax of nothing is not a number.
+            seen |= torch.eye(size, dtype=torch.bool)[None]
             whole = torch.cat([torch.ones(len(self.ends), size, self.length, dtype=torch.bool), seen], 2)
             if window is not None:
                 at = positions.cpu()[self.index("cpu")[0]]

@@ -81,7 +81,7 @@ class Engine:
         return out.logits[0, : len(keep)]
 
     def grow_trunk(self, stretch: Stretch, sequences: Sequence[Sequence[int]], wanted: Sequence[int] = ()) -> Any:
-        """Computes a trunk and keeps it for what hangs on it; the logits of the wanted places, counted from its start."""
+        """Computes a trunk and keeps it for what hangs on it; the logits of the wanted places of its own tokens."""
         import torch
 
         parent = self.trunk(stretch.parent)
@@ -104,7 +104,7 @@ class Engine:
         return logits
 
     def kept(self, root: Node, sequences: Sequence[Sequence[int]], before: int) -> Stretch | None:
-        """What the hand-over before this one began with, where all of this one begins alike; it ends before `before`."""
+        """What the hand-over before began with, where all of this one begins alike and it ends by `before`."""
         if self._kept is None:
             return None
         stretch, tokens = self._kept
@@ -135,7 +135,7 @@ class Engine:
         return self.run(tokens, positions, plan, wanted)
 
     def groups(self, bushes: Sequence[Bush], layouts: Sequence[Layout]) -> list[Group]:
-        """Segments by trunk, and by length within a trunk: the attention of a short one is filled up to a long one's."""
+        """Segments by trunk, and by length within a trunk: attention fills up a short one to a long one's size."""
         spans: list[tuple[int, int]] = []
         for layout in layouts:
             start = spans[-1][1] if spans else 0
@@ -186,7 +186,8 @@ def _probe(model: Any) -> list[list[int]]:
     """Three short sequences with a common beginning; two of them share more."""
     top = int(model.get_input_embeddings().weight.shape[0]) - 1
     common = [(7 * i + 3) % top for i in range(9)]
-    return [common + [11 % top, 5 % top, 23 % top], common + [11 % top, 8 % top], common + [2 % top] * 4]
+    ends = ([11, 5, 23], [11, 8], [2, 2, 2, 2])
+    return [[*common, *(token % top for token in end)] for end in ends]
 
 
 def _plainly(model: Any, row: Sequence[int]) -> Any:

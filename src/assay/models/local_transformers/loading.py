@@ -57,7 +57,7 @@ class Source:
         if local is None and (self.is_gguf or self.path.startswith((".", "/", "~")) or self.path.count("/") > 1):
             raise UsageError("no such model folder or file", where=self.path, fix="check the path")
         if local is not None and local.is_dir() and not (local / "config.json").is_file():
-            raise UsageError("the folder holds no config.json", where=self.path, fix="give a folder save_pretrained made")
+            raise UsageError("the folder holds no config.json", where=self.path, fix="give a whole model folder")
         if local is not None and local.is_file() and not self.is_gguf:
             raise UsageError("not a model folder or a GGUF file", where=self.path)
 
@@ -117,7 +117,8 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
         return "vision"
     if "audio_config" in config or "audio_encoder_config" in config:
         return "audio"
-    if config.get("is_encoder_decoder") and (SPEECH_KEYS & set(config) or "Speech" in names or "moonshine" in names.lower()):
+    hears = bool(SPEECH_KEYS & set(config)) or "Speech" in names or "Moonshine" in names
+    if config.get("is_encoder_decoder") and hears:
         return "speech"
     return "text"
 

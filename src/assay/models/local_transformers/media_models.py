@@ -12,6 +12,7 @@ from ...core import (
     Audio,
     Candidate,
     Image,
+    Media,
     Message,
     Output,
     Prompt,
@@ -68,7 +69,9 @@ class MediaModel:
             outputs.update(self._answered(group, requests, inputs))
         return [outputs[at] for at in range(len(requests))]
 
-    def _answered(self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]) -> dict[int, Output]:
+    def _answered(
+        self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
+    ) -> dict[int, Output]:
         import torch
 
         first = requests[group[0]]
@@ -77,9 +80,8 @@ class MediaModel:
             for name, value in inputs[group[0]].items()
         }
         length = self._length(joined)
-        drawn = [
-            self._draw(joined, first, index, length) for index in range(1 if is_greedy(first.options) else first.options.n)
-        ]
+        draws = 1 if is_greedy(first.options) else first.options.n
+        drawn = [self._draw(joined, first, index, length) for index in range(draws)]
         outputs = {}
         for place, at in enumerate(group):
             candidates = tuple(self._candidate(requests[at], rows[place]) for rows in drawn)
@@ -130,7 +132,8 @@ class MediaModel:
         text = self.renderer.tokenizer.decode(list(ids), skip_special_tokens=True)
         places = [at for stop in request.options.stop if (at := text.find(stop)) >= 0]
         ended = bool(places) or (bool(ids) and ids[-1] in self._ends())
-        return Candidate((Text(text[: min(places)] if places else text),), "stop" if ended else "length", (), tuple(ids))
+        text = text[: min(places)] if places else text
+        return Candidate((Text(text),), "stop" if ended else "length", (), tuple(ids))
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """Weighs continuations after prompts with media: those of one token in one pass, the others in one each."""
@@ -157,7 +160,8 @@ class MediaModel:
         for more, rows in alike.items():
             logits = self._logits(inputs, more)
             first = len(context) - 1
-            tally.add(logits[first:], [(at - first, row, at) for row in rows for at in range(first, first + 1 + len(more))])
+            predicted = range(first, first + 1 + len(more))
+            tally.add(logits[first:], [(at - first, row, at) for row in rows for at in predicted])
         return weighed_output(request, pairs, tally.results(), None)
 
     def _logits(self, inputs: Mapping[str, Any], more: Sequence[int]) -> Any:
@@ -201,7 +205,8 @@ class MediaModel:
     def _marked(self, message: Message) -> Message:
         if message.parts is None:
             return message
-        return Message(message.role, tuple(Text(self._mark(part)) if part.kind in ("image", "audio") else part for part in message.parts))
+        parts = (Text(self._mark(part)) if isinstance(part, Media) else part for part in message.parts)
+        return Message(message.role, tuple(parts))
 
     def _mark(self, part: Any) -> str:
         found = getattr(self.processor, f"{part.kind}_token", None)

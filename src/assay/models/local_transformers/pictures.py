@@ -38,7 +38,9 @@ class PictureProcessor:
         text: str = self.tokenizer.apply_chat_template(list(messages), **options)
         return text
 
-    def __call__(self, text: Sequence[str], images: Sequence[Any] | None = None, return_tensors: str = "pt") -> dict[str, Any]:
+    def __call__(
+        self, text: Sequence[str], images: Sequence[Any] | None = None, return_tensors: str = "pt"
+    ) -> dict[str, Any]:
         import torch
 
         made: dict[str, Any] = {}

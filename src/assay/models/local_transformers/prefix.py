@@ -7,6 +7,7 @@ nothing here knows of tensors.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,9 +45,9 @@ class Node:
 
 def grow(sequences: Sequence[Sequence[int]]) -> Node:
     """The tree of all sequences; its root spans what is common to every one of them."""
-    order = sorted(range(len(sequences)), key=lambda row: sequences[row])
+    order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
     arrays = [np.asarray(sequences[row], dtype=np.int64) for row in order]
-    shared = [_common(a, b) for a, b in zip(arrays, arrays[1:], strict=False)]
+    shared = [_common(a, b) for a, b in pairwise(arrays)]
     root = Node(0, 0, order[0])
     stack: list[tuple[Node, int, int]] = [(root, 0, len(order))]
     while stack:
@@ -123,8 +124,9 @@ def steps(root: Node, *, segment: int, pack: int, trunk: Stretch | None = None) 
         uses = len(node.children) + bool(node.ends)
         edge = node.stop - bush.start
         if edge * (uses - 1) >= MIN_SAVED or edge > pack:
-            for trunk in _stretches(node, trunk, pack):
-                yield trunk
+            for grown in _stretches(node, trunk, pack):
+                trunk = grown
+                yield grown
         elif node.ends:
             yield Bush(Node(node.start, node.stop, node.row, [], node.ends), trunk)
         stack.extend((child, trunk) for child in reversed(node.children))
@@ -138,8 +140,9 @@ def chains(root: Node, *, pack: int, trunk: Stretch | None = None) -> Iterator[S
         edge = node.stop - (0 if trunk is None else trunk.stop)
         users = sum(1 for _ in node.rows())
         if edge * (users - 1) >= MIN_SAVED:
-            for trunk in _stretches(node, trunk, pack):
-                yield trunk
+            for grown in _stretches(node, trunk, pack):
+                trunk = grown
+                yield grown
         for row in node.ends:
             yield row, trunk
         stack.extend((child, trunk) for child in reversed(node.children))

@@ -203,7 +203,7 @@ class Renderer:
         if not at_end.strip():
             faults.append(PromptFault("no_turn", "the chat template opens no turn for the model to write in"))
         if not after_answer.strip() or not after_question.strip():
-            faults.append(PromptFault("unclosed_turn", "the chat template writes nothing between one turn and the next"))
+            faults.append(PromptFault("unclosed_turn", "the chat template writes nothing between two turns"))
         for stop in stops:
             # A blank line ends many answers and says nothing about turns.
             if stop.strip() and stop in at_end:

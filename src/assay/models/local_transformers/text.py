@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ...core import Candidate, Likelihood, Output, Request, Text, Token, Usage
+from ...core import EMPTY, Candidate, Likelihood, Output, Request, Text, Token, Usage
 from .engine import Budget, Engine, why_not
 from .generate import Row, Writer
 from .likelihood import Pair, weigh, windows
@@ -30,14 +30,14 @@ class Limits:
 class TextModel:
     """A causal language model with its tokenizer."""
 
-    def __init__(self, model: Any, renderer: Renderer, limits: Limits, where: str, budget: Budget | None = None) -> None:
+    def __init__(self, model: Any, renderer: Renderer, limits: Limits, where: str) -> None:
         self.model = model
         self.renderer = renderer
         self.limits = limits
         self.where = where
         self.plain_because = why_not(model)
         """Why beginnings are not shared; `None` where they are."""
-        self.engine = Engine(model, budget)
+        self.engine = Engine(model)
         self.rows = limits.rows
         self.eos = _end_tokens(model, renderer)
 
@@ -60,7 +60,8 @@ class TextModel:
         weighed = self._weigh(pairs)
         outputs = []
         for at, (request, (start, stop)) in enumerate(zip(requests, spans, strict=True)):
-            outputs.append(refused.get(at) or weighed_output(request, pairs[start:stop], weighed[start:stop], cut.get(at)))
+            found = weighed_output(request, pairs[start:stop], weighed[start:stop], cut.get(at))
+            outputs.append(refused.get(at, found))
         return outputs
 
     def _pairs_of(self, request: Request) -> list[Pair]:
@@ -99,10 +100,11 @@ class TextModel:
         stops = self._stops(request.options.stop)
         options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
         key = request.key or _key_of(prompt)
-        return [
-            Row(prompt, options, max(1, room), stops, generator_for(request.options, request.seed, key, request.repeat, i))
-            for i in range(request.options.n)
+        draws = [
+            generator_for(request.options, request.seed, key, request.repeat, index)
+            for index in range(request.options.n)
         ]
+        return [Row(prompt, options, max(1, room), stops, draw) for draw in draws]
 
     def _stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
         """Why to stop after what was written: an end token, or a stop string in the text."""
@@ -157,7 +159,7 @@ class TextModel:
         candidates = tuple(self._candidate(request, row) for row in rows)
         usage = Usage(len(rows[0].prompt), sum(len(row.written) for row in rows))
         cut = len(self.renderer.encode(request.prompt)) - len(rows[0].prompt) if self.limits.truncate != "refuse" else 0
-        return Output(candidates, usage=usage, **({"details": {"truncated_tokens": cut}} if cut else {}))
+        return Output(candidates, usage=usage, details={"truncated_tokens": cut} if cut else EMPTY)
 
     def _candidate(self, request: Request, row: Row) -> Candidate:
         tokenizer = self.renderer.tokenizer
@@ -208,7 +210,7 @@ def weighed_output(request: Request, pairs: Sequence[Pair], found: Sequence[Like
         total = sum(value.logprob for value in found)
         found = [Likelihood(total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found))]
     usage = Usage(max((pair.start for pair in pairs), default=0), 0)
-    return Output(likelihoods=tuple(found), usage=usage, **({"details": {"truncated_tokens": cut}} if cut else {}))
+    return Output(likelihoods=tuple(found), usage=usage, details={"truncated_tokens": cut} if cut else EMPTY)
 
 
 def _key_of(prompt: Sequence[int]) -> str:

@@ -78,7 +78,7 @@ class JudgedByModel:
             score, reason = read_score(reply.text)
         except (NoScore, ModelError) as error:
             return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
-        return Score(score, details={"reason": reason, "score": score})
+        return Score(score, details={"reason": reason})
 
 
 class LLMScorer(Evaluator):

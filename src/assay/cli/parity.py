@@ -1,0 +1,209 @@
+"""`assay parity`: does an answer depend on what else is asked at the same time?
+
+The same samples are asked one by one and in batches, in order and in reverse. A difference where the model's first two
+tokens were within a hair of each other is a tie: any rounding decides it, and it is counted apart.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
+
+from ..core import BadSample, Candidate, Output, Request, Sample, UsageError
+from ..core.request import KeyMaker
+from ..report import printable
+from ..runner.options import RunOptions
+from ..runner.plan import Cell, make_plan
+from ..runner.schedule import call_async, call_model
+from .arguments import Parser, key_values
+
+TIE = 1e-4
+DRIFT = 1e-3
+"""Log-likelihoods further apart than this are not rounding."""
+EXIT_DRIFT = 4
+
+
+@dataclass(slots=True)
+class Parity:
+    """What asking in one way changed against asking one by one."""
+
+    size: int
+    order: str
+    compared: int = 0
+    ties: int = 0
+    failed: int = 0
+    largest: float = 0.0
+    """The largest difference of a log-likelihood."""
+    drifted: list[str] = field(default_factory=list)
+    """Samples whose answer changed."""
+
+    def line(self) -> str:
+        """For people."""
+        parts = [f"batch {self.size:>4} {self.order:<8}", f"{self.compared} compared", f"{len(self.drifted)} drifted"]
+        if self.ties:
+            parts.append(f"{self.ties} ties")
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.largest:
+            parts.append(f"log-likelihoods at most {self.largest:.1e} apart")
+        shown = f" (first: {printable(self.drifted[0])})" if self.drifted else ""
+        return ", ".join(parts) + shown
+
+    def to_plain(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "batch": self.size, "order": self.order, "compared": self.compared, "drifted": self.drifted,
+            "ties": self.ties, "failed": self.failed, "largest_difference": self.largest,
+        }  # fmt: skip
+
+
+def command(arguments: Sequence[str]) -> int:
+    """0 when nothing drifted, 4 when something did."""
+    p = Parser(prog="assay parity", description="Ask the same samples at batch 1 and other sizes; report what drifts.")
+    p.add_argument("task")
+    p.add_argument("-M", "--model", required=True)
+    p.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of the model")
+    p.add_argument("-k", "--samples", type=int, default=16, help="how many samples (16)")
+    p.add_argument("--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)")
+    p.add_argument("--data", default=None, help="a file or folder in place of the task's own data")
+    p.add_argument("--max_tokens", type=int, default=None)
+    p.add_argument("--num_fewshot", type=int, default=None)
+    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    run = RunOptions(
+        tasks=(given.task,),
+        models=(given.model,),
+        model_args=key_values(given.model_args, option="--model_args"),
+        data=given.data,
+        limit=given.samples,
+        num_fewshot=given.num_fewshot,
+        generation={} if given.max_tokens is None else {"max_tokens": given.max_tokens},
+    )
+    found = [(cell, parities(cell, _sizes(given.sizes), given.samples)) for cell in make_plan(run)]
+    if given.json:
+        cells = [
+            {"task": cell.task.name, "model": cell.model_name, "parity": [row.to_plain() for row in rows]}
+            for cell, rows in found
+        ]
+        sys.stdout.write(json.dumps({"cells": cells}, ensure_ascii=False) + "\n")
+    else:
+        for cell, rows in found:
+            sys.stdout.write(f"{printable(cell.task.name)} on {printable(cell.model_name)}\n")
+            sys.stdout.writelines(f"  {row.line()}\n" for row in rows)
+    return EXIT_DRIFT if any(row.drifted for _, rows in found for row in rows) else 0
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise UsageError(f"--sizes takes numbers, got {text!r}", fix="--sizes 4,16") from error
+    if not sizes or min(sizes) < 1:
+        raise UsageError(f"--sizes takes numbers from 1 on, got {text!r}", fix="--sizes 4,16")
+    return sizes
+
+
+def parities(cell: Cell, sizes: Sequence[int], count: int) -> list[Parity]:
+    """Each batch size, in order and in reverse, held against one at a time."""
+    requests = _requests(cell, count)
+    if not requests:
+        raise UsageError(f"task {cell.task.name!r} has no sample to ask")
+    try:
+        alone = _ask(cell.model, requests, 1)
+        made = []
+        for size in sizes:
+            made.append(_compare(cell, requests, alone, _ask(cell.model, requests, size), size, "in order"))
+            turned = _ask(cell.model, requests[::-1], size)[::-1]
+            made.append(_compare(cell, requests, alone, turned, size, "reversed"))
+        return made
+    finally:
+        close = getattr(cell.model, "close", None)
+        if close is not None:
+            closing = close()
+            if asyncio.iscoroutine(closing):
+                asyncio.run(closing)
+
+
+def _requests(cell: Cell, count: int) -> list[Request]:
+    keys = KeyMaker(cell.model.identity)
+    samples = islice((s for s in cell.view() if not isinstance(s, BadSample)), count)
+    return [_request(cell, keys, sample) for sample in samples]
+
+
+def _request(cell: Cell, keys: KeyMaker, sample: Sample) -> Request:
+    prompt = cell.template(sample)
+    options = prompt.options or cell.options
+    made = Request(prompt, options, options.seed, hints=cell.task.hints, id=sample.id)
+    return replace(made, key=keys.key(made))
+
+
+def _ask(model: Any, requests: Sequence[Request], size: int) -> list[Output]:
+    batches = [requests[start : start + size] for start in range(0, len(requests), size)]
+    if asyncio.iscoroutinefunction(model.generate):
+
+        async def all_of() -> list[Output]:
+            answers: list[Output] = []
+            for batch in batches:
+                answers += await asyncio.gather(*(call_async(model, request) for request in batch))
+            return answers
+
+        return asyncio.run(all_of())
+    return [output for batch in batches for output in call_model(model, batch)]
+
+
+def _compare(
+    cell: Cell, requests: Sequence[Request], alone: Sequence[Output], together: Sequence[Output], size: int, order: str
+) -> Parity:
+    found = Parity(size, order)
+    for request, one, many in zip(requests, alone, together, strict=True):
+        if one.error is not None or many.error is not None:
+            found.failed += 1
+            if (one.error is None) != (many.error is None):
+                found.drifted.append(request.id)
+            continue
+        found.compared += 1
+        apart = max(
+            (abs(a.logprob - b.logprob) for a, b in zip(one.likelihoods, many.likelihoods, strict=True)), default=0.0
+        )
+        found.largest = max(found.largest, apart)
+        if apart > DRIFT:
+            found.drifted.append(request.id)
+        elif not _same(one, many):
+            if _is_tie(cell.model, request, one, many):
+                found.ties += 1
+            else:
+                found.drifted.append(request.id)
+    return found
+
+
+def _same(one: Output, many: Output) -> bool:
+    def content(output: Output) -> list[Any]:
+        return [(c.text, [m.digest for m in c.media]) for c in output.candidates]
+
+    return content(one) == content(many)
+
+
+def _is_tie(model: Any, request: Request, one: Output, many: Output) -> bool:
+    """Whether the first token that differs was chosen by less than a hair; known where tokens are reported."""
+    if not model.abilities.logprobs or request.options.n != 1 or asyncio.iscoroutinefunction(model.generate):
+        return False
+    at = _first_difference(one.candidates[0], many.candidates[0])
+    if at is None:
+        return False
+    told = call_model(model, [replace(request, options=request.options.set(logprobs=2))])[0]
+    tokens = told.candidates[0].tokens if told.candidates else ()
+    if at >= len(tokens) or len(tokens[at].top) < 2:
+        return False
+    (_, first), (_, second) = tokens[at].top[:2]
+    return first - second <= TIE
+
+
+def _first_difference(one: Candidate, many: Candidate) -> int | None:
+    for at, (a, b) in enumerate(zip(one.token_ids, many.token_ids, strict=False)):
+        if a != b:
+            return at
+    return None

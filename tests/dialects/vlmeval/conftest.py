@@ -1,0 +1,88 @@
+"""Fixtures: an `$LMUData` of one's own, pictures, tables, user files, runs."""
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from PIL import Image as pillow
+
+from assay.dialects.vlmeval.facade.config import supported_VLM
+from assay.dialects.vlmeval.session import session
+from assay.runner.run import run as run_assay
+
+pytest.importorskip("pandas")
+pytest.importorskip("openpyxl")
+
+EARLY_MODEL = """
+    class Reader:
+        '''Answers with the text that the first pixel's red says.'''
+        CALLS = []
+
+        def generate(self, image_path, prompt, dataset=None):
+            from PIL import Image
+            self.CALLS.append((image_path, prompt, dataset))
+            return {ANSWERS}[Image.open(image_path).convert("RGB").getpixel((0, 0))[0]]
+"""
+
+
+@pytest.fixture(autouse=True)
+def lmu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    root = tmp_path / "LMUData"
+    root.mkdir()
+    monkeypatch.setenv("LMUData", str(root))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    yield root
+    session.served.clear()
+    supported_VLM.clear()
+
+
+@pytest.fixture
+def picture() -> Callable[..., str]:
+    def make(red: int, mode: str = "RGB") -> str:
+        buffer = io.BytesIO()
+        colour = (red, 0, 0) if mode == "RGB" else (red, 0, 0, 255)
+        pillow.new(mode, (8, 8), colour).save(buffer, "PNG")
+        return base64.b64encode(buffer.getvalue()).decode()
+
+    return make
+
+
+@pytest.fixture
+def table(lmu: Path) -> Callable[..., Path]:
+    def make(name: str, header: str, rows: Sequence[Sequence[object]]) -> Path:
+        path = lmu / f"{name}.tsv"
+        lines = ["\t".join(header.split()), *("\t".join(map(str, row)) for row in rows)]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    return make
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[[str, str], str]:
+    def make(name: str, source: str) -> str:
+        path = tmp_path / name
+        path.write_text(dedent(source))
+        return str(path)
+
+    return make
+
+
+@pytest.fixture
+def early_model(file: Callable[[str, str], str]) -> Callable[[dict[int, str]], str]:
+    def make(answers: dict[int, str]) -> str:
+        return file("early_model.py", EARLY_MODEL.replace("{ANSWERS}", repr(answers))) + ":Reader"
+
+    return make
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., object]:
+    def make(task: object, model: object, **settings: object):
+        return run_assay(str(task), model=model, output=str(settings.pop("output", tmp_path / "run")), **settings)
+
+    return make
