@@ -1,7 +1,7 @@
 """The overhead of the pipeline dialect over a native run of the same rows: microseconds a sample, and their ratio.
 
 The model answers at once, so that all that is measured is assay's own work: reading, rendering, recording, scoring.
-Runs alternate and the ratio is the median of pairs: on a shared machine single runs differ by more than the two ways do.
+Runs alternate and the ratio is the median of pairs: on a shared machine single runs differ more than the two ways do.
 
 Usage: python bench/dialect_pipeline.py [--rows 10000] [--times 7]     (0 when both ratios are at most 1.3)
 """

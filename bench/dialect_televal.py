@@ -1,4 +1,4 @@
-"""The overhead of the televal dialect over a native run of the same rows: microseconds of CPU a sample, and their ratio.
+"""The overhead of the televal dialect over a native run of the same rows: CPU microseconds a sample, and their ratio.
 
 The models answer at once, so that all that is measured is assay's own work: reading, rendering, recording, scoring. The
 same is said twice: with an evaluator of ours (exists-match) on both sides, and with a user's evaluator that runs in
@@ -114,7 +114,9 @@ def main() -> int:
         for name, text in FILES.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
-        rows = ({"key": f"s{n}", "query": f"what follows {n - 1}? say {n}", "answer": str(n)} for n in range(given.rows))
+        rows = (
+            {"key": f"s{n}", "query": f"what follows {n - 1}? say {n}", "answer": str(n)} for n in range(given.rows)
+        )
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         works: dict[str, Callable[[Path], None]] = {
             "native, exists-match": lambda out: native(folder, out, "exists_match"),

@@ -1,6 +1,6 @@
 """Tasks: a dataset, a template, options, scorers and summarizers under one protocol id."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -116,6 +116,6 @@ class Suite:
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     if value is None:
         return ()
-    if isinstance(value, (str, Mapping)) or callable(value):
+    if isinstance(value, (str, Mapping)) or callable(value) or not isinstance(value, Iterable):
         return (value,)
     return tuple(value)

@@ -44,7 +44,7 @@ class RowImages:
         """The base64 texts of a row, lists taken apart and references followed; none where the row has no picture."""
         cell = row.get("image")
         if is_blank(cell):
-            lent = self._lender(row) if self._lender is not None else None
+            lent = self._lender(row) if self._lender is not None and "image" in row else None
             return [] if lent is None else self._referred(lent)
         pieces = pieces_of(cell, "image")
         if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE and not is_picture_path(pieces[0]):

@@ -76,7 +76,11 @@ class Scripted:
             return lambda request: _looked_up(answers, _asked(request))
         if isinstance(answers, (list, tuple)):
             return lambda _: answers[next(self._turn) % len(answers)]
-        return _asked if answers == "echo" else lambda _: answers
+        if answers == "echo":
+            return _asked
+        # On the command line `answers=4` is a number; it is what the model is to say all the same.
+        said = str(answers) if isinstance(answers, (int, float, bool)) else answers
+        return lambda _: said
 
 
 def _asked(request: Request) -> str:

@@ -1,5 +1,6 @@
 """The error budget: how many infrastructure errors a run may take before it stops."""
 
+import math
 from collections import Counter
 
 from ..core import ErrorBudgetExceeded, ErrorInfo, UsageError
@@ -31,7 +32,7 @@ class ErrorBudget:
             number = float(policy)
         except ValueError:
             number = -1.0
-        if number < 0:
+        if not 0 <= number < math.inf:
             raise UsageError(
                 f"--on_error takes stop, continue, a fraction or a count, got {policy!r}", fix="--on_error 0.05"
             )

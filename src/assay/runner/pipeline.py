@@ -7,6 +7,7 @@ scored; scoring goes on while the model works.
 import asyncio
 from array import array
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core import (
@@ -167,6 +168,7 @@ class CellRun:
         job = Job(sample, request, epoch, order=order)
         cached = self._cache.get(request.key) if self._cache else None
         if cached is not None:
+            self.progress.reused += 1
             self.keep([(job, cached)], from_cache=True)
             self.judge([(job, cached)])
             return None
@@ -190,8 +192,8 @@ class CellRun:
                 built: Prompt | None = self._builds_prompt(sample, prompt)
             except Exception as error:
                 raise blamed(TemplateError, error, f"prompt of model {self.cell.model_name!r}", sample.id) from error
-            if built is not None:
-                return built
+            if built is not None and built is not prompt:
+                return replace(built, details={**built.details, "built_by": "model"})
         return prompt
 
     def _request(self, sample: Sample, prompt: Prompt, epoch: int, previous: str = "", state: Any = None) -> Request:

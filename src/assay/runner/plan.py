@@ -23,6 +23,7 @@ from ..core import (
 )
 from ..datasets import Samples, View, open_dataset, view
 from ..models import build_model
+from ..summarizers.adapt import adapt_summarizer
 from ..templates import apply_fewshot, build_template
 from ..userfiles import is_reference, load_attribute
 from .fingerprint import code_digest
@@ -123,9 +124,7 @@ class _Models:
         place = (name, id(own))
         if place not in self._built:
             self._built[place] = (
-                self._given.get(name)
-                or own
-                or _gather(self._faults, lambda: build_model(name, self._run.model_args))
+                self._given.get(name) or own or _gather(self._faults, lambda: build_model(name, self._run.model_args))
             )
         return self._built[place]
 
@@ -198,6 +197,8 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     if run.seed is not None and options.seed is None:
         options = options.set(seed=run.seed)
     scorers = build_scorers(task, samples.kind, faults) if task.driver is None else []
+    for entry in task.summarizers:
+        _gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
     return Prepared(samples, template, drawn, options, scorers)
 
 
@@ -253,6 +254,20 @@ def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple
         if made is not None:
             built.append(made)
     return built
+
+
+def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
+    """A summarizer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    if isinstance(entry, (str, Mapping, Spec)):
+        spec = Spec.of(entry, where=where)
+        if is_reference(spec.name):
+            thing = registry.construct(load_attribute(spec.name), spec, kind="summarizer", where=where)
+            return spec.name, adapt_summarizer(thing, spec.name.rpartition(":")[2])
+        return spec.name, registry.summarizers.build(spec, where=where)
+    if not callable(entry):
+        raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
+    name = str(getattr(entry, "__name__", type(entry).__name__))
+    return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
 
 
 def build_scorer(entry: Any, where: str) -> tuple[str, Any]:

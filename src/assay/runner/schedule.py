@@ -23,6 +23,7 @@ HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 DRAIN_SECONDS = 10.0
 DEFAULT_WINDOW = 32
+CLEAN_BATCHES = 32
 PASSING = frozenset({"rate_limit", "timeout", "connection", "http", "bad_response"})
 """Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
 
@@ -178,6 +179,9 @@ class Scheduler:
         self._handover = 1
         self._fits: int | None = None
         """The batch that memory had room for, once a larger one had none; grows back by one a batch."""
+        self._too_large = 0
+        """The smallest batch that memory had no room for; not tried again before `CLEAN_BATCHES` below it."""
+        self._clean = 0
         self._is_instant = False
 
     async def run(self, work: Work, desk: Desk) -> None:
@@ -305,14 +309,25 @@ class Scheduler:
         size = self.batch_size or self._handover
         return size if self._fits is None else min(size, self._fits)
 
+    def _learn_room(self, size: int, fits: int) -> None:
+        """Notes whether memory had room for a batch; `fits` is 0 where it had."""
+        if fits:
+            self._fits, self._too_large, self._clean = fits, min(size, self._too_large or size), 0
+            return
+        if self._fits is None:
+            return
+        self._clean += 1
+        if self._fits + 1 < self._too_large:
+            self._fits += 1
+        elif self._clean >= CLEAN_BATCHES:
+            self._too_large += 1
+            self._clean = 0
+
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
         started = time.perf_counter()
         outputs, fits = _call_in_halves(self.model, requests)
         seconds = time.perf_counter() - started
-        if fits:
-            self._fits = fits
-        elif self._fits is not None:
-            self._fits += 1
+        self._learn_room(len(requests), fits)
         if self.batch_size is None:
             fits = int(len(requests) * HANDOVER_SECONDS / max(seconds, 1e-6))
             self._handover = max(1, min(fits, 2 * self._handover, LARGEST_HANDOVER))

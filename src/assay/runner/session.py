@@ -229,7 +229,7 @@ class Session:
         hide = self.writer.redactor.text
         for progress in self.progress:
             for outcome, example in sorted(progress.first_errors.items()):
-                self.notes.append(f"{progress.task}: {progress.outcomes.get(outcome, 1)} {outcome}; first: {example}")
+                self.notes.append(f"{progress.task}: {self._count(progress, outcome)} {outcome}; first: {example}")
         notes = tuple(hide(note) for note in self.notes)
         result = RunResult(status, self.writer.layout.folder, tuple(self.results), notes, self.usage)
         manifest["status"] = status
@@ -242,6 +242,13 @@ class Session:
         self.writer.write_manifest(manifest)
         self.writer.write_summary(result.to_plain())
         return result
+
+    def _count(self, progress: CellProgress, outcome: str) -> int:
+        """How many samples met an outcome: as the table has it, not once for each scorer."""
+        counted = [
+            r.outcomes.get(outcome, 0) for r in self.results if (r.task, r.model) == (progress.task, progress.model)
+        ]
+        return max(counted, default=0) or progress.outcomes.get(outcome, 1)
 
     def _status(self) -> str:
         """Exactly one of complete, partial, failed; or interrupted."""

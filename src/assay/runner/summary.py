@@ -4,14 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import registry
-from ..core import EMPTY, Result, Sample, ScoreRecord, ScorerError, Spec, SummarizerError, UsageError, blame
+from ..core import EMPTY, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
 from ..core.record import output_from_plain
 from ..store import RunWriter
-from ..summarizers.adapt import adapt_summarizer
 from ..summarizers.statistics import seed_of
-from ..userfiles import is_reference, load_attribute
-from .plan import Cell
+from .plan import Cell, build_summarizer
 from .scoring import Scoring
 
 
@@ -58,20 +55,6 @@ def _once(results: Sequence[Result]) -> list[Result]:
     for result in results:
         seen.setdefault(result.metric, result)
     return list(seen.values())
-
-
-def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
-    """A summarizer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
-    if isinstance(entry, (str, Mapping, Spec)):
-        spec = Spec.of(entry, where=where)
-        if is_reference(spec.name):
-            thing = registry.construct(load_attribute(spec.name), spec, kind="summarizer", where=where)
-            return spec.name, adapt_summarizer(thing, spec.name.rpartition(":")[2])
-        return spec.name, registry.summarizers.build(spec, where=where)
-    if not callable(entry):
-        raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
-    name = str(getattr(entry, "__name__", type(entry).__name__))
-    return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
 
 
 def set_level(cell: Cell, scoring: Scoring, writer: RunWriter, expected: int) -> list[Result]:

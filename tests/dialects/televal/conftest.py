@@ -97,7 +97,9 @@ class Project:
         """Another body for the class `Echo`; one that is built from nothing gets no arguments."""
         if "__init__" not in code:
             self.entry("model", "echo", "src.models.echo.Echo", {})
-        self.write("src/models/echo.py", f"import json\nfrom src.models.base import Model\n\nclass Echo(Model):\n{code}")
+        self.write(
+            "src/models/echo.py", f"import json\nfrom src.models.base import Model\n\nclass Echo(Model):\n{code}"
+        )
 
     def run(self, *tasks: str, output: str = "out", **settings):
         """`assay run registry/ --tasks …`"""

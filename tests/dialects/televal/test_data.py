@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import wave
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,9 +26,17 @@ def parquet(project):
     import pyarrow as pa
     import pyarrow.parquet
 
-    sounds = [project.wav(f"raw/{n}.wav", rate=rate, channels=channels) for n, rate, channels in ((0, 16000, 1), (1, 44100, 2))]
+    sounds = [
+        project.wav(f"raw/{n}.wav", rate=rate, channels=channels)
+        for n, rate, channels in ((0, 16000, 1), (1, 44100, 2))
+    ]
     rows = [
-        {"key": f"k{n}", "query": "q", "answer": '["1", "x"]', "audio": {"bytes": sound.read_bytes(), "path": f"{n}.wav"}}
+        {
+            "key": f"k{n}",
+            "query": "q",
+            "answer": '["1", "x"]',
+            "audio": {"bytes": sound.read_bytes(), "path": f"{n}.wav"},
+        }
         for n, sound in enumerate(sounds)
     ]
     folder = project.root / "data/spoken"
@@ -56,10 +65,24 @@ def test_temporary_sounds_are_gone_when_the_command_is(parquet, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     code = "import sys; from assay.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "run", str(parquet.registry), "--dialect", "televal", "-o", str(parquet.root / "out")]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "run",
+        str(parquet.registry),
+        "--dialect",
+        "televal",
+        "-o",
+        str(parquet.root / "out"),
+    ]
 
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={"TMPDIR": str(temporary), "PATH": "", "HOME": str(tmp_path)}
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"TMPDIR": str(temporary), "PATH": "", "HOME": str(tmp_path)},
     )
 
     assert done.returncode == 0, done.stderr
@@ -158,7 +181,10 @@ def test_another_key_column_and_missing_extra_values(project):
 
     project.televal("infer")
 
-    assert [(line["key"], line["mood"]) for line in project.lines("save/prediction/echo/task.jsonl")] == [("u1", "calm"), ("u2", None)]
+    assert [(line["key"], line["mood"]) for line in project.lines("save/prediction/echo/task.jsonl")] == [
+        ("u1", "calm"),
+        ("u2", None),
+    ]
 
 
 def test_a_users_own_dataset_class_gives_batches(project):
@@ -166,7 +192,7 @@ def test_a_users_own_dataset_class_gives_batches(project):
         "src/mine/rows.py",
         "class Rows:\n    key_col, ref_col, query_col, extra_col = 'key', 'answer', 'query', None\n\n"
         "    def __init__(self, n):\n        self.n = n\n\n"
-        "    def __iter__(self):\n        yield [{'key': str(i), 'query': 'q', 'answer': 'q'} for i in range(self.n)]\n",
+        "    def __iter__(self):\n        yield [{'key': str(i), 'query': 'q', 'answer': 'q'} for i in range(self.n)]\n",  # noqa: E501
     )
     project.entry("dataset", "data", "src.mine.rows.Rows", {"n": 3})
 
@@ -200,13 +226,17 @@ def test_a_template_that_is_one_text_renders_to_a_structure():
 
 
 def test_structure_inside_a_template_is_read_where_structure_belongs():
-    template = DataTemplate({"nrounds": "{{ n }}", "dialogue": "{{ turns | tojson }}", "instruct": {"content": {"text": "{{ n }}"}}})
+    template = DataTemplate(
+        {"nrounds": "{{ n }}", "dialogue": "{{ turns | tojson }}", "instruct": {"content": {"text": "{{ n }}"}}}
+    )
 
     assert template.load(n=2, turns=[1]) == {"nrounds": 2, "dialogue": [1], "instruct": {"content": {"text": "2"}}}
 
 
 def test_getvar_gives_none_for_what_is_missing_or_not_a_number():
-    template = DataTemplate([{"role": "user", "content": {"text": "{{ getvar('a') }} {{ getvar('b') }} {{ getvar('c', 3) }}"}}])
+    template = DataTemplate(
+        [{"role": "user", "content": {"text": "{{ getvar('a') }} {{ getvar('b') }} {{ getvar('c', 3) }}"}}]
+    )
 
     assert template.load(a=float("nan"))[0]["content"]["text"] == "None None 3"
 
@@ -219,9 +249,14 @@ def test_a_template_that_renders_to_no_structure_says_so():
 
 
 def test_templates_cannot_reach_into_python(project):
-    project.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": [{"role": "user", "content": {"text": "{{ query.__class__.__mro__ }}"}}]})
+    project.entry(
+        "template",
+        "ask",
+        "src.prompt.template.DataTemplate",
+        {"template": [{"role": "user", "content": {"text": "{{ query.__class__.__mro__ }}"}}]},
+    )
 
-    with pytest.raises(Exception, match="none of the 2 rows can be used.*unsafe"):
+    with pytest.raises(Exception, match=r"none of the 2 rows can be used.*unsafe"):
         project.run("task")
 
 
@@ -230,6 +265,26 @@ def test_a_saver_keeps_tuples(tmp_path):
     saver.save_one({"ref": ("a", ["b"])})
 
     assert BatchLoader.load_jsonl(tmp_path / "deep/x.jsonl") == [{"ref": ("a", ["b"])}]
+
+
+def test_a_folder_on_the_hub_is_fetched_with_its_sounds_undecoded(monkeypatch):
+    asked = []
+
+    class Streamed(list):
+        features = {}
+
+    def load_dataset(name, **options):
+        asked.append((name, options))
+        return Streamed([{"key": "a", "answer": '["x"]'}])
+
+    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+
+    (batch,) = list(BatchLoader("org/repo/noise/level-5", batch_size=4))
+
+    assert batch == [{"key": "a", "answer": ["x"]}]
+    assert asked == [
+        ("org/repo", {"data_files": {"test": "noise/level-5/*.parquet"}, "split": "test", "streaming": True})
+    ]
 
 
 def test_a_dataset_that_is_not_there_says_what_it_could_be(project):

@@ -9,9 +9,13 @@ TEMPLATE = """{
   "nrounds": {{ nrounds }},
   "dialogue": [
     {% for i in range(1, nrounds + 1) %}
-    {"role": "A", "round": "{{ i }}", "content": {"audio": {{ getvar("user_audio" ~ i) | tojson }}, "text": {{ getvar("user_text" ~ i) | tojson }}, "mood": "calm"}},
+    {"role": "A", "round": "{{ i }}", "content": {
+       "audio": {{ getvar("user_audio" ~ i) | tojson }}, "text": {{ getvar("user_text" ~ i) | tojson }}, "mood": "calm"
+    }},
     {"role": "B", "round": "{{ i }}", "content": {"audio": {{ getvar("bot_audio" ~ i) | tojson }}, "text":
-       {% if loop.last and answer is not none %}{{ answer | tojson }}{% else %}{{ getvar("bot_text" ~ i) | tojson }}{% endif %}}}
+       {% if loop.last and answer is not none %}{{ answer | tojson }}
+       {% else %}{{ getvar("bot_text" ~ i) | tojson }}{% endif %}
+    }}
     {% if not loop.last %},{% endif %}
     {% endfor %}
   ]
@@ -143,7 +147,9 @@ def test_his_takes_the_place_of_the_answer_in_the_history(talk):
 
 
 def test_cache_goes_to_the_next_round_of_the_same_dialogue_and_is_never_saved(talk):
-    returns(talk, "{'cache': lambda kwargs: {'seen': (kwargs.get('cache') or {'seen': 0})['seen'] + 1, 'live': object()}}")
+    returns(
+        talk, "{'cache': lambda kwargs: {'seen': (kwargs.get('cache') or {'seen': 0})['seen'] + 1, 'live': object()}}"
+    )
 
     talk.televal("infer")
 
@@ -177,7 +183,7 @@ def test_a_tree_of_the_seed_era_is_known_by_its_datasets(talk):
 
 
 def test_each_round_is_judged_and_the_dialogue_is_the_unit_of_the_interval(talk):
-    evaluator = "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': i['nround'] - 1} for i in infos]\n"
+    evaluator = "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': i['nround'] - 1} for i in infos]\n"  # noqa: E501
     talk.write("src/evaluator/contains.py", evaluator)
 
     (row,) = talk.run("task").results
@@ -210,7 +216,9 @@ def test_references_that_must_all_be_there_survive_the_template_of_a_dialogue(ta
 def test_a_dialogue_cut_by_a_failure_is_asked_again_from_its_beginning(talk):
     file = talk.root / "src/models/echo.py"
     good = file.read_text()
-    file.write_text(good.replace("answer = {", "assert kwargs['user_query'] != 'd2 asks 2', 'broken'\n        answer = {"))
+    file.write_text(
+        good.replace("answer = {", "assert kwargs['user_query'] != 'd2 asks 2', 'broken'\n        answer = {")
+    )
     talk.run("task", on_error="continue")
     (talk.root / "calls.jsonl").write_text("")
 
@@ -222,7 +230,9 @@ def test_a_dialogue_cut_by_a_failure_is_asked_again_from_its_beginning(talk):
 
 
 def test_a_model_without_generate_multiturn_says_so_for_each_dialogue(talk):
-    talk.model("    def __init__(self, path=''):\n        pass\n\n    def generate_once(self, audio, **kwargs):\n        return {'pred': 'x'}\n")
+    talk.model(
+        "    def __init__(self, path=''):\n        pass\n\n    def generate_once(self, audio, **kwargs):\n        return {'pred': 'x'}\n"  # noqa: E501
+    )
 
     result = talk.run("task", on_error="continue")
 

@@ -14,15 +14,21 @@ SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
 BLOCK = re.compile(r"^([ ]*)```(\w+)\n(.*?)^[ ]*```$", re.DOTALL | re.MULTILINE)
 
 MODEL = "model your_model_name: {class: src.models.echo.Echo, args: {path: x}}"
-TEMPLATE = 'template your_template_name: {class: src.prompt.template.DataTemplate, args: {template: [{role: user, content: {text: "{{query}}"}}]}}'
-DATASET = "dataset your_dataset_name: {class: src.dataset.BatchLoader, args: {file: data/rows.jsonl, ref_col: answer, query_col: query}}"
+TEMPLATE = 'template your_template_name: {class: src.prompt.template.DataTemplate, args: {template: [{role: user, content: {text: "{{query}}"}}]}}'  # noqa: E501
+DATASET = "dataset your_dataset_name: {class: src.dataset.BatchLoader, args: {file: data/rows.jsonl, ref_col: answer, query_col: query}}"  # noqa: E501
 EVALUATOR = "evaluator your_evaluator_name: {class: src.evaluator.contains.Contains, args: {}}"
 SUMMARIZER = "summarizer your_summarizer_name: {class: src.summarizer.summarizer.AvgInfo, args: {}}"
-EVAL_TASK = "eval_task your_eval_task_name: {class: src.config.EvalTaskCfg, args: {evaluator: your_evaluator_name, summarizer: your_summarizer_name}}"
+EVAL_TASK = "eval_task your_eval_task_name: {class: src.config.EvalTaskCfg, args: {evaluator: your_evaluator_name, summarizer: your_summarizer_name}}"  # noqa: E501
 
 
 def infer_task(**names):
-    given = {"dataset": "your_dataset_name", "template": "your_template_name", "model": "your_model_name", "eval_task": "your_eval_task_name", **names}
+    given = {
+        "dataset": "your_dataset_name",
+        "template": "your_template_name",
+        "model": "your_model_name",
+        "eval_task": "your_eval_task_name",
+        **names,
+    }
     inner = ", ".join(f"{key}: {value}" for key, value in given.items())
     return f"infer_task your_infer_task_name: {{class: src.config.InferTaskCfg, args: {{{inner}}}}}"
 
@@ -30,7 +36,10 @@ def infer_task(**names):
 TABLE = {
     "your_infer_task_name": ("infer_task", [DATASET, TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER]),
     "your_eval_task_name": ("eval_task", [infer_task(), DATASET, TEMPLATE, MODEL, EVALUATOR, SUMMARIZER]),
-    "dataset-name": ("dataset", [infer_task(dataset="dataset-name"), TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER]),
+    "dataset-name": (
+        "dataset",
+        [infer_task(dataset="dataset-name"), TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER],
+    ),
     "model_name": ("model", [infer_task(model="model_name"), DATASET, TEMPLATE, EVAL_TASK, EVALUATOR, SUMMARIZER]),
     "return": ("answer", []),
 }

@@ -70,7 +70,7 @@ def test_an_evaluator_that_fails_on_one_prediction_is_counted_not_guessed(projec
     project.write(
         "src/evaluator/contains.py",
         "from src.utils import parallel_batch\n\nclass Contains:\n    @parallel_batch()\n"
-        "    def evaluate(self, pred, ref, info, **kw):\n        return {'key': info['key'], 'score': 1 / (info['key'] == 'a')}\n",
+        "    def evaluate(self, pred, ref, info, **kw):\n        return {'key': info['key'], 'score': 1 / (info['key'] == 'a')}\n",  # noqa: E501
     )
 
     (row,) = project.run("task").results
@@ -89,7 +89,7 @@ def test_an_evaluator_that_fails_on_one_prediction_is_counted_not_guessed(projec
 def test_an_evaluator_of_the_wrong_shape_gets_an_error_that_names_it(project, returned, message):
     project.write(
         "src/evaluator/contains.py",
-        f"from src.utils import parallel_batch\n\nclass Contains:\n    @parallel_batch()\n    def evaluate(self, pred, ref, info, **kw):\n        return {returned}\n",
+        f"from src.utils import parallel_batch\n\nclass Contains:\n    @parallel_batch()\n    def evaluate(self, pred, ref, info, **kw):\n        return {returned}\n",  # noqa: E501
     )
 
     result = project.run("task")
@@ -98,7 +98,9 @@ def test_an_evaluator_of_the_wrong_shape_gets_an_error_that_names_it(project, re
 
 
 def test_an_evaluator_that_loses_results_is_an_error_of_its_batch(project):
-    project.write("src/evaluator/contains.py", "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return []\n")
+    project.write(
+        "src/evaluator/contains.py", "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return []\n"
+    )
 
     result = project.run("task")
 
@@ -182,11 +184,19 @@ def test_a_falsy_reference_is_kept(project):
     ("summarizer", "scores", "expected"),
     [
         (AvgInfo(), [1, 0, 1], {"score": "AVG: 66.67%"}),
-        (AvgInfo(), [{"cover": 1, "correct": 0}, {"cover": 1, "correct": 1}], {"cover": "cover: 100.00%", "correct": "correct: 50.00%"}),
+        (
+            AvgInfo(),
+            [{"cover": 1, "correct": 0}, {"cover": 1, "correct": 1}],
+            {"cover": "cover: 100.00%", "correct": "correct: 50.00%"},
+        ),
         (Avg(rescale="power", power=1, score_scale=1), [1, 0], {"score": "AVG: 50.00%"}),
         (AvgThreshold("power", power=2), [5, 4, 3, 0], {"score": "AVG: 50.00", "above_threshold": "above60: 2"}),
         (AvgThreshold("linear"), [5, 4, 3, 0], {"score": "AVG: 60.00", "above_threshold": "above60: 2"}),
-        (AvgWER(), [{"ref_len": 10, "subs": 1, "dele": 1, "inse": 0}, {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4}], {"score": "WER_or_CER: 40.00%"}),
+        (
+            AvgWER(),
+            [{"ref_len": 10, "subs": 1, "dele": 1, "inse": 0}, {"ref_len": 5, "subs": 0, "dele": 0, "inse": 4}],
+            {"score": "WER_or_CER: 40.00%"},
+        ),
         (AvgWER(reverse=True), [{"ref_len": 5, "subs": 0, "dele": 0, "inse": 6}], {"score": "Consis: -20.00%"}),
         (AvgMOS(), [3.0, 4.0], {"score": "DNSMOS: 3.50"}),
     ],
@@ -199,7 +209,7 @@ def scored(project, *scores):
     """An evaluator that gives the score of its line."""
     project.write(
         "src/evaluator/contains.py",
-        "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': i['given']} for i in infos]\n",
+        "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': i['given']} for i in infos]\n",  # noqa: E501
     )
     rows = [{"key": str(n), "pred": "p", "ref": "r", "given": given} for n, given in enumerate(scores)]
     project.rows(*rows, file="save/prediction/echo/task.jsonl")
@@ -207,7 +217,9 @@ def scored(project, *scores):
 
 def test_the_rescaled_mean_and_the_share_above_the_bar_are_numbers_with_intervals(project):
     scored(project, 5, 4, 3, 0)
-    project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "power", "power": 2, "threshold": 60})
+    project.entry(
+        "summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "power", "power": 2, "threshold": 60}
+    )
 
     result, _ = project.televal("eval")
 
@@ -215,7 +227,9 @@ def test_the_rescaled_mean_and_the_share_above_the_bar_are_numbers_with_interval
     assert values["contains"] == pytest.approx(50.0)
     assert values["contains>3.87298"] == 0.5
     assert result.results[0].ci is not None
-    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": "AVG: 50.00", "above_threshold": "above60: 2"}]
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [
+        {"score": "AVG: 50.00", "above_threshold": "above60: 2"}
+    ]
 
 
 def test_an_error_rate_is_pooled_and_has_an_interval(project):
@@ -234,7 +248,7 @@ def test_a_users_summarizer_gets_the_raw_scores_in_the_order_of_the_file(project
     project.write(
         "src/summarizer/mine.py",
         "class Mine:\n    def __init__(self, scale=1):\n        self.scale = scale\n\n"
-        "    def statistic(self, scores, **kw):\n        return {'first': scores[0] * self.scale, 'all': repr(scores), 'share': 'AVG: 12.5%'}\n",
+        "    def statistic(self, scores, **kw):\n        return {'first': scores[0] * self.scale, 'all': repr(scores), 'share': 'AVG: 12.5%'}\n",  # noqa: E501
     )
     project.entry("summarizer", "avg", "src.summarizer.mine.Mine", {"scale": 10})
 
@@ -276,7 +290,7 @@ def test_a_judge_of_assay_takes_the_place_of_keys(project):
         "evaluator", "contains", "src.evaluator.llm.LLMScorer",
         {"llm_name": "gpt4o", "judge_task": "humanlike", "api_keys": {"key1": "xxx"}, "max_workers": 3},
     )  # fmt: skip
-    project.write("judge.py", "def generate(messages):\n    return '{\"Explanation\": \"fine\", \"Score\": 4.5}'\n")
+    project.write("judge.py", 'def generate(messages):\n    return \'{"Explanation": "fine", "Score": 4.5}\'\n')
     project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgThreshold", {"rescale": "linear"})
 
     result = project.run("task", judges={"judge": f"{project.root / 'judge.py'}:generate"})
@@ -286,7 +300,12 @@ def test_a_judge_of_assay_takes_the_place_of_keys(project):
 
 
 def test_a_judge_without_key_or_model_is_refused_before_the_run(project):
-    project.entry("evaluator", "contains", "src.evaluator.llm.LLMScorer", {"llm_name": "g", "judge_task": "aed", "api_keys": {"k": "xxx"}})
+    project.entry(
+        "evaluator",
+        "contains",
+        "src.evaluator.llm.LLMScorer",
+        {"llm_name": "g", "judge_task": "aed", "api_keys": {"k": "xxx"}},
+    )
 
     with pytest.raises(Exception, match="needs a model as 'judge'"):
         project.run("task")

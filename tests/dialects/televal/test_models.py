@@ -114,7 +114,9 @@ def test_a_model_that_forgets_pred_gets_an_error_that_names_it(project):
 
 
 def test_what_a_model_returns_besides_is_kept(project):
-    project.model("    def generate_once(self, audio, **kwargs):\n        return {'pred': 'p', 'confidence': 0.5, 'cache': object()}\n")
+    project.model(
+        "    def generate_once(self, audio, **kwargs):\n        return {'pred': 'p', 'confidence': 0.5, 'cache': object()}\n"  # noqa: E501
+    )
 
     project.televal("infer")
 
@@ -199,7 +201,7 @@ def test_a_model_class_of_one_file_is_a_model_for_any_task(project):
 def test_a_model_that_cannot_be_built_stops_the_run(project):
     project.model("    def __init__(self, path):\n        raise OSError('no weights here')\n")
 
-    with pytest.raises(UsageError, match="model 'echo' could not be built.*no weights here"):
+    with pytest.raises(UsageError, match=r"model 'echo' could not be built.*no weights here"):
         project.run("task")
 
 

@@ -16,7 +16,9 @@ def guest(project):
 
 
 def test_ours_serves_the_documents_names_and_the_user_every_other(project):
-    project.write("src/models/mine.py", "from src.models.echo import Echo\nfrom .echo import Echo as Same\nfrom . import echo\n")
+    project.write(
+        "src/models/mine.py", "from src.models.echo import Echo\nfrom .echo import Echo as Same\nfrom . import echo\n"
+    )
 
     made = guest(project).load(project.root / "src/models/mine.py")
 
@@ -26,7 +28,9 @@ def test_ours_serves_the_documents_names_and_the_user_every_other(project):
 
 def test_ours_wins_over_a_users_file_of_that_name_and_lends_it_what_it_lacks(project):
     project.write("src/dataset.py", "class BatchLoader:\n    pass\n\nclass Mine:\n    pass\n")
-    project.write("src/use.py", "from src.dataset import BatchLoader, Mine\nimport src.dataset\nAGAIN = src.dataset.Mine\n")
+    project.write(
+        "src/use.py", "from src.dataset import BatchLoader, Mine\nimport src.dataset\nAGAIN = src.dataset.Mine\n"
+    )
 
     made = guest(project).load(project.root / "src/use.py")
 
@@ -35,7 +39,10 @@ def test_ours_wins_over_a_users_file_of_that_name_and_lends_it_what_it_lacks(pro
 
 
 def test_plain_imports_of_several_modules_share_one_package(project):
-    project.write("src/use.py", "import src.models.echo\nimport src.utils\nimport src.evaluator.base as base\nFOUND = src.models.echo.Echo, src.utils.parallel_batch\n")
+    project.write(
+        "src/use.py",
+        "import src.models.echo\nimport src.utils\nimport src.evaluator.base as base\nFOUND = src.models.echo.Echo, src.utils.parallel_batch\n",  # noqa: E501
+    )
 
     made = guest(project).load(project.root / "src/use.py")
 
@@ -44,7 +51,10 @@ def test_plain_imports_of_several_modules_share_one_package(project):
 
 
 def test_a_name_that_nobody_has_says_so(project):
-    project.write("src/use.py", "try:\n    from src.utils import nothing\nexcept ImportError as error:\n    SAID = str(error)\ntry:\n    import src.nowhere\nexcept ImportError as error:\n    ALSO = str(error)\n")
+    project.write(
+        "src/use.py",
+        "try:\n    from src.utils import nothing\nexcept ImportError as error:\n    SAID = str(error)\ntry:\n    import src.nowhere\nexcept ImportError as error:\n    ALSO = str(error)\n",  # noqa: E501
+    )
 
     made = guest(project).load(project.root / "src/use.py")
 
@@ -79,7 +89,7 @@ def test_two_projects_with_files_of_one_name_do_not_meet(tmp_path):
 def test_a_script_written_against_the_package_runs(project):
     script = project.write(
         "script.py",
-        "from src.dataset import BatchLoader\nfrom src.models.echo import Echo\nfrom src.prompt.template import DataTemplate\n"
+        "from src.dataset import BatchLoader\nfrom src.models.echo import Echo\nfrom src.prompt.template import DataTemplate\n"  # noqa: E501
         "template = DataTemplate([{'role': 'user', 'content': {'text': '{{query}}'}}])\n"
         "for batch in BatchLoader('data/rows.jsonl', batch_size=2):\n"
         "    inputs = [template.load(**row) for row in batch]\n"
@@ -88,7 +98,11 @@ def test_a_script_written_against_the_package_runs(project):
     code = "import sys; from assay.cli.python import command; sys.exit(command(sys.argv[1:]))"
 
     done = subprocess.run(
-        [sys.executable, "-c", code, "--dialect", "televal", str(script)], cwd=project.root, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, "--dialect", "televal", str(script)],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert done.stdout == "echo is it 1949?|echo null\n", done.stderr
@@ -105,7 +119,10 @@ def test_in_a_notebook_the_names_are_importable_until_they_are_disabled(project)
 
     done = subprocess.run([sys.executable, "-c", cells], cwd=project.root, capture_output=True, text=True, check=False)
 
-    assert done.stdout.splitlines() == ["assay.dialects.televal.facade.models.base {'score': 'AVG: 100.00%'}", "gone"], done.stderr
+    assert done.stdout.splitlines() == [
+        "assay.dialects.televal.facade.models.base {'score': 'AVG: 100.00%'}",
+        "gone",
+    ], done.stderr
 
 
 def test_inference_of_the_base_class_leads_a_dialogue_as_the_guest_does(project):
@@ -149,10 +166,14 @@ def test_spreading_a_model_over_devices_keeps_named_layers_whole(monkeypatch, tm
     libraries = {
         "torch": SimpleNamespace(float16="half"),
         "accelerate": SimpleNamespace(
-            infer_auto_device_map=lambda model, max_memory, no_split_module_classes: {"": (max_memory, no_split_module_classes)},
+            infer_auto_device_map=lambda model, max_memory, no_split_module_classes: {
+                "": (max_memory, no_split_module_classes)
+            },
             utils=SimpleNamespace(get_balanced_memory=lambda model, dtype: "balanced"),
         ),
-        "transformers": SimpleNamespace(AutoModelForCausalLM=auto, AutoTokenizer=SimpleNamespace(from_pretrained=lambda *a, **k: "tokens")),
+        "transformers": SimpleNamespace(
+            AutoModelForCausalLM=auto, AutoTokenizer=SimpleNamespace(from_pretrained=lambda *a, **k: "tokens")
+        ),
     }
     monkeypatch.setattr(model_utils.importlib, "import_module", libraries.__getitem__)
 

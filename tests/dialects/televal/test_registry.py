@@ -55,21 +55,28 @@ def test_a_dangling_name_of_another_task_is_warned_of_and_stops_nobody(project):
 def test_a_class_that_is_not_there_is_reported_without_running_the_users_code(project):
     project.write("src/models/echo.py", "raise SystemExit('the file was run')\n\nclass Echoes:\n    pass\n")
 
-    with pytest.raises(UsageError, match=r"echo.yaml:\d+: unknown class 'src.models.echo.Echo'; fix: did you mean 'Echoes'"):
+    with pytest.raises(
+        UsageError, match=r"echo.yaml:\d+: unknown class 'src.models.echo.Echo'; fix: did you mean 'Echoes'"
+    ):
         project.run("task")
 
 
 def test_a_module_that_is_not_there_is_reported_with_the_nearest(project):
     project.entry("evaluator", "contains", "src.evaluator.contians.Contains", {})
 
-    with pytest.raises(UsageError, match=r"no module 'src.evaluator.contians'; fix: did you mean 'src.evaluator.contains'"):
+    with pytest.raises(
+        UsageError, match=r"no module 'src.evaluator.contians'; fix: did you mean 'src.evaluator.contains'"
+    ):
         project.run("task")
 
 
 def test_an_argument_that_an_infer_task_does_not_have_names_its_line(project):
     project.change("infer_task", "task", revers_spkr=True)
 
-    with pytest.raises(UsageError, match=r"task.yaml:\d+: infer_task 'task' has no option 'revers_spkr'; fix: did you mean 'reverse_spkr'"):
+    with pytest.raises(
+        UsageError,
+        match=r"task.yaml:\d+: infer_task 'task' has no option 'revers_spkr'; fix: did you mean 'reverse_spkr'",
+    ):
         project.run("task")
 
 
@@ -132,13 +139,41 @@ def test_a_package_that_exports_the_class_wins_over_searching(project):
 def test_a_users_class_in_a_file_of_our_name_is_found_there(project):
     project.write(
         "src/summarizer/summarizer.py",
-        "from src.summarizer.summarizer import AvgInfo\n\nclass Mine(AvgInfo):\n    def statistic(self, scores, **kw):\n        return {'best': max(scores)}\n",
+        "from src.summarizer.summarizer import AvgInfo\n\nclass Mine(AvgInfo):\n    def statistic(self, scores, **kw):\n        return {'best': max(scores)}\n",  # noqa: E501
     )
     project.entry("summarizer", "avg", "src.summarizer.summarizer.Mine", {})
 
     result = project.run("task")
 
     assert result.results[0].details["statistic"] == {"best": 1}
+
+
+def test_a_callable_that_is_no_class_is_not_called(project):
+    project.entry("summarizer", "avg", "os.system", {"command": "touch called"})
+
+    with pytest.raises(UsageError, match=r"avg.yaml:\d+: os.system is no class"):
+        project.run("task")
+
+
+def test_a_judge_that_runs_here_names_a_model_of_the_registry(project):
+    args = {"llm_name": "qwen", "template": "ask", "judge_task": "aed", "generate_params": {}}
+    project.entry("evaluator", "contains", "src.evaluator.llm.LLMOfflineScorer", args)
+
+    with pytest.raises(UnknownName, match="unknown model 'qwen'; fix: the registry has echo"):
+        project.run("task")
+
+
+def test_a_registry_runs_without_being_told_whose_it_is(project):
+    assert project.run("task", dialect=None).results[0].value == 0.5
+
+
+def test_one_yaml_file_of_a_registry_stands_for_its_own_tasks(project):
+    project.entry("infer_task", "other", "src.config.InferTaskCfg", project.args["infer_task"])
+    from assay.runner.run import run
+
+    result = run(str(project.registry / "infer_task/other.yaml"), output=str(project.root / "out"))
+
+    assert [row.task for row in result.results] == ["other"]
 
 
 def test_a_registry_is_recognised_by_its_folders(project):

@@ -51,7 +51,10 @@ def test_a_run_is_scored_again_without_the_model(project):
 
 
 def test_a_model_on_the_command_line_wins_over_the_yaml(project):
-    project.write("src/models/loud.py", "class Loud:\n    def generate_once(self, audio, **kwargs):\n        return {'pred': 'no'}\n")
+    project.write(
+        "src/models/loud.py",
+        "class Loud:\n    def generate_once(self, audio, **kwargs):\n        return {'pred': 'no'}\n",
+    )
     project.entry("model", "loud", "src.models.loud.Loud", {})
 
     result = project.run("task", models=("loud",))
@@ -69,7 +72,11 @@ def test_a_model_of_assay_itself_takes_part_in_a_registry(project):
 
 
 def test_a_text_that_looks_like_json_stays_text(project):
-    project.rows({"key": "a", "query": "1949", "answer": "x"}, {"key": "b", "query": "null", "answer": "x"}, {"key": "c", "query": "[1]", "answer": "x"})
+    project.rows(
+        {"key": "a", "query": "1949", "answer": "x"},
+        {"key": "b", "query": "null", "answer": "x"},
+        {"key": "c", "query": "[1]", "answer": "x"},
+    )
 
     project.run("task")
 
@@ -142,7 +149,9 @@ def test_predictions_of_others_are_judged_without_any_model(project):
 
 
 def test_a_prediction_line_without_pred_is_a_fault_of_that_line(project):
-    project.rows({"key": "x", "pred": "so 7", "ref": "7"}, {"key": "y", "ref": "8"}, file="save/prediction/echo/task.jsonl")
+    project.rows(
+        {"key": "x", "pred": "so 7", "ref": "7"}, {"key": "y", "ref": "8"}, file="save/prediction/echo/task.jsonl"
+    )
 
     result, _ = project.televal("eval")
 
@@ -155,7 +164,7 @@ def test_eval_without_predictions_says_where_they_are_expected(project):
 
 
 def test_the_evaluators_own_fields_win_in_result_lines(project):
-    evaluator = "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': 1, 'topic': 'judged'} for i in infos]\n"
+    evaluator = "class Contains:\n    def evaluate(self, preds, refs, infos):\n        return [{'key': i['key'], 'score': 1, 'topic': 'judged'} for i in infos]\n"  # noqa: E501
     project.write("src/evaluator/contains.py", evaluator)
     project.rows({"key": "x", "pred": "p", "ref": "r", "topic": "data"}, file="save/prediction/echo/task.jsonl")
 
@@ -175,7 +184,18 @@ def test_keep_meta_info_false_leaves_the_evaluators_words_only(project):
 def test_it_works_inside_a_checkout_that_has_a_src_of_its_own(project):
     checkout = Path(__file__).parents[3]
     code = "import sys; from assay.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "run", str(project.registry), "--tasks", "task", "--json", "--dialect", "televal"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "run",
+        str(project.registry),
+        "--tasks",
+        "task",
+        "--json",
+        "--dialect",
+        "televal",
+    ]
 
     done = subprocess.run(
         [*command, "-o", str(project.root / "out")], cwd=checkout, capture_output=True, text=True, check=False

@@ -147,7 +147,7 @@ def test_an_open_message_in_the_middle_is_moved_to_the_very_end(mine):
         ([{"role": "user", "content": "q"}], "assistant"),
         ([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}, {"role": "user", "content": "q"}],
          "assistant"),
-        ([{"role": "Asks", "content": "q"}, {"role": "Tells", "content": "a"}, {"role": "Asks", "content": "q"}], "Tells"),
+        ([{"role": "Q", "content": "q"}, {"role": "A", "content": "a"}, {"role": "Q", "content": "q"}], "A"),
     ],
 )  # fmt: skip
 def test_the_generation_prompt_asks_whoever_ended_the_rounds_else_the_assistant(mine, conversation, speaker):
@@ -282,3 +282,16 @@ def test_a_processor_with_a_chat_template_of_its_own_gets_no_open_message(kinds)
             return "".join(f"[{m['role']}]{m['content']}" for m in messages) + "[assistant]" * add_generation_prompt
 
     assert ModelBase("x", Official, kinds.Net).apply_prompt_template(CHAT) == "[user]q1[assistant]a1[user]q2[assistant]"
+
+
+def test_a_model_that_returns_too_few_texts_is_named(tmp_path, stand_in_file):
+    path = tmp_path / "short.py"
+    path.write_text(
+        stand_in_file.read_text()
+        + "\n\nclass Short(Mine):\n    def generate(self, *inputs, **options):\n        return []\n"
+    )
+
+    (output,) = model(f"{path}:Short", {}).generate([request(Message.of("user", "hi"))])
+
+    assert output.error is not None
+    assert "generate was given 1 prompts and returned 0 texts" in output.error.message

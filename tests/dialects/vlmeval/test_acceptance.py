@@ -235,8 +235,8 @@ def test_item_7_mme_gives_acc_and_acc_plus_and_their_sums(table, picture, early_
 
     assert result.value("perception") == 125.0
     assert result.value("reasoning") == 200.0
-    assert result[0].groups["category"]["existence"]["acc"] == 75.0
-    assert result[0].groups["category"]["existence"]["acc_plus"] == 50.0
+    existence = result[0].groups["category"]["existence"].details
+    assert (existence["acc"], existence["acc_plus"]) == (75.0, 50.0)
 
 
 def test_item_7_mmvet_gives_the_means_of_capabilities(table, picture, early_model, file, run):

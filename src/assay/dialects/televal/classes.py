@@ -49,6 +49,9 @@ class Classes:
     def build(self, entry: Entry) -> Any:
         """The object an entry describes."""
         thing = self.find(entry)
+        # A function of the user's own may make the thing; any other callable was never meant to be named here.
+        if not inspect.isclass(thing) and (not callable(thing) or self.file_of(entry) is None):
+            raise UsageError(f"{entry.cls} is no class", where=entry.at("class"))
         self.check_args(entry, thing)
         try:
             return thing(**expand(entry.args))

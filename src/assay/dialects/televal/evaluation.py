@@ -10,9 +10,23 @@ import inspect
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY, Outcome, Output, Sample, Score, ScorerError, as_score, blamed
+from ...core import (
+    EMPTY,
+    Audio,
+    Candidate,
+    Outcome,
+    Output,
+    Part,
+    Sample,
+    Score,
+    ScorerError,
+    Text,
+    as_score,
+    blamed,
+)
 from ...runner.threads import Threads
 from .calling import Era
 from .facade.utils import workers_of
@@ -104,7 +118,7 @@ class BuiltIn:
         return [
             (
                 replace(sample, target=as_target(line["ref"]), turns=(), fields={**sample.fields, **info_of(line)}),
-                Output.of(str(line["pred"])),
+                _spoken(line),
             )
             for line in prediction_lines(sample, output, self.loader, self.era)
         ]
@@ -119,6 +133,15 @@ class AwaitedBuiltIn(BuiltIn):
         if not sample.turns:
             return await scorer(sample, output)  # type: ignore[no-any-return]
         return joined(await asyncio.gather(*(scorer(*pair) for pair in self._rounds(sample, output))))
+
+
+def _spoken(line: Mapping[str, Any]) -> Output:
+    """The answer of one round, with its sound where there is one."""
+    sound = line.get("pred_audio")
+    parts: list[Part] = [Text(str(line["pred"]))]
+    if sound and Path(str(sound)).is_file():
+        parts.append(Audio(Path(str(sound))))
+    return Output((Candidate(tuple(parts)),))
 
 
 def built_in(name: str, scorer: Any, loader: Any, summarizers: tuple[Any, ...], era: Era) -> BuiltIn:

@@ -18,6 +18,7 @@ LINKS: Mapping[str, Mapping[str, str]] = {
     "eval_task": {"evaluator": "evaluator", "summarizer": "summarizer"},
 }
 """Which argument of which kind names an entry of which other kind."""
+OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
 RESERVED = frozenset({"key", "group", "cls"})
 
 
@@ -65,7 +66,9 @@ class Tree:
 
     def linked(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
         """What an entry names: argument, kind and name."""
-        for argument, kind in LINKS.get(entry.kind, {}).items():
+        # A judge that runs here is named in the arguments of its evaluator.
+        offline = OFFLINE_LINKS if entry.kind == "evaluator" and entry.cls.endswith(".LLMOfflineScorer") else {}
+        for argument, kind in {**LINKS.get(entry.kind, {}), **offline}.items():
             given = entry.args.get(argument)
             names = given if isinstance(given, list) else [given]
             yield from ((argument, kind, name) for name in names if name is not None)
@@ -98,7 +101,8 @@ def dangling(kind: str, name: Any, known: Iterable[str], where: str | None) -> U
     close: list[str] = []
     while len(close) < 3 and (found := nearest(str(name), [n for n in names if n not in close])) is not None:
         close.append(found)
-    others = f"near: {', '.join(close)}" if len(close) > 1 else f"the registry has {len(names)} of kind {kind}"
+    listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    others = f"near: {', '.join(close)}" if len(close) > 1 else f"the registry has {listed or 'none'}"
     return UnknownName(kind, str(name), names, where=where, hint=others)
 
 

@@ -1,6 +1,6 @@
 """Rows through a retriever: a sample from a row, a prompt from a sample, a verdict on a prediction."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path

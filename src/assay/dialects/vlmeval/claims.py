@@ -33,10 +33,10 @@ def _claims_class(path: Path) -> str | None:
             continue
         for method in node.body:
             if isinstance(method, ast.FunctionDef):
-                names = [argument.arg for argument in method.args.args]
-                if method.name == "generate" and names[1:3] == ["image_path", "prompt"]:
+                names = [argument.arg for argument in method.args.args if argument.arg not in ("self", "cls")]
+                if method.name == "generate" and names[:2] == ["image_path", "prompt"]:
                     return f"its class {node.name} has generate(image_path, prompt)"
-                if method.name == "build_prompt" and names[1:3] == ["line", "dataset"]:
+                if method.name == "build_prompt" and names[:2] == ["line", "dataset"]:
                     return f"its class {node.name} has build_prompt(line, dataset)"
     return None
 

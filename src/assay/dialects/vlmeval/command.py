@@ -19,7 +19,8 @@ from ...userfiles import is_reference
 from .evaluating import model_label
 from .facade.config import supported_VLM
 from .loading import load_guest, own_classes
-from .outputs import SNAPSHOT, write_files
+from .outputs import write_files
+from .places import SNAPSHOT
 from .session import session
 from .tasks import tasks
 

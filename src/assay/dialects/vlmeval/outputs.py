@@ -9,14 +9,14 @@ from typing import Any
 from ...core import UNRESOLVED, Result, Sample, ScoreRecord, Task
 from ...datasets import open_dataset
 from ...datasets.suffix_files import write_table
+from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
 from .evaluating import prediction_format
 from .facade.dataset.utils.multiple_choice import ABBREVIATIONS
 from .mmvet import CAPABILITIES
+from .places import SNAPSHOT
 
-SNAPSHOT = "rows.jsonl"
-"""The rows without their pictures, in the run folder: enough to judge on a machine that has only that folder."""
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
@@ -24,8 +24,13 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
     with (run_folder / SNAPSHOT).open("w", encoding="utf-8", errors="backslashreplace") as file:
         for sample in samples:
             if isinstance(sample, Sample):
-                row = {name: cell for name, cell in sample.fields.items() if name != "image"}
+                row = {name: cell for name, cell in sample.fields.items() if name != "image" or _is_reference(cell)}
                 file.write(json.dumps(row, ensure_ascii=False, default=str) + "\n")
+
+
+def _is_reference(cell: Any) -> bool:
+    """Whether an image cell names another row: that tells which questions are rotations of one."""
+    return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
 def write_files(

@@ -28,6 +28,8 @@ class ImageFolders(dict[str, str]):
 
 
 IMAGE_FOLDERS = ImageFolders()
+SNAPSHOT = "rows.jsonl"
+"""The rows of a run without their pictures, in its folder: enough to judge on a machine that has only that folder."""
 DATASET_URLS: dict[str, str] = {}
 """URLs of datasets that user files add to; VLMEvalKit's own are not copied: put its TSVs into `$LMUData`."""
 

@@ -16,7 +16,7 @@ from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest, source_digest
 from .mmvet import MmVet, MmVetScores
-from .places import DATASET_URLS, data_root
+from .places import DATASET_URLS, SNAPSHOT, data_root
 from .prompts import GuestPrompt, TsvPrompt
 from .rows import Source
 from .samples import ToSample
@@ -50,10 +50,11 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
         )
     kind = kind_of(name, columns)
     chosen, summarizers = judged_by(kind, name, run, has_answers="answer" in columns)
+    is_snapshot = source_path.name == SNAPSHOT
     return Task(
         name=name,
         dataset=path,
-        to_sample=ToSample(Source(name, source_path), kind, with_pictures=True),
+        to_sample=ToSample(Source(name, source_path), kind, with_pictures=not is_snapshot),
         template=TsvPrompt(kind),
         scorers=chosen,
         summarizers=summarizers,

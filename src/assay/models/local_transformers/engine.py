@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, passing, register
-from .prefix import Bush, Layout, Node, Stretch, grow, lay_out
+from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
@@ -104,13 +104,23 @@ class Engine:
         return logits
 
     def kept(self, root: Node, sequences: Sequence[Sequence[int]], before: int) -> Stretch | None:
-        """What the hand-over before began with, where all of this one begins alike and it ends by `before`."""
+        """As much of what the hand-over before began with as all of this one begin with too, at most `before` tokens."""
         if self._kept is None:
             return None
-        stretch, tokens = self._kept
-        if stretch.stop <= min(root.stop, before) and tuple(sequences[root.row][: stretch.stop]) == tokens:
-            return stretch
-        return None
+        whole, tokens = self._kept
+        length = min(before, common(tokens, sequences[root.row][: root.stop]))
+        if length < MIN_SAVED:
+            return None
+        if length == whole.stop:
+            return whole
+        trunk = self._trunks[whole]
+        part = Stretch(root.row, 0, length, None, ())
+        self._trunks[part] = Trunk(
+            length,
+            {layer: key[:, :length] for layer, key in trunk.keys.items()},
+            {layer: value[:, :length] for layer, value in trunk.values.items()},
+        )
+        return part
 
     def release(self) -> None:
         """Gives memory back that is only held in case."""
@@ -185,9 +195,9 @@ def why_not(model: Any) -> str | None:
 def _probe(model: Any) -> list[list[int]]:
     """Three short sequences with a common beginning; two of them share more."""
     top = int(model.get_input_embeddings().weight.shape[0]) - 1
-    common = [(7 * i + 3) % top for i in range(9)]
+    begin = [(7 * i + 3) % top for i in range(9)]
     ends = ([11, 5, 23], [11, 8], [2, 2, 2, 2])
-    return [[*common, *(token % top for token in end)] for end in ends]
+    return [[*begin, *(token % top for token in end)] for end in ends]
 
 
 def _plainly(model: Any, row: Sequence[int]) -> Any:

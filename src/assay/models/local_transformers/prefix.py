@@ -13,6 +13,8 @@ import numpy as np
 
 MIN_SAVED = 32
 """A trunk costs a pass of its own: tokens it must save."""
+WORTH_KEEPING = 64
+"""From so many tokens on, what all sequences begin with is a trunk of its own: the next hand-over may begin alike."""
 
 
 @dataclass(slots=True)
@@ -71,6 +73,11 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
     return root
 
 
+def common(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many tokens two sequences begin with alike."""
+    return _common(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64))
+
+
 def _common(a: "np.typing.NDArray[np.int64]", b: "np.typing.NDArray[np.int64]") -> int:
     size = min(len(a), len(b))
     same = a[:size] == b[:size]
@@ -118,12 +125,13 @@ def steps(root: Node, *, segment: int, pack: int, trunk: Stretch | None = None) 
     while stack:
         node, trunk = stack.pop()
         bush = Bush(node, trunk)
-        if node.below <= segment and bush.size <= pack:
+        edge = node.stop - bush.start
+        is_worth_keeping = node is root and edge >= WORTH_KEEPING
+        if node.below <= segment and bush.size <= pack and not is_worth_keeping:
             yield bush
             continue
         uses = len(node.children) + bool(node.ends)
-        edge = node.stop - bush.start
-        if edge * (uses - 1) >= MIN_SAVED or edge > pack:
+        if is_worth_keeping or edge * (uses - 1) >= MIN_SAVED or edge > pack:
             for grown in _stretches(node, trunk, pack):
                 trunk = grown
                 yield grown
@@ -139,7 +147,7 @@ def chains(root: Node, *, pack: int, trunk: Stretch | None = None) -> Iterator[S
         node, trunk = stack.pop()
         edge = node.stop - (0 if trunk is None else trunk.stop)
         users = sum(1 for _ in node.rows())
-        if edge * (users - 1) >= MIN_SAVED:
+        if edge * (users - 1) >= MIN_SAVED or (node is root and edge >= WORTH_KEEPING):
             for grown in _stretches(node, trunk, pack):
                 trunk = grown
                 yield grown

@@ -1,0 +1,128 @@
+"""White-box extras on a model whose modules only look like torch's."""
+
+import pytest
+
+from assay.dialects.testbed.facade.models.model_base import ModelBase
+from assay.dialects.testbed.facade.utils.tracker import ForwardTracker, LocalsTracker
+
+
+class Handle:
+    def __init__(self, hooks, hook):
+        self.hooks, self.hook = hooks, hook
+
+    def remove(self):
+        self.hooks.remove(self.hook)
+
+
+class Layer:
+    """Doubles its input."""
+
+    def __init__(self):
+        self.hooks, self.before = [], []
+
+    def forward(self, x):
+        doubled = 2 * x
+        return doubled
+
+    def __call__(self, x):
+        for hook in self.before:
+            hook(self, (x,))
+        out = self.forward(x)
+        for hook in self.hooks:
+            hook(self, (x,), out)
+        return out
+
+    def register_forward_hook(self, hook, **options):
+        self.hooks.append(hook)
+        return Handle(self.hooks, hook)
+
+    def register_forward_pre_hook(self, hook, **options):
+        self.before.append(hook)
+        return Handle(self.before, hook)
+
+
+class Net(Layer):
+    """Two layers, one after the other."""
+
+    config = None
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Layer(), Layer()
+        self.moved_to = None
+
+    @classmethod
+    def from_pretrained(cls, root, **options):
+        return cls()
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+    def named_modules(self):
+        return [("", self), ("first", self.first), ("second", self.second)]
+
+    def to(self, device):
+        self.moved_to = device
+
+
+class Processor:
+    @classmethod
+    def from_pretrained(cls, root, **options):
+        return cls()
+
+    def __call__(self, text, padding=True, return_tensors="pt"):
+        return {"x": text}
+
+
+@pytest.fixture
+def model():
+    return ModelBase("x", Processor, Net)
+
+
+def test_a_tracker_keeps_what_modules_return_pass_by_pass(model):
+    tracker = ForwardTracker(on_device=True)
+    model.add_tracker("first|second", tracker)
+
+    model.forward(1), model.forward(5)
+
+    assert tracker.outputs == {"first": [2, 10], "second": [4, 20]}
+    assert tracker.passes == 2
+    tracker.remove()
+    model.forward(7)
+    assert tracker.outputs["first"] == [2, 10]
+
+
+def test_a_tracker_of_locals_sees_them_when_forward_returns(model):
+    tracker = LocalsTracker(["doubled"])
+    model.add_tracker(["first"], tracker)
+
+    assert model.forward(3) == 12
+    assert tracker.outputs == {"first": [{"doubled": 6}]}
+
+
+def test_a_hook_is_told_the_name_of_its_module(model):
+    seen = []
+    model.register_forward_hook("sec", lambda module, args, output, module_name: seen.append((module_name, output)))
+
+    model.forward(1)
+
+    assert seen == [("second", 4)]
+
+
+def test_modules_and_methods_are_replaced_by_name_or_class(model):
+    model.replace_module_method(["first"], "forward", lambda self, x, old_method: old_method(x) + 1)
+    assert model.forward(1) == 6
+    model.replace_module("second", Layer())
+    assert model.forward(1) == 6
+    with pytest.raises(ValueError, match=r"takes \(y\) and must begin with \(x\)"):
+        model.replace_module_method("second", "forward", lambda self, y: y)
+    with pytest.raises(ValueError, match="no module matches 'third'"):
+        model.replace_module("third", Layer)
+
+
+def test_what_a_torch_module_has_is_the_wrapped_models(model):
+    assert model.to("cuda:0") is model
+    assert model.model.moved_to == "cuda:0"
+    assert model.first is model.model.first
+    with pytest.raises(AttributeError, match="nothing_like_it"):
+        model.nothing_like_it

@@ -1,0 +1,115 @@
+"""Tiny models of real architectures with random weights, made on the spot; one compute thread."""
+
+import importlib.util
+
+import pytest
+
+CHATML = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+needs_torch = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")),
+    reason="pip install torch transformers",
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "local_transformers" in str(item.path) and item.get_closest_marker("torch"):
+            item.add_marker(needs_torch)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    if importlib.util.find_spec("torch") is None:
+        return
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def make_tokenizer(*special, template=None, adds_bos=False):
+    """One token for each byte, so that any text has tokens."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {character: number for number, character in enumerate(alphabet)}
+    vocabulary["<s>"] = len(vocabulary)
+    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    if adds_bos:
+        backend.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", vocabulary["<s>"])]
+        )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+        additional_special_tokens=["<|im_start|>", "<|im_end|>", *special],
+    )  # fmt: skip
+    tokenizer.chat_template = template
+    return tokenizer
+
+
+def llama_config(**changes):
+    from transformers import LlamaConfig
+
+    sizes = {
+        "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
+        "bos_token_id": 256, "eos_token_id": 257, "initializer_range": 0.2,
+    }  # fmt: skip
+    return LlamaConfig(**{**sizes, **changes})
+
+
+def make_model(kind, config, seed=0):
+    import torch
+
+    torch.manual_seed(seed)
+    return kind(config).eval()
+
+
+@pytest.fixture(scope="session")
+def llama_folder(tmp_path_factory):
+    """A Llama with a chat template, as `save_pretrained` leaves it."""
+    from transformers import LlamaForCausalLM
+
+    folder = tmp_path_factory.mktemp("llama")
+    make_model(LlamaForCausalLM, llama_config()).save_pretrained(folder)
+    make_tokenizer(template=CHATML).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def llama(llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    return LocalTransformers(str(llama_folder), max_tokens=12)
+
+
+@pytest.fixture(scope="session")
+def plain_llama(llama_folder):
+    """The same weights, run by transformers alone."""
+    from transformers import LlamaForCausalLM
+
+    return LlamaForCausalLM.from_pretrained(llama_folder).eval()
+
+
+@pytest.fixture
+def make():
+    """Builders for tests that need another model than the usual one."""
+
+    class Make:
+        tokenizer = staticmethod(make_tokenizer)
+        config = staticmethod(llama_config)
+        model = staticmethod(make_model)
+        chatml = CHATML
+
+        @staticmethod
+        def folder(path, model, tokenizer):
+            model.save_pretrained(path)
+            tokenizer.save_pretrained(path)
+            return str(path)
+
+    return Make

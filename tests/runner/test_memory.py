@@ -1,0 +1,88 @@
+"""Memory: a batch that is too large is halved, and a long run keeps no answers."""
+
+import gc
+import weakref
+
+import assay
+from assay.core import Abilities, Output
+
+
+class Small:
+    """Has room for batches of at most `room`, and none at all for poisoned samples."""
+
+    abilities = Abilities()
+    identity = {"small": 1}
+
+    def __init__(self, batch_size, room, poisoned=()):
+        self.batch_size, self.room, self.poisoned = batch_size, room, set(poisoned)
+        self.sizes = []
+
+    def generate(self, requests):
+        self.sizes.append(len(requests))
+        if len(requests) > self.room or any(int(request.id) in self.poisoned for request in requests):
+            raise RuntimeError("CUDA error: Out of memory")
+        return [Output.of("x") for _ in requests]
+
+
+def run(tmp_path, model, count=200):
+    rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(count)]
+    task = assay.Task("t", dataset=rows, scorers="exact_match")
+    return assay.run(task, model, output=str(tmp_path / "run"), on_error="continue")
+
+
+def test_three_poisoned_samples_fail_alone_and_the_rest_is_scored(tmp_path):
+    model = Small(8, 8, poisoned=(3, 77, 150))
+
+    result = run(tmp_path, model)
+
+    assert dict(result[0].outcomes) == {"scored": 197, "model_error": 3}
+    assert any("oom" in note for note in result.notes)
+    assert len(model.sizes) <= 2 * 200 / 8
+
+
+def test_a_batch_that_does_not_fit_is_found_out_once_and_not_for_every_batch(tmp_path):
+    model = Small(32, 10)
+
+    result = run(tmp_path, model, 400)
+
+    assert result.status == "complete" and result[0].n == 400
+    failures = sum(1 for size in model.sizes if size > 10)
+    assert failures <= 12
+    assert len(model.sizes) <= 2 * 400 / 10
+
+
+def test_a_machine_without_room_for_one_is_an_error_for_each(tmp_path):
+    result = run(tmp_path, Small(4, 0), 8)
+
+    assert result.status == "failed" and dict(result[0].outcomes) == {"model_error": 8}
+
+
+def test_a_run_of_twenty_thousand_samples_keeps_no_answers(tmp_path):
+    alive = weakref.WeakSet()
+    most = 0
+
+    class Said(str):
+        """A text that can be watched."""
+
+        __slots__ = ("__weakref__",)
+
+    class Model:
+        abilities = Abilities()
+        identity = {"watched": 1}
+
+        def generate(self, requests):
+            nonlocal most
+            outputs = []
+            for request in requests:
+                text = Said(f"answer {request.id}")
+                alive.add(text)
+                outputs.append(Output.of(text))
+            most = max(most, len(alive))
+            return outputs
+
+    result = run(tmp_path, Model(), 20_000)
+    gc.collect()
+
+    assert result[0].n == 20_000
+    assert most <= 4 * 256
+    assert len(alive) <= 256
