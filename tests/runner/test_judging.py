@@ -10,6 +10,7 @@ from assay.store import RunReader
 
 MODEL = "def generate(messages):\n    return 'answer to ' + messages[-1]['content']\n"
 JUDGE = """
+import os
 from assay.core import Output
 def generate(requests):
     outputs = []
@@ -20,7 +21,7 @@ def generate(requests):
         if down:
             outputs.append(Output.failed("exception", "the judge is down", retryable=False))
         else:
-            outputs.append(Output.of('{"reason": "fine", "rating": 4}'))
+            outputs.append(Output.of('{"reason": "fine", "score": 4}'))
     return outputs
 """
 

@@ -57,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
         if verb not in VERBS:
             raise UnknownName("command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them")
         command = import_module(f".{verb}", __package__).command
-        return int(command([a for a in given[1:] if a != "--debug"]))
+        # What follows `assay python SCRIPT` belongs to the script.
+        return int(command(given[1:] if verb == "python" else [a for a in given[1:] if a != "--debug"]))
     except AssayError as error:
         if debug:
             raise

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..catalogue import BENCHMARKS
 from ..core import AssayError, BadSample, DataSource, Suite, Task, UnknownName
+from ..dialects.recognise import dialect_of
 from ..registry import ALL
 from ..report import printable
 from .arguments import Parser
@@ -70,8 +71,11 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
     if not path.exists():
         names = [name for registry in ALL.values() for name in registry]
         raise UnknownName("name", what, names, hint="`assay ls` prints the names; a file or a run folder will do too")
+    guest = dialect_of(what)
+    if guest is not None:
+        yield f"dialect {guest[0]}: {printable(guest[1])}"
     try:
-        tasks = _tasks(what)
+        tasks = _tasks(what, data)
     except AssayError:
         if not what.partition(":")[0].endswith(".py"):
             raise
@@ -83,11 +87,11 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
         yield from task_lines(task, data)
 
 
-def _tasks(reference: str) -> list[Task]:
+def _tasks(reference: str, data: str | None = None) -> list[Task]:
     from ..runner.options import RunOptions
     from ..runner.resolve import resolve_tasks
 
-    return resolve_tasks(reference, RunOptions())
+    return resolve_tasks(reference, RunOptions(data=data))
 
 
 def task_lines(task: Task, data: str | None) -> Iterator[str]:

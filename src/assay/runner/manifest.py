@@ -55,6 +55,14 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
     }
 
 
+def is_manifest(plain: Mapping[str, Any]) -> bool:
+    """Whether what `run.json` holds can be looked into; anything else counts as no manifest."""
+    cells = plain.get("cells", [])
+    if not isinstance(cells, list) or not all(isinstance(cell, Mapping) for cell in cells):
+        return False
+    return all(isinstance(cell.get("digests", {}), Mapping) for cell in cells)
+
+
 def described_cell(before: Mapping[str, Any], cell: Cell) -> Mapping[str, Any] | None:
     """What an earlier manifest says of a cell."""
     for described in before.get("cells", ()):

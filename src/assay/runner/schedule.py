@@ -342,7 +342,7 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
 
 
 def _call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Output], int]:
-    """The outputs; and, where memory ran out, the largest part of the batch it had room for, else 0."""
+    """The outputs; and, where memory had room for each but not for all, how many of them it had, else 0."""
     try:
         return _call(model, requests), 0
     except UsageError:
@@ -352,8 +352,10 @@ def _call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Out
             return [_failure(error)], 0
         half = len(requests) // 2
         parts = [_call_in_halves(model, part) for part in (requests[:half], requests[half:])]
-        fits = max(more or (half if any(o.error is None for o in outputs) else 1) for outputs, more in parts)
-        return parts[0][0] + parts[1][0], fits if is_out_of_memory(error) else 0
+        outputs = parts[0][0] + parts[1][0]
+        if not is_out_of_memory(error) or any(o.error is not None and o.error.kind == "oom" for o in outputs):
+            return outputs, 0  # a sample for which there is no room even alone says nothing of the others
+        return outputs, max(more or half for _, more in parts)
 
 
 def _call(model: Model, requests: Sequence[Request]) -> list[Output]:

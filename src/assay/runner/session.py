@@ -17,7 +17,7 @@ from .budget import ErrorBudget
 from .events import CellProgress, Watcher
 from .forecast import expected_requests
 from .helpers import Helpers
-from .manifest import changed_digests, described_cell, make_manifest
+from .manifest import changed_digests, described_cell, is_manifest, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
 from .plan import Cell
@@ -61,6 +61,8 @@ class Session:
     async def run(self) -> RunResult:
         """All cells, one after another; the summary is written whatever happens."""
         before = self.writer.read_manifest()
+        if not is_manifest(before):
+            before = {}
         kept = self._finished_before(before)
         if kept is not None:
             return kept
@@ -106,12 +108,15 @@ class Session:
         summary = self.writer.read_summary()
         if summary.get("status") != "complete":
             return None
-        results = tuple(result_from_plain(row) for row in summary["results"])
-        usage = {
-            name: {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}
-            for name, spent in summary["usage"].items()
-        }
-        return RunResult("complete", self.writer.layout.folder, results, tuple(summary["notes"]), usage)
+        try:
+            results = tuple(result_from_plain(row) for row in summary["results"])
+            usage = {
+                name: {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}
+                for name, spent in summary["usage"].items()
+            }
+        except (AttributeError, KeyError, TypeError):
+            return None  # another version's summary: the journal has all it takes to make it anew
+        return RunResult("complete", self.writer.layout.folder, results, tuple(summary.get("notes", ())), usage)
 
     async def _run_cell(
         self, cell: Cell, progress: CellProgress, before: Mapping[str, Any], cache: ResponseCache | None

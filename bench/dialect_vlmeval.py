@@ -1,0 +1,138 @@
+"""What the vlmeval dialect costs for each row, over the native way and over the pandas row that guest code demands.
+
+Usage: python bench/dialect_vlmeval.py [ROWS]
+Three loops over the same TSV, best of five each: rows, prompts and answers by a guest's classes; the same natively; and
+the bare pandas rows a guest's `build_prompt(line)` has to be given. The dialect may add 60 µs to the sum of the others.
+"""
+
+import base64
+import io
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ALLOWED_MICROSECONDS = 60.0
+GUEST = """
+from vlmeval.dataset import ImageBaseDataset
+from vlmeval.vlm import BaseModel
+
+class Bench(ImageBaseDataset):
+    TYPE = 'VQA'
+    DATASET_URL = {'Bench': ''}
+
+    def build_prompt(self, line):
+        return [dict(type='text', value=line['question'])]
+
+class Pictured(Bench):
+    def build_prompt(self, line):
+        return [*(dict(type='image', value=p) for p in self.dump_image(line)), dict(type='text', value=line['question'])]
+
+class Model(BaseModel):
+    def generate_inner(self, message, dataset=None):
+        return 'x'
+"""
+
+
+def main() -> int:
+    """Measures, prints, and fails when the limit is passed."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LMUData"] = folder  # noqa: SIM112 - the guest's own spelling
+        root = Path(folder)
+        (root / "guest.py").write_text(GUEST)
+        write_table(root / "Bench.tsv", rows)
+        added = [measure(root, kind, rows) for kind in ("Bench", "Pictured")]
+    worst = max(added)
+    print(f"worst: {worst:.1f} µs a row, allowed {ALLOWED_MICROSECONDS:.0f}")
+    return 0 if worst <= ALLOWED_MICROSECONDS else 1
+
+
+def write_table(path: Path, rows: int) -> None:
+    """A TSV of questions, each with a small picture of its own."""
+    from PIL import Image
+
+    draw = random.Random(0)
+    with path.open("w") as file:
+        file.write("index\timage\tquestion\thint\tA\tB\tC\tD\tanswer\tcategory\n")
+        for number in range(rows):
+            picture = Image.frombytes("RGB", (16, 16), draw.randbytes(768))
+            buffer = io.BytesIO()
+            picture.save(buffer, "PNG")
+            image = base64.b64encode(buffer.getvalue()).decode()
+            file.write(f"{number}\t{image}\tWhat is {number}?\t\ta\tb\tc\td\ta\tc{number % 7}\n")
+
+
+def measure(root: Path, kind: str, rows: int) -> float:
+    """Microseconds a row that the dialect adds."""
+    from assay.dialects.vlmeval import model, tasks
+    from assay.models import build_model
+    from assay.runner.options import RunOptions
+
+    (task,) = tasks(f"{root}/guest.py:{kind}", RunOptions(tasks=("x",), data=str(root / "Bench.tsv")))
+    guest = model(f"{root}/guest.py:Model", {})
+    (root / "native.py").write_text("def answer(request):\n    return 'x'\n")
+    native_model = build_model(f"{root}/native.py:answer")
+    dialect = best(loop(task.dataset, task.to_sample, task.template, guest), rows)
+    native_template = "question" if kind == "Pictured" else words_only
+    native = best(loop(root / "Bench.tsv", None, native_template, native_model), rows)
+    pandas_row = best(bare_rows(root / "Bench.tsv"), rows)
+    added = dialect - native - pandas_row
+    print(f"{kind}: dialect {dialect:.1f}, native {native:.1f}, pandas row {pandas_row:.1f}, added {added:.1f} µs a row")
+    return added
+
+
+def words_only(sample: Any) -> str:
+    """The question without its picture, as the guest's class asks it."""
+    return str(sample.input)
+
+
+def loop(data: Any, to_sample: Any, template: Any, model: Any) -> Callable[[], None]:
+    """Rows to samples to prompts to answers, as the runner goes through them, without its journal."""
+    from assay.core import KeyMaker, Request
+    from assay.datasets import open_dataset
+    from assay.templates import build_template
+
+    samples = open_dataset(data, to_sample=to_sample)
+    built = build_template(template, kind=samples.kind)
+    keys = KeyMaker(model.identity)
+
+    def work() -> None:
+        for sample in samples:
+            request = Request(built(sample), hints={"dataset": "Bench"})  # type: ignore[arg-type]
+            keys.key(request)
+            model.generate([request])
+
+    return work
+
+
+def bare_rows(path: Path) -> Callable[[], None]:
+    """Nothing but the rows of a data frame, as upstream makes them."""
+    import pandas
+
+    frame = pandas.read_csv(path, sep="\t")
+
+    def work() -> None:
+        for place in range(len(frame)):
+            frame.iloc[place]
+
+    return work
+
+
+def best(work: Callable[[], None], rows: int) -> float:
+    """Microseconds a row, best of five after a warm-up."""
+    work()
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times) / rows * 1e6
+
+
+if __name__ == "__main__":
+    sys.exit(main())

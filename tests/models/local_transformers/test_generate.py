@@ -1,0 +1,170 @@
+"""Generation: the same text as transformers writes, whatever else is written at the same time."""
+
+import pytest
+
+from assay.core import GenerateOptions, Message, Prompt, Request, UsageError
+
+pytestmark = pytest.mark.torch
+HEADER = "Solved: two and two is four. Solved: three and three is six. Solved: one and one is two.\n"
+
+
+def ask(text, **options):
+    return Request(Prompt((Message.of("", text),)), GenerateOptions(**options))
+
+
+def some(count=7, **options):
+    return [ask(f"{HEADER}Question {'x' * n} {n}:", **{"max_tokens": 3 + n, **options}) for n in range(count)]
+
+
+def texts(outputs):
+    return [[candidate.text for candidate in output.candidates] for output in outputs]
+
+
+def test_greedy_answers_are_those_of_transformers(llama, plain_llama):
+    import torch
+
+    outputs = llama.generate(some())
+
+    tokenizer = llama._loaded.renderer.tokenizer
+    for request, output in zip(some(), outputs, strict=True):
+        ids = torch.tensor([tokenizer.encode(request.prompt.text)])
+        wanted = plain_llama.generate(
+            ids, attention_mask=torch.ones_like(ids), max_new_tokens=request.options.max_tokens, do_sample=False,
+            pad_token_id=0,
+        )  # fmt: skip
+        assert list(output.candidates[0].token_ids) == wanted[0, ids.shape[1] :].tolist()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 64])
+def test_an_answer_does_not_depend_on_its_neighbours(llama, llama_folder, rows):
+    from assay.models.local_transformers import LocalTransformers
+
+    other = LocalTransformers(str(llama_folder), rows=rows)
+
+    assert texts(other.generate(some()[::-1])[::-1]) == texts([llama.generate([r])[0] for r in some()])
+
+
+def test_a_shared_beginning_is_computed_once_and_finished_rows_cost_nothing(llama):
+    requests = some()
+    llama.load()
+    before = llama.counted.tokens
+
+    outputs = llama.generate(requests)
+
+    written = sum(len(output.candidates[0].token_ids) for output in outputs)
+    shared = len(HEADER) + len("Question ")
+    own = sum(len(request.prompt.text) - shared for request in requests)
+    # The last token of an answer is written and not read.
+    assert llama.counted.tokens - before == shared + own + written - len(requests)
+
+
+def test_drawn_answers_are_the_same_alone_and_together(llama):
+    requests = some(temperature=1.0, top_p=0.9, top_k=50, n=3, seed=7)
+
+    together = llama.generate(requests)
+
+    assert texts(together) == texts([llama.generate([request])[0] for request in requests])
+    assert len({candidate.text for candidate in together[-1].candidates}) == 3
+
+
+def test_another_seed_draws_another_answer(llama):
+    one, other = (llama.generate([ask("abc", temperature=1.0, max_tokens=10, seed=seed)])[0].text for seed in (1, 2))
+
+    assert one != other
+
+
+def test_drawing_only_from_the_top_is_greedy(llama):
+    greedy = llama.generate([ask("abc", max_tokens=8)])[0].text
+
+    for narrow in ({"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}):
+        assert llama.generate([ask("abc", max_tokens=8, temperature=1.0, **narrow)])[0].text == greedy
+
+
+def test_the_text_ends_before_a_stop_string(llama):
+    whole = llama.generate([ask("abc", max_tokens=12)])[0]
+    stop = whole.text[4:6]
+
+    cut = llama.generate([ask("abc", max_tokens=12, stop=(stop,))])[0]
+
+    assert cut.text == whole.text[: whole.text.index(stop)]
+    assert cut.stop_reason == "stop"
+    assert len(cut.candidates[0].token_ids) < len(whole.candidates[0].token_ids)
+
+
+def test_an_answer_cut_by_the_limit_says_length_and_counts_its_tokens(llama):
+    [output] = llama.generate([ask("abc", max_tokens=3)])
+
+    assert output.stop_reason == "length"
+    assert (output.usage.input_tokens, output.usage.output_tokens) == (3, 3)
+
+
+def test_logprobs_come_with_as_many_alternatives_as_asked(llama, plain_llama):
+    import torch
+
+    [output] = llama.generate([ask("abc", max_tokens=2, logprobs=3)])
+
+    tokens = output.candidates[0].tokens
+    ids = llama._loaded.renderer.tokenizer.encode("abc")
+    with torch.inference_mode():
+        best = torch.log_softmax(plain_llama(torch.tensor([ids])).logits[0, -1], -1).max().item()
+    assert [len(token.top) for token in tokens] == [3, 3]
+    assert tokens[0].logprob == pytest.approx(best, abs=1e-4)
+    assert tokens[0].top[0][1] == tokens[0].logprob
+
+
+def test_a_penalty_keeps_the_model_from_repeating_itself(llama):
+    free = llama.generate([ask("aaaa", max_tokens=12)])[0].candidates[0].token_ids
+    held = llama.generate([ask("aaaa", max_tokens=12, presence_penalty=1e4)])[0].candidates[0].token_ids
+
+    assert len(set(held)) == 12 or 257 in held
+    assert len(set(held)) >= len(set(free))
+
+
+def test_a_prompt_that_does_not_fit_is_refused_or_cut_as_asked(llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    refusing = LocalTransformers(str(llama_folder), context=20)
+    cutting = LocalTransformers(str(llama_folder), context=20, truncate="left")
+
+    [refused] = refusing.generate([ask("x" * 30, max_tokens=4)])
+    [cut] = cutting.generate([ask("x" * 30, max_tokens=4)])
+
+    assert refused.error.kind == "context"
+    assert cut.details["truncated_tokens"] == 14
+    assert cut.usage.input_tokens == 16
+
+
+def test_half_as_much_is_tried_when_memory_runs_out(llama, monkeypatch):
+    from assay.models.local_transformers import text
+
+    wanted = texts(llama.generate(some()))
+    asked = []
+
+    class Short(text.Writer):
+        def run(self):
+            asked.append(self.size)
+            if self.size > 2:
+                raise MemoryError("out of memory")
+            super().run()
+
+    monkeypatch.setattr(text, "Writer", Short)
+
+    assert texts(llama.generate(some())) == wanted
+    assert asked[-1] == 2
+
+
+def test_numbers_that_are_not_finite_are_a_failure_and_not_an_answer(llama):
+    import torch
+
+    llama.load()
+    with torch.no_grad():
+        llama._loaded.model.lm_head.weight.fill_(float("nan"))
+
+    [output] = llama.generate([ask("a", max_tokens=2)])
+
+    assert output.error.kind == "non_finite"
+
+
+def test_an_option_no_local_model_has_is_refused(llama):
+    with pytest.raises(UsageError, match="no generation option 'reasoning_effort'"):
+        llama.generate([ask("a", reasoning_effort="high")])

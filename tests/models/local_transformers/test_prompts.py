@@ -1,0 +1,111 @@
+"""Prompts as the model reads them, and what the preflight finds."""
+
+import json
+
+import pytest
+
+from assay.core import Message, Prompt, UsageError
+from assay.models.local_transformers.prompts import Renderer, template_in
+
+pytestmark = pytest.mark.torch
+QUESTION = Prompt((Message.of("system", "Be brief."), Message.of("user", "Why?")))
+
+
+def kinds(renderer, prompt=QUESTION, stops=()):
+    return [fault.kind for fault in renderer.preflight(prompt, stops)]
+
+
+def test_a_chat_is_rendered_by_the_models_own_template(make):
+    renderer = Renderer(make.tokenizer(template=make.chatml))
+
+    assert renderer.shown(QUESTION) == (
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
+    )
+    assert kinds(renderer) == []
+
+
+def test_an_answer_that_was_begun_is_gone_on_with(make):
+    renderer = Renderer(make.tokenizer(template=make.chatml))
+    prompt = Prompt((Message.of("user", "Why?"), Message.of("assistant", "Because")))
+
+    assert renderer.shown(prompt).endswith("<|im_start|>assistant\nBecause")
+
+
+def test_a_base_model_gets_one_question_as_it_stands_and_turns_with_their_roles(make):
+    renderer = Renderer(make.tokenizer())
+
+    assert renderer.text(Prompt((Message.of("user", "Why?"),))) == "Why?"
+    assert renderer.text(QUESTION) == "System: Be brief.\nUser: Why?\nAssistant:"
+
+
+def test_a_completion_gets_the_beginning_of_text_once(make):
+    renderer = Renderer(make.tokenizer(adds_bos=True))
+
+    plain = renderer.encode(Prompt((Message.of("", "abc"),)))
+    written = renderer.encode(Prompt((Message.of("", "<s>abc"),)))
+
+    assert plain == written
+    assert plain.count(256) == 1
+
+
+def test_two_beginnings_of_text_are_a_fault(make):
+    renderer = Renderer(make.tokenizer(template="<s><s>" + make.chatml, adds_bos=True))
+
+    assert kinds(renderer) == ["double_bos"]
+
+
+def test_a_template_that_forgets_the_beginning_of_text_is_a_fault(make):
+    renderer = Renderer(make.tokenizer(template=make.chatml, adds_bos=True))
+
+    [fault] = renderer.preflight(QUESTION)
+
+    assert fault.kind == "missing_bos"
+    assert str(fault) == "the tokenizer begins texts with '<s>' and the chat template does not write it"
+
+
+def test_a_stop_string_that_the_template_writes_is_a_fault(make):
+    renderer = Renderer(make.tokenizer(template=make.chatml))
+
+    assert kinds(renderer, stops=("assistant", "\n", "###")) == ["stop_in_template"]
+
+
+def test_turns_that_run_into_each_other_are_a_fault(make):
+    template = "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}A:{% endif %}"
+
+    assert kinds(Renderer(make.tokenizer(template=template))) == ["unclosed_turn"]
+
+
+def test_a_template_that_opens_no_turn_for_the_model_is_a_fault(make):
+    template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}[/]{% endfor %}"
+
+    assert kinds(Renderer(make.tokenizer(template=template + ""))) == []
+    bare = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
+    assert kinds(Renderer(make.tokenizer(template=bare))) == ["no_turn"]
+
+
+def test_what_closes_an_answer_in_the_template_ends_one(make):
+    tokenizer = make.tokenizer(template=make.chatml)
+
+    assert Renderer(tokenizer).turn_ends() == {tokenizer.convert_tokens_to_ids("<|im_end|>")}
+
+
+def test_a_template_that_refuses_a_role_is_one_clear_error(make):
+    template = "{% if messages[0].role == 'system' %}{{ raise_exception('no system turn') }}{% endif %}x"
+    renderer = Renderer(make.tokenizer(template=template), where="tiny")
+
+    with pytest.raises(UsageError, match="tiny: the chat template refuses these messages: no system turn"):
+        renderer.encode(QUESTION)
+
+
+def test_templates_beside_the_tokenizer_are_found(make, tmp_path):
+    (tmp_path / "chat_template.json").write_text(json.dumps({"chat_template": "from json"}))
+    assert template_in(tmp_path) == "from json"
+
+    (tmp_path / "chat_template.jinja").write_text("from jinja")
+    assert template_in(tmp_path) == "from jinja"
+
+
+def test_a_model_shows_its_prompt_and_its_faults_without_its_weights(llama):
+    assert llama.shown(QUESTION).endswith("<|im_start|>assistant\n")
+    assert llama.preflight(QUESTION) == []
+    assert llama._loaded is None
