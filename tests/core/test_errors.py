@@ -70,7 +70,7 @@ def test_each_kind_has_its_exit_code(kind, code):
 def test_a_plain_error_is_blamed_on_its_component_sample_and_line():
     with pytest.raises(ScorerError, match=r"scorer 'x', sample 's1': ZeroDivisionError: .*\(test_errors\.py:\d+\)"):
         with blame(ScorerError, "scorer 'x'", "s1"):
-            1 / 0  # noqa: B018
+            1 / 0
 
 
 def test_an_error_that_says_enough_passes_as_it_is():

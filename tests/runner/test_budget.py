@@ -1,5 +1,7 @@
 """The error budget: infrastructure errors only, and the table always says how many."""
 
+from typing import ClassVar
+
 import pytest
 
 import assay
@@ -13,7 +15,7 @@ class Failing:
     """Fails on every sample whose number is in `bad`; asked one by one, in order."""
 
     abilities = Abilities()
-    identity = {"failing": 1}
+    identity: ClassVar = {"failing": 1}
     concurrency = 1
 
     def __init__(self, bad, kind="exception"):

@@ -1,6 +1,7 @@
 """Dialogues: one record a round, and a kill between rounds costs no round that was answered."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
@@ -18,7 +19,7 @@ class Killed(BaseException):
 class Talking:
     """Counts the user turns it sees; dies when it is asked for the `last`-th time."""
 
-    identity = {"talking": 1}
+    identity: ClassVar = {"talking": 1}
 
     def __init__(self, last=None, history="given"):
         self.asked = []

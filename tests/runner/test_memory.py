@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from typing import ClassVar
 
 import assay
 from assay.core import Abilities, Output
@@ -11,7 +12,7 @@ class Small:
     """Has room for batches of at most `room`, and none at all for poisoned samples."""
 
     abilities = Abilities()
-    identity = {"small": 1}
+    identity: ClassVar = {"small": 1}
 
     def __init__(self, batch_size, room, poisoned=()):
         self.batch_size, self.room, self.poisoned = batch_size, room, set(poisoned)
@@ -68,7 +69,7 @@ def test_a_run_of_twenty_thousand_samples_keeps_no_answers(tmp_path):
 
     class Model:
         abilities = Abilities()
-        identity = {"watched": 1}
+        identity: ClassVar = {"watched": 1}
 
         def generate(self, requests):
             nonlocal most

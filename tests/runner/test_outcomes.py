@@ -1,6 +1,7 @@
 """From outcomes to the headline: what counts as nothing, what leaves the denominator, what a row that is no row does."""
 
 import json
+from typing import ClassVar
 
 import pytest
 
@@ -16,7 +17,7 @@ class Saying:
     """Answers by the number of the sample."""
 
     abilities = Abilities()
-    identity = {"saying": 1}
+    identity: ClassVar = {"saying": 1}
 
     def __init__(self, **answers):
         self.answers = {name.removeprefix("s"): answer for name, answer in answers.items()}

@@ -3,6 +3,7 @@
 import asyncio
 import math
 import random
+from typing import ClassVar
 
 import pytest
 from virtual_time import run_virtually
@@ -29,7 +30,7 @@ class Endpoint:
     """A server: `reply(request, attempt)` gives an output and the seconds it takes."""
 
     abilities = Abilities()
-    identity = {"endpoint": "test"}
+    identity: ClassVar = {"endpoint": "test"}
 
     def __init__(self, reply):
         self.reply = reply
@@ -47,7 +48,7 @@ class Batched:
     """The same for a model that is no coroutine."""
 
     abilities = Abilities()
-    identity = {"endpoint": "test"}
+    identity: ClassVar = {"endpoint": "test"}
     batch_size = 4
 
     def __init__(self, reply):
@@ -287,7 +288,7 @@ def test_a_model_that_works_in_batches_is_asked_again_too():
 def test_a_coroutine_that_returns_no_output_fails_its_sample_alone(returned):
     class Odd:
         abilities = Abilities()
-        identity = {}
+        identity: ClassVar = {}
 
         async def generate(self, requests):
             return returned if requests[0].id == "1" else [Output.of("yes")]

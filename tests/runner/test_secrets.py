@@ -1,6 +1,7 @@
 """Secrets: planted wherever one may slip through, and searched for in everything a run wrote."""
 
 import json
+from typing import ClassVar
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_prompts_and_answers_that_only_look_like_secrets_are_data(tmp_path):
 
     class Echo:
         abilities = Abilities()
-        identity = {"echo": 1}
+        identity: ClassVar = {"echo": 1}
 
         def generate(self, requests):
             return [Output.of(request.messages[-1].text) for request in requests]

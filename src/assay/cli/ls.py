@@ -4,9 +4,10 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
-from ..core import Abilities, UnknownName
+from ..core import Abilities, UnknownName, UsageError
 from ..registry import ALL
 from .arguments import Parser
 
@@ -20,6 +21,8 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
+    if given.kind is not None and ("/" in given.kind or Path(given.kind).is_dir()):
+        return _list_folder(given.kind, given.json)
     kind = _kind(given.kind)
     rows = entries(kind or "tasks")
     if given.json:
@@ -34,6 +37,21 @@ def command(arguments: Sequence[str]) -> int:
         print(line)
     if not rows:
         print(f"no {kind or 'tasks'} are registered: name a file instead")
+    return 0
+
+
+def _list_folder(folder: str, is_json: bool) -> int:
+    """Every kind and name a guest's folder defines."""
+    from ..dialects.recognise import listing_of
+
+    guest = listing_of(folder)
+    if guest is None:
+        raise UsageError("no registry that assay knows", where=folder, fix=f"name a kind: {', '.join(ALL)}")
+    if is_json:
+        sys.stdout.write(json.dumps(guest.listing(folder), ensure_ascii=False) + "\n")
+        return 0
+    for line in guest.lines(folder):
+        print(line)
     return 0
 
 

@@ -35,6 +35,8 @@ class DataSource:
     """File names to look for under `--data` or `$ASSAY_DATA`, the first that exists wins."""
     package: str = ""
     """A file inside the assay package, for sets that ship with it."""
+    mini: str = ""
+    """A file inside the assay package with a handful of rows in the same format, taken by `--data mini`."""
     read: Any = None
     """A function from what was found to samples, where one file is not one set."""
 

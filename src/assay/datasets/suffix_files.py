@@ -7,6 +7,7 @@ what they are. A pickle is read only if this process wrote it, or if the user sa
 import csv
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,8 +61,10 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
         cells = [row.get(name) for row in rows]
         if name in KEPT_AS_TEXT:
             values = ["" if cell is None else cell for cell in cells]
+        elif name not in types:
+            values = [math.nan if cell is None or cell == "" else cell for cell in cells]
         else:
-            values = [typed(cell, types.get(name)) for cell in cells]
+            values = [typed(cell, types[name]) for cell in cells]
         whole = name in types and "" not in cells and None not in cells
         made[name] = pandas.Series(values, dtype=types[name] if whole else object)
     return pandas.DataFrame(made, columns=names)

@@ -6,6 +6,7 @@ Nothing of the file is run to find out. Each dialect answers two questions, in a
 
 import ast
 import importlib
+import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,14 @@ def recognise_model(reference: str, args: Mapping[str, Any]) -> Model | None:
         return None
     model: Model | None = _module(found[0]).model(reference, args)
     return model
+
+
+def listing_of(folder: str) -> Any:
+    """The module that lists what a guest's folder defines; `None` where no dialect claims it, or it lists nothing."""
+    found = dialect_of(folder) if Path(folder).expanduser().is_dir() else None
+    if found is None or importlib.util.find_spec(f"{__package__}.{found[0]}.listing") is None:
+        return None
+    return importlib.import_module(f".{found[0]}.listing", __package__)
 
 
 def dialect_of(reference: str, asked: str | None = None) -> tuple[str, str] | None:

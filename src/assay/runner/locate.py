@@ -5,24 +5,39 @@ from pathlib import Path
 
 from ..core import DataSource, Task, UsageError
 
+MINI = "mini"
+FOLDERS = ("ASSAY_DATA", "LMUData")
+"""Environment variables that name a folder of data files; the second is the one VLMEvalKit's users have set."""
+PACKAGE = Path(__file__).parent.parent
+
 
 def find_data(task: Task, data: str | None) -> str | Path:
-    """`--data` first, then the package itself, then `$ASSAY_DATA`, then the hub."""
+    """`--data` first (`mini` is the shipped mini-set), then the package, then `$ASSAY_DATA` and `$LMUData`, the hub."""
     source = task.dataset
     assert isinstance(source, DataSource)
+    if data == MINI and (source.mini or not Path(data).exists()):
+        return _mini_set(source, task)
     if data is not None:
         return _inside(Path(data).expanduser(), source, task)
     if source.package:
-        return Path(__file__).parent.parent / source.package
-    root = os.environ.get("ASSAY_DATA")
-    if root:
-        found = _first_existing(Path(root).expanduser(), source)
+        return PACKAGE / source.package
+    for variable in FOLDERS:
+        root = os.environ.get(variable)
+        found = _first_existing(Path(root).expanduser(), source) if root else None
         if found is not None:
             return found
     if source.hub:
         config = f"@{source.config}" if source.config else ""
         return f"hub:{source.hub}{config}#{source.split}"
     raise UsageError(f"no data for task {task.name!r}", fix=f"--data PATH ({task.data_hint or 'a data file'})")
+
+
+def _mini_set(source: DataSource, task: Task) -> Path:
+    if not source.mini:
+        raise UsageError(
+            f"task {task.name!r} has no mini-set", where="--data mini", fix=f"--data PATH ({task.data_hint or 'a file'})"
+        )
+    return PACKAGE / source.mini
 
 
 def _inside(path: Path, source: DataSource, task: Task) -> Path:

@@ -95,7 +95,15 @@ class RunOptions:
 
     def folder_digest(self) -> str:
         """What tells two run folders apart; how the work is spread does not count."""
-        bare = replace(self, output=None, batch_size=None, concurrency=None, fresh=False, cache=None)
+        bare = replace(
+            self,
+            models=self.models or (DEFAULT_MODEL,),
+            output=None,
+            batch_size=None,
+            concurrency=None,
+            fresh=False,
+            cache=None,
+        )
         return digest_of(bare.to_plain())[:8]
 
 

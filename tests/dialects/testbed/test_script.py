@@ -9,7 +9,7 @@ import pytest
 from assay.core import DataError, UnknownName, UsageError
 from assay.dialects.recognise import dialect_of
 from assay.dialects.testbed.downloads import Downloads
-from assay.dialects.testbed.tasks import tasks
+from assay.dialects.testbed.planning import tasks
 from assay.runner.options import RunOptions
 from assay.scorers.vqa import vqa_accuracy
 

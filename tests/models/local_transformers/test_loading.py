@@ -137,7 +137,8 @@ def test_an_adapter_changes_the_answers(llama_folder, plain_llama, tmp_path):
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(5)
-    adapted = get_peft_model(copy.deepcopy(plain_llama), LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]))
+    settings = LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"])
+    adapted = get_peft_model(copy.deepcopy(plain_llama), settings)
     adapted.save_pretrained(tmp_path)
     weighed = Request(Prompt((Message.of("", "abc"),), continuations=("d",)))
 

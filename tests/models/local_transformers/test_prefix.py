@@ -18,7 +18,7 @@ def distinct_prefixes(sequences):
 
 
 def test_the_root_spans_what_all_sequences_share():
-    root = grow([HEAD + [1, 2], HEAD + [1, 3], HEAD + [4]])
+    root = grow([[*HEAD, 1, 2], [*HEAD, 1, 3], [*HEAD, 4]])
 
     assert root.stop == len(HEAD)
     assert sorted(child.stop for child in root.children) == [len(HEAD) + 1] * 2
@@ -71,7 +71,7 @@ def test_tokens_see_their_own_way_up_and_nothing_beside_it():
 
 
 def test_rows_that_will_grow_share_trunks_and_never_each_other():
-    prompts = [HEAD + [1, 2], HEAD + [1, 2], HEAD + [9]]
+    prompts = [[*HEAD, 1, 2], [*HEAD, 1, 2], [*HEAD, 9]]
 
     found = list(chains(grow(prompts), pack=1000))
 

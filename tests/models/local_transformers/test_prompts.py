@@ -35,7 +35,7 @@ def test_a_base_model_gets_one_question_as_it_stands_and_turns_with_their_roles(
     renderer = Renderer(make.tokenizer())
 
     assert renderer.text(Prompt((Message.of("user", "Why?"),))) == "Why?"
-    assert renderer.text(QUESTION) == "System: Be brief.\nUser: Why?\nAssistant:"
+    assert renderer.text(QUESTION) == "System: Be brief.\n\nUser: Why?\nAssistant:"
 
 
 def test_a_completion_gets_the_beginning_of_text_once(make):

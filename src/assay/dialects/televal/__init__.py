@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core import Model, Task, UsageError
-from ...runner.options import RunOptions
 from ...userfiles import split_reference
 
+if TYPE_CHECKING:
+    from ...runner.options import RunOptions
 
-def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
+
+def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """The infer_tasks of a registry that the run names, all of them where it names none."""
     from .tree import read_tree
     from .workshop import workshop

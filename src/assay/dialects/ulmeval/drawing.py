@@ -39,9 +39,9 @@ def checked(made: Any, n: int, what: str) -> list[Any]:
         raise TypeError(f"{what} returned {shorten(made)}, expected a list of {n} images")
     if len(made) != n:
         raise ValueError(f"{what} returned {len(made)} images for num_generations={n}")
-    wrong = next((image for image in made if not is_image(image)), None)
-    if wrong is not None or any(image is None for image in made):
-        raise TypeError(f"{what} returned {shorten(wrong)}, expected a PIL image")
+    for image in made:
+        if not is_image(image):
+            raise TypeError(f"{what} returned {shorten(image)}, expected a PIL image")
     return list(made)
 
 

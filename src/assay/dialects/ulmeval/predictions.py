@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ...core import Candidate, Media, Output, Sample
 from .rows import GuestData
+from .tables import objects
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
@@ -84,13 +85,8 @@ def opened(data: bytes) -> "Picture":
 
 def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> Any:
     """The guest's own rows that were answered, with `prediction` beside them: a list of images in each."""
-    import numpy
-
     frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(drop=True)
-    column = numpy.empty(len(rows), dtype=object)
-    for place, (_, output) in enumerate(rows):
-        column[place] = Pictures(output.candidates)
-    return frame.assign(prediction=column)
+    return frame.assign(prediction=objects([Pictures(output.candidates) for _, output in rows], frame))
 
 
 def write_pickle(table: Any, path: Path) -> None:

@@ -59,7 +59,7 @@ def read_table(path: Path, owner: Any) -> Any:
         raise UsageError(f"no column `index` (there are {columns})", where=str(path), fix="give each row an index")
     for name in ALWAYS_TEXT:
         if name in frame:
-            frame[name] = objects([row[name] for row in rows])
+            frame[name] = objects([row[name] for row in rows], frame)
     return frame
 
 
@@ -73,7 +73,7 @@ def with_index(data: Any) -> Any:
     texts = [str(value) for value in data["index"]]
     if all(_is_whole(text) for text in texts):
         return data.assign(index=[int(text) for text in texts])
-    return data.assign(index=objects(texts))
+    return data.assign(index=objects(texts, data))
 
 
 def _is_whole(text: str) -> bool:
@@ -101,7 +101,7 @@ def with_pictures(data: Any, owner: Any, name: str) -> Any:
     if not all(kept):
         data = data[kept]
     for column, values in resolved.items():
-        data = data.assign(**{column: objects(values)})
+        data = data.assign(**{column: objects(values, data)})
     return data
 
 
@@ -112,11 +112,13 @@ def _pieces(images: RowImages, row: Mapping[str, Any], column: str) -> Any:
     return pieces[0] if len(pieces) == 1 else pieces
 
 
-def objects(values: list[Any]) -> Any:
-    """A column of objects: lists in it stay lists, and rows are quicker to take out than from columns of strings."""
+def objects(values: list[Any], like: Any) -> Any:
+    """A column of objects for the frame `like`: lists in it stay lists, and rows are quicker to take out than from
+    columns of strings, which pandas would make of it."""
     import numpy
+    import pandas
 
     column = numpy.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         column[place] = value
-    return column
+    return pandas.Series(column, index=like.index, dtype=object)

@@ -22,7 +22,7 @@ from .loading import load_guest, own_classes
 from .outputs import write_files
 from .places import SNAPSHOT
 from .session import session
-from .tasks import tasks
+from .planning import tasks
 
 IDLE_FLAGS = ("retry", "judge_retry", "judge_timeout", "judge_api_nproc", "reuse", "reuse_aux", "keep_failed", "ignore",
               "verbose", "api_mode")  # fmt: skip

@@ -1,6 +1,8 @@
 """User files of this dialect, loaded once for each state of their source."""
 
 import hashlib
+import inspect
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,9 +40,14 @@ def own_classes(module: ModuleType) -> list[type]:
 
 
 def parameters_of(function: Any) -> tuple[str, ...]:
-    """The names of a function's parameters without `self`; `**` stands for any."""
-    import inspect
+    """The names of a function's parameters, of a method without `self`; `*` and `**` stand for any."""
+    inner = getattr(function, "__func__", None)
+    names = _names(function if inner is None else inner)
+    return names[1:] if inner is not None and names[:1] not in (("*",), ("**",)) else names
 
+
+@lru_cache(maxsize=1024)
+def _names(function: Any) -> tuple[str, ...]:
     try:
         found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ...core import MissingExtra, ModelError, UsageError, digest_of
+from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
 from ..weights import weights_digest
 from .gguf_files import converted
 
@@ -190,9 +190,9 @@ class _explained:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if error is None or not isinstance(error, (OSError, ValueError, KeyError, ImportError, RuntimeError)):
+        if not isinstance(error, Exception) or isinstance(error, (AssayError, MemoryError)):
             return
-        if isinstance(error, MemoryError) or "out of memory" in str(error):
+        if "out of memory" in str(error):
             return
         text = str(error)
         where = self.source.path

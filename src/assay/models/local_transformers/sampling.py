@@ -84,7 +84,7 @@ def _penalised(logits: Any, options: GenerateOptions, written: Sequence[Sequence
 def _drawn(logits: Any, options: GenerateOptions, draws: Sequence[random.Random]) -> Any:
     import torch
 
-    ordered, ids = (logits / float(options.temperature or 1.0)).sort(-1, descending=True, stable=True)
+    ordered, ids = (logits / float(options.temperature or 1.0)).sort(dim=-1, descending=True, stable=True)
     chances = torch.softmax(ordered, -1)
     kept = torch.ones_like(chances, dtype=torch.bool)
     if options.top_k:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ..smp import dump, load
+from .defined import CLASSES
 from .image_base import ImageBaseDataset
 from .text_base import TextBaseDataset
 from .utils import DEBUG_MESSAGE, build_judge
@@ -19,13 +20,8 @@ DATASET_CLASSES: list[Any] = []
 
 
 def _class_of(name: str) -> Any:
-    added = [*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET]
-    defined = [*_below(TextBaseDataset), *_below(ImageBaseDataset)]
-    return next((cls for cls in (*added, *reversed(defined)) if name in cls.supported_datasets()), None)
-
-
-def _below(cls: Any) -> list[Any]:
-    return [found for child in cls.__subclasses__() for found in (child, *_below(child))]
+    known = (*DATASET_CLASSES, *IMAGE_DATASET, *TEXT_DATASET, *reversed(CLASSES))
+    return next((cls for cls in known if name in cls.supported_datasets()), None)
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
@@ -46,6 +42,5 @@ def DATASET_MODALITY(dataset: str, *, default: str = "IMAGE") -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "SUPPORTED_DATASETS":
-        classes = {*DATASET_CLASSES, *_below(TextBaseDataset), *_below(ImageBaseDataset)}
-        return sorted({known for cls in classes for known in cls.supported_datasets()})
+        return sorted({known for cls in (*DATASET_CLASSES, *CLASSES) for known in cls.supported_datasets()})
     raise AttributeError(f"the ulmeval dialect has no {name!r} in 'ulmeval.dataset'")

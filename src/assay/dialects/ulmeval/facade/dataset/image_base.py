@@ -9,6 +9,7 @@ from .....media.picture_files import media_file
 from ...tables import fetched_table, read_table, with_index, with_pictures
 from ..smp.file import LMUDataRoot
 from ..smp.ulm import mmqa_display
+from .defined import Defined
 
 
 def img_root_map(dataset: str) -> str:
@@ -16,7 +17,7 @@ def img_root_map(dataset: str) -> str:
     return dataset
 
 
-class ImageBaseDataset:
+class ImageBaseDataset(Defined):
     """A table of prompts with pictures, given as base64, as another row's, in a list, or by path."""
 
     MODALITY: ClassVar[str] = "IMAGE"

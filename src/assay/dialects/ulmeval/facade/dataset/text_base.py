@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 from ...tables import fetched_table, read_table, with_index
 from ..smp.file import LMUDataRoot
 from ..smp.ulm import mmqa_display
+from .defined import Defined
 
 
-class TextBaseDataset:
+class TextBaseDataset(Defined):
     """A table of prompts; subclasses say what is asked and how the drawn images are judged."""
 
     MODALITY: ClassVar[str] = "TEXT"

@@ -1,0 +1,182 @@
+"""Tables of pictures and questions: how the rows of a vision-language benchmark become samples.
+
+Columns: `index`, `image` (base64; another row's index; a list literal of base64) or `image_path`, `question`, `hint`,
+options `A`, `B`, … or a list in `choices`, `answer` (a letter, a text, a list literal), `category`, `l2-category`,
+`split`. The same reader takes rows of the hub, whose `image` is Hugging Face's own picture.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import EMPTY, Media, Sample
+from ...datasets import Samples, open_dataset
+from ...datasets.choices import LETTERS, letter_of
+from ...datasets.faults import RowFault
+from ...datasets.list_literals import as_text_list, looks_like_list, parse_list
+from ...datasets.media import media_columns, media_of
+from ...datasets.shards import Row, RowData, Shard
+from ...datasets.tsv_images import Fallback, RowImages, TableLookup, is_blank
+
+RowOf = Mapping[str, Any]
+BREAKDOWNS = ("split", "l2-category", "category")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A `DataSource.read`: from the file or hub name that was found to samples."""
+
+    options: bool = False
+    """Whether the rows have options; the target is then the letter of one."""
+    group: Callable[[RowOf], str | None] | None = None
+    cluster: Callable[[RowOf], str | None] | None = None
+    """Rows that share a picture are not independent."""
+    tags: Callable[[RowOf], Mapping[str, str]] | None = None
+    """Breakdowns besides those of the usual columns."""
+    target: Callable[[RowOf], Any] | None = None
+    """How the answer is read, where it is neither a letter nor a text nor a list of texts."""
+    reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
+    """The rows to ask for each row of the file: none to leave it out, several to ask it under several headings."""
+    lender: Fallback | None = None
+    """The index of the row whose picture a row with an empty cell shows."""
+    pictures: bool = True
+    """Whether a row without a picture is a fault."""
+    question: str = ""
+    """Asked where the table has no question, as tables of captions have none."""
+    aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Columns of the hub's copy by the names they have here: `{"index": "pid"}`."""
+
+    def __call__(self, found: str | Path) -> Samples:
+        path = None if str(found).startswith(("hub:", "hf://")) else Path(found)
+        opened = open_dataset(found).shards if path is None else [*_shards_of(path)]
+        shards = opened if self.reshape is None else [Reshaped(shard, self.reshape) for shard in opened]
+        folders = () if path is None else (path.parent, path.parent / "images", path.parent / "images" / path.stem)
+        images = RowImages(TableLookup(path) if path is not None and path.is_file() else _nowhere, folders, self.lender)
+        return Samples(shards, to_sample=ToSample(self, images), where=str(found))
+
+
+@dataclass(frozen=True)
+class ToSample:
+    """One row as a sample."""
+
+    table: Table
+    images: RowImages = field(compare=False)
+
+    def __call__(self, row: RowOf) -> Sample:
+        table = self.table
+        row = {**row, **{name: row[there] for name, there in table.aliases.items() if there in row}}
+        question = row.get("question")
+        if is_blank(question) and not table.question:
+            raise RowFault("the row has no question", column="question", fix="every row asks something")
+        options = options_of(row) if table.options else ()
+        return Sample(
+            id="" if is_blank(row.get("index")) else str(row["index"]),
+            input=table.question if is_blank(question) else str(question),
+            target=table.target(row) if table.target is not None else answer_of(row, options),
+            choices=options,
+            fields={name: cell for name, cell in row.items() if name != "image"},
+            media=self._pictures(row),
+            tags={**usual_tags(row), **(table.tags(row) if table.tags is not None else {})},
+            group=None if table.group is None else table.group(row),
+            cluster=None if table.cluster is None else table.cluster(row),
+        )
+
+    def _pictures(self, row: RowOf) -> tuple[Media, ...]:
+        cell = row.get("image")
+        on_hub = isinstance(cell, (bytes, Mapping)) or hasattr(cell, "save")
+        found: tuple[Media, ...] = media_of(row, media_columns(["image"]), None) if on_hub else self.images.of(row)
+        if not found and self.table.pictures:
+            raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+        return found
+
+
+@dataclass(frozen=True)
+class Reshaped:
+    """A shard some of whose rows are left out or asked more than once."""
+
+    shard: Shard
+    reshape: Callable[[RowOf], Sequence[RowOf]]
+    columns: None = None
+    known_length: None = None
+    seekable: bool = False
+
+    @property
+    def name(self) -> str:
+        """How faults name it."""
+        return self.shard.name
+
+    @property
+    def path(self) -> Path | None:
+        """The file behind it."""
+        return self.shard.path
+
+    def rows(self) -> Iterator[Row]:
+        """The rows that are asked, each under the number its row has in the file."""
+        for number, offset, row in self.shard.rows():
+            if not isinstance(row, Mapping):
+                yield number, offset, row
+                continue
+            for place, made in enumerate(self.reshape(row)):
+                yield number, place, made
+
+    def row_at(self, number: int, offset: int) -> RowData:
+        """One row again, found by reading up to it."""
+        return next(row for at, place, row in self.rows() if (at, place) == (number, offset))
+
+
+def options_of(row: RowOf) -> tuple[str, ...]:
+    """The options of columns A, B, …, a letter left out keeping its place; else those of the list in `choices`."""
+    cells = {letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))}
+    if cells:
+        return tuple(cells.get(letter, "") for letter in LETTERS[: LETTERS.index(max(cells)) + 1])
+    listed = next((row[name] for name in ("choices", "options") if not is_blank(row.get(name))), None)
+    if listed is None:
+        raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
+    return tuple(as_text_list(listed, "choices"))
+
+
+def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
+    """The answer: the letter of an option, the texts of a list, or the text it is; `None` where it is not public."""
+    answer = row.get("answer_option") if options and not is_blank(row.get("answer_option")) else row.get("answer")
+    if is_blank(answer) or answer == []:
+        return None
+    if options:
+        return letter_of(answer, options, (), "answer", is_index=False)
+    if isinstance(answer, (list, tuple)):
+        return tuple(as_text_list(answer, "answer"))
+    if looks_like_list(answer):
+        try:
+            return tuple(parse_list(str(answer), "answer"))
+        except RowFault:
+            return str(answer)  # an answer may well be an interval or a matrix
+    return str(answer)
+
+
+def usual_tags(row: RowOf) -> dict[str, str]:
+    """The breakdowns nearly all of these benchmarks have."""
+    return {name: str(row[name]) for name in BREAKDOWNS if not is_blank(row.get(name))}
+
+
+def whole_number(cell: Any) -> int | None:
+    """An index as a number; `None` for one that is none."""
+    text = str(cell)
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def picture_of(row: RowOf) -> str | None:
+    """What rows about one picture have in common: the name of its file."""
+    return None if is_blank(row.get("image_path")) else str(row["image_path"])
+
+
+def _shards_of(path: Path) -> Sequence[Shard]:
+    # The first rows are looked at by whoever reads the samples, under the rules above and not by the columns' names.
+    from ...datasets.files import open_files
+
+    shards, _ = open_files(path, None, str(path))
+    return shards
+
+
+def _nowhere(index: str) -> None:
+    """The hub's copies have each picture in its own row."""
+    return None

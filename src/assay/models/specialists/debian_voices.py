@@ -1,0 +1,91 @@
+"""Flite and Festival: synthesisers of speech that Debian packages, used where they are installed.
+
+Both read the text from a file, so that no text can be taken for an option.
+"""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import Abilities, Audio, ModelError, Output, Request, UsageError
+from .base import Specialist, asked_text
+from .programs import call, find_program, version_of
+
+VOICE = re.compile(r"[A-Za-z0-9_]+")
+TEXT, SPEECH = "text.txt", "speech.wav"
+
+
+@dataclass
+class Program(Specialist):
+    """A program that reads one file and writes another."""
+
+    program: ClassVar[str]
+    apt: ClassVar[str]
+    versions: ClassVar[tuple[str, ...]]
+    """The program, and the argument, that prints the version."""
+    voice: str
+
+    def __post_init__(self) -> None:
+        # Festival evaluates what it is given: a voice is a name and nothing else.
+        if not VOICE.fullmatch(self.voice):
+            raise UsageError(f"{self.voice!r} is no name of a voice", where=f"model {self.label!r}")
+
+    @property
+    def abilities(self) -> Abilities:
+        """Text in, speech out."""
+        return Abilities(produces=frozenset({"audio"}))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The program as it names itself, and its voice."""
+        program, *arguments = self.versions
+        return {self.label: self.voice, "engine": version_of(find_program(program, self.apt), *arguments)}
+
+    def _start(self) -> str:
+        return find_program(self.program, self.apt)
+
+    def _answer(self, request: Request, index: int) -> Output:
+        with tempfile.TemporaryDirectory(prefix="assay-voice-") as name:
+            folder = Path(name)
+            (folder / TEXT).write_text(asked_text(request) + "\n", "utf-8")
+            call([self._engine, *self._arguments()], folder=folder)
+            try:
+                speech = (folder / SPEECH).read_bytes()
+            except OSError as error:
+                raise ModelError(f"{self.program} wrote no sound") from error
+        return Output.of(Audio(speech))
+
+    def _arguments(self) -> Sequence[str]:
+        raise NotImplementedError
+
+
+@dataclass
+class Flite(Program):
+    """Says the last turn's text with one of Flite's own voices."""
+
+    label: ClassVar[str] = "flite"
+    program: ClassVar[str] = "flite"
+    apt: ClassVar[str] = "flite"
+    versions: ClassVar[tuple[str, ...]] = ("flite", "--version")
+    voice: str = "slt"
+    """slt, rms, awb, kal or kal16."""
+
+    def _arguments(self) -> Sequence[str]:
+        return ("-voice", self.voice, "-f", TEXT, "-o", SPEECH)
+
+
+@dataclass
+class Festival(Program):
+    """Says the last turn's text with an installed voice of Festival."""
+
+    label: ClassVar[str] = "festival"
+    program: ClassVar[str] = "text2wave"
+    apt: ClassVar[str] = "festival festvox-us-slt-hts"
+    versions: ClassVar[tuple[str, ...]] = ("festival", "--version")
+    voice: str = "cmu_us_slt_arctic_hts"
+
+    def _arguments(self) -> Sequence[str]:
+        return ("-eval", f"(voice_{self.voice})", "-o", SPEECH, TEXT)

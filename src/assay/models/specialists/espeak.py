@@ -1,0 +1,115 @@
+"""eSpeak NG: rules that speak text, through the library in the wheel `espeakng-loader`. Robotic, quick, many languages.
+
+The library is under GPL-3: it is an extra that users install themselves, and nothing of it ships with assay. It keeps
+one state for the whole process, so every sentence sets its voice anew, under one lock for all instances.
+"""
+
+import ctypes
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, ClassVar
+
+from ...core import Abilities, ModelError, Output, Request, UsageError
+from ...media import audio_from
+from .base import Specialist, asked_text
+
+# Names and numbers as in speak_lib.h.
+AUDIO_OUTPUT_SYNCHRONOUS = 2
+INITIALIZE_DONT_EXIT = 0x8000
+POS_CHARACTER = 1
+CHARS_UTF8 = 1
+RATE, PITCH = 1, 3
+CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+
+_ONE_AT_A_TIME = threading.Lock()
+_LIBRARY: list[tuple[Any, int]] = []
+"""The library and its sampling rate, once it is there: it cannot be opened twice."""
+
+
+@dataclass
+class Espeak(Specialist):
+    """A synthesiser of speech: says the last turn's text."""
+
+    label: ClassVar[str] = "espeak"
+    voice: str = "en-us"
+    """A language, or one with a variant, as `en-gb+f3`."""
+    words_per_minute: int = 160
+    pitch: int = 50
+    """0 to 100."""
+
+    def __post_init__(self) -> None:
+        if not 80 <= self.words_per_minute <= 450:
+            raise UsageError(f"words_per_minute is {self.words_per_minute}", where="model 'espeak'", fix="80 to 450")
+        if not 0 <= self.pitch <= 100:
+            raise UsageError(f"pitch is {self.pitch}", where="model 'espeak'", fix="0 to 100")
+
+    @property
+    def abilities(self) -> Abilities:
+        """Text in, speech out."""
+        return Abilities(produces=frozenset({"audio"}))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The library by the version of its wheel, and how it is to speak."""
+        return {
+            "espeak": self.voice,
+            "engine": f"espeakng-loader {metadata.version('espeakng-loader')}",
+            "words_per_minute": self.words_per_minute,
+            "pitch": self.pitch,
+        }
+
+    def _start(self) -> tuple[Any, int]:
+        with _ONE_AT_A_TIME:
+            if not _LIBRARY:
+                _LIBRARY.append(_open())
+            library, rate = _LIBRARY[0]
+            self._choose_voice(library)
+        return library, rate
+
+    def _choose_voice(self, library: Any) -> None:
+        if library.espeak_SetVoiceByName(self.voice.encode()) != 0:
+            raise UsageError(f"espeak has no voice {self.voice!r}", fix="a language as en-us, de or fr-fr")
+        library.espeak_SetParameter(RATE, self.words_per_minute, 0)
+        library.espeak_SetParameter(PITCH, self.pitch, 0)
+
+    def _answer(self, request: Request, index: int) -> Output:
+        import numpy as np
+
+        text = asked_text(request).replace("\0", " ").encode("utf-8", "replace")
+        library, rate = self._engine
+        pieces: list[bytes] = []
+
+        def keep(samples: Any, count: int, events: Any) -> int:
+            if samples and count > 0:
+                pieces.append(ctypes.string_at(samples, count * 2))
+            return 0
+
+        callback = CALLBACK(keep)
+        with _ONE_AT_A_TIME:
+            self._choose_voice(library)
+            library.espeak_SetSynthCallback(callback)
+            status = library.espeak_Synth(text, len(text) + 1, 0, POS_CHARACTER, 0, CHARS_UTF8, None, None)
+            library.espeak_Synchronize()
+        if status != 0 or not pieces:
+            raise ModelError(f"espeak made no sound (status {status})")
+        return Output.of(audio_from(np.frombuffer(b"".join(pieces), dtype=np.int16), rate))
+
+
+def _open() -> tuple[Any, int]:
+    import espeakng_loader
+
+    library = ctypes.CDLL(espeakng_loader.get_library_path())
+    library.espeak_Synth.argtypes = [
+        ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint, ctypes.c_int, ctypes.c_uint, ctypes.c_uint,
+        ctypes.c_void_p, ctypes.c_void_p,
+    ]  # fmt: skip
+    library.espeak_SetVoiceByName.argtypes = [ctypes.c_char_p]
+    library.espeak_SetSynthCallback.argtypes = [CALLBACK]
+    library.espeak_SetSynthCallback.restype = None
+    data = espeakng_loader.get_data_path().encode()
+    rate = library.espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, ctypes.c_char_p(data), INITIALIZE_DONT_EXIT)
+    if rate <= 0:
+        raise ModelError("espeak could not be started", fix="pip install --force-reinstall espeakng-loader")
+    return library, int(rate)

@@ -1,0 +1,242 @@
+"""Models that see and hear, end to end: tiny random ones of real architectures, with their own processors."""
+
+import io
+import math
+import struct
+import wave
+
+import pytest
+
+from assay.core import Audio, GenerateOptions, Image, Message, Prompt, Request
+from assay.models.local_transformers import LocalTransformers
+
+pytestmark = pytest.mark.torch
+TEXT = {
+    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 2048, "initializer_range": 0.2,
+}  # fmt: skip
+LISTED = (
+    "{% for m in messages %}{{ m.role }}: {% for c in m.content %}{% if c.type == 'image' %}<image>"
+    "{% else %}{{ c.text }}{% endif %}{% endfor %}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+)
+
+
+def picture(color, size=(40, 30)):
+    from PIL import Image as pillow
+
+    return Image(pillow.new("RGB", size, color))
+
+
+def sound(hertz=440, seconds=1.0, rate=16000):
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        tone = (int(8000 * math.sin(2 * math.pi * hertz * t / rate)) for t in range(int(seconds * rate)))
+        file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
+    return Audio(buffer.getvalue())
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, request):
+    return tmp_path_factory.mktemp("media")
+
+
+@pytest.fixture
+def llava(make, folders):
+    from transformers import CLIPImageProcessorPil, CLIPVisionConfig, LlavaConfig
+    from transformers import LlavaForConditionalGeneration, LlavaProcessor
+
+    folder = folders / "llava"
+    if not folder.exists():
+        tokenizer = make.tokenizer("<image>")
+        images = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
+        vision = CLIPVisionConfig(
+            hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, image_size=28,
+            patch_size=14, projection_dim=32, initializer_range=0.5,
+        )  # fmt: skip
+        config = LlavaConfig(
+            vision_config=vision, text_config=make.config(), image_seq_length=4,
+            image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        )  # fmt: skip
+        processor = LlavaProcessor(
+            image_processor=images, tokenizer=tokenizer, patch_size=14, vision_feature_select_strategy="default",
+            image_token="<image>", num_additional_image_tokens=1, chat_template=LISTED,
+        )  # fmt: skip
+        make.folder(folder, make.model(LlavaForConditionalGeneration, config), processor)
+    return LocalTransformers(str(folder), max_tokens=5)
+
+
+@pytest.fixture
+def qwen2_vl(make, folders):
+    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLImageProcessorPil
+
+    folder = folders / "qwen2_vl"
+    if not folder.exists():
+        marks = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
+        template = LISTED.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
+        tokenizer = make.tokenizer(*marks, template=template)
+        start, end, image, video = (tokenizer.convert_tokens_to_ids(mark) for mark in marks)
+        rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
+        config = Qwen2VLConfig(
+            text_config={**TEXT, "rope_parameters": rope},
+            vision_config={"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2},
+            vision_start_token_id=start, vision_end_token_id=end, image_token_id=image, video_token_id=video,
+        )  # fmt: skip
+        make.folder(folder, make.model(Qwen2VLForConditionalGeneration, config), tokenizer)
+        Qwen2VLImageProcessorPil(min_pixels=28 * 28, max_pixels=84 * 84).save_pretrained(folder)
+    return LocalTransformers(str(folder), max_tokens=5)
+
+
+@pytest.fixture
+def qwen2_audio(make, folders):
+    from transformers import Qwen2AudioConfig, Qwen2AudioForConditionalGeneration, Qwen2AudioProcessor
+    from transformers import WhisperFeatureExtractor
+
+    folder = folders / "qwen2_audio"
+    if not folder.exists():
+        tokenizer = make.tokenizer("<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>")
+        audio = {
+            "d_model": 32, "encoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 48,
+            "num_mel_bins": 80, "max_source_positions": 1500, "init_std": 0.5,
+        }  # fmt: skip
+        config = Qwen2AudioConfig(
+            audio_config=audio, text_config={"model_type": "qwen2", **TEXT},
+            audio_token_index=tokenizer.convert_tokens_to_ids("<|AUDIO|>"),
+        )  # fmt: skip
+        processor = Qwen2AudioProcessor(
+            feature_extractor=WhisperFeatureExtractor(feature_size=80), tokenizer=tokenizer
+        )
+        make.folder(folder, make.model(Qwen2AudioForConditionalGeneration, config), processor)
+    return LocalTransformers(str(folder), max_tokens=5)
+
+
+@pytest.fixture
+def whisper(make, folders):
+    from transformers import WhisperConfig, WhisperFeatureExtractor, WhisperForConditionalGeneration
+
+    folder = folders / "whisper"
+    if not folder.exists():
+        config = WhisperConfig(
+            vocab_size=300, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
+            decoder_attention_heads=2, encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=80, init_std=1.0,
+            max_source_positions=1500, max_target_positions=64, decoder_start_token_id=256, bos_token_id=256,
+            eos_token_id=257, pad_token_id=258, suppress_tokens=[], begin_suppress_tokens=[],
+        )  # fmt: skip
+        make.folder(folder, make.model(WhisperForConditionalGeneration, config), make.tokenizer())
+        WhisperFeatureExtractor(feature_size=80).save_pretrained(folder)
+    return LocalTransformers(str(folder), max_tokens=5)
+
+
+def ask(*content, **options):
+    return Request(Prompt((Message.of("user", *content),)), GenerateOptions(**options))
+
+
+def written(outputs):
+    assert [output.error for output in outputs] == [None] * len(outputs)
+    return [output.candidates[0].token_ids for output in outputs]
+
+
+def test_a_picture_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
+    requests = [ask(picture(color), "What is it?") for color in ("red", "blue", "red")]
+
+    together = written(llava.generate(requests))
+
+    assert llava.abilities.accepts == {"text", "image"}
+    assert together[0] == together[2] != together[1]
+    assert together == written([llava.generate([request])[0] for request in requests])
+
+
+def test_a_llava_weighs_answers_after_a_picture(llava):
+    import torch
+
+    prompt = Prompt((Message.of("user", picture("red"), "What?"),), continuations=("A", "B", "red"))
+
+    [output] = llava.likelihood([Request(prompt)])
+
+    loaded = llava._loaded
+    inputs = loaded.inputs(prompt)
+    ids = loaded.renderer.tokenizer.encode("red", add_special_tokens=False)
+    total = 0.0
+    for at, token in enumerate(ids):
+        with torch.inference_mode():
+            logits = loaded._logits(inputs, ids[:at])[-1]
+        total += torch.log_softmax(logits, -1)[token].item()
+    assert [found.tokens for found in output.likelihoods] == [1, 1, 3]
+    assert output.likelihoods[2].logprob == pytest.approx(total, abs=1e-4)
+
+
+def test_several_pictures_and_words_between_them_keep_their_order(llava):
+    requests = [
+        ask(picture("red"), "and", picture("blue"), "which?"),
+        ask(picture("blue"), "and", picture("red"), "which?"),
+    ]
+
+    first, second = written(llava.generate(requests))
+
+    assert first != second
+
+
+def test_a_completion_marks_its_picture_where_it_stands(llava):
+    prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
+
+    assert llava._load().text(prompt) == "<image>A photo of"
+
+
+def test_qwen2_vl_sees_pictures_of_any_size_without_torchvision(qwen2_vl):
+    requests = [ask(picture("red", size), "What?") for size in ((40, 30), (84, 84), (40, 30))]
+
+    outputs = qwen2_vl.generate(requests)
+
+    assert written(outputs)[0] == written(outputs)[2]
+    # 84 by 84 pixels are 9 merged patches, 40 by 30 round to one.
+    assert outputs[1].usage.input_tokens - outputs[0].usage.input_tokens == 8
+    assert written(outputs) == written([qwen2_vl.generate([request])[0] for request in requests])
+
+
+def test_qwen2_audio_hears_the_sound_in_the_chat(qwen2_audio):
+    requests = [ask(sound(440), "What?"), ask(sound(2000), "What?"), ask(sound(440, 2.0), "What?")]
+
+    outputs = qwen2_audio.generate(requests)
+
+    assert qwen2_audio.abilities.accepts == {"text", "audio"}
+    assert written(outputs)[0] != written(outputs)[1]
+    assert outputs[2].usage.input_tokens - outputs[0].usage.input_tokens == 25  # tokens of one more second
+
+
+def test_a_speech_model_writes_from_the_sound_alone(whisper):
+    outputs = whisper.generate([ask(sound(440)), ask(sound(3000)), ask("ignored", sound(440))])
+
+    assert whisper.abilities.likelihood is False
+    assert written(outputs)[0] == written(outputs)[2] != written(outputs)[1]
+
+
+def test_a_sound_of_another_rate_is_resampled(whisper):
+    [low] = whisper.generate([ask(sound(440, rate=8000))])
+
+    assert low.error is None
+
+
+def test_a_prompt_without_a_sound_fails_alone(whisper):
+    silent, heard = whisper.generate([ask("no sound"), ask(sound())])
+
+    assert "takes one sound, this prompt has 0" in silent.error.message
+    assert heard.error is None
+
+
+def test_a_broken_picture_fails_its_sample_alone(llava):
+    broken, whole = llava.generate([ask(Image(b"\x89PNG\r\n\x1a\nnothing"), "What?"), ask(picture("red"), "What?")])
+
+    assert broken.error.kind == "exception"
+    assert whole.error is None
+
+
+def test_drawn_answers_of_a_picture_are_the_same_alone_and_together(llava):
+    requests = [ask(picture(c), "What?", temperature=1.0, n=2, seed=3) for c in ("red", "blue")]
+
+    together = llava.generate(requests)
+    alone = [llava.generate([request])[0] for request in requests]
+
+    assert [o.candidates for o in together] == [o.candidates for o in alone]
+    assert together[0].candidates[0] != together[0].candidates[1]
