@@ -1,22 +1,24 @@
 """What the vlmeval dialect costs for each row, over the native way and over the pandas row that guest code demands.
 
 Usage: python bench/dialect_vlmeval.py [ROWS]
-Three loops over the same TSV, best of five each: rows, prompts and answers by a guest's classes; the same natively; and
+Three loops over the same TSV, each one's best of nine: rows, prompts and answers by a guest's classes; the same natively; and
 the bare pandas rows a guest's `build_prompt(line)` has to be given. The dialect may add 60 µs to the sum of the others.
 """
 
 import base64
 import io
+import math
 import os
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 ALLOWED_MICROSECONDS = 60.0
+REPEATS = 9
 GUEST = """
 from vlmeval.dataset import ImageBaseDataset
 from vlmeval.vlm import BaseModel
@@ -77,10 +79,13 @@ def measure(root: Path, kind: str, rows: int) -> float:
     guest = model(f"{root}/guest.py:Model", {})
     (root / "native.py").write_text("def answer(request):\n    return 'x'\n")
     native_model = build_model(f"{root}/native.py:answer")
-    dialect = best(loop(task.dataset, task.to_sample, task.template, guest), rows)
     native_template = "question" if kind == "Pictured" else words_only
-    native = best(loop(root / "Bench.tsv", None, native_template, native_model), rows)
-    pandas_row = best(bare_rows(root / "Bench.tsv"), rows)
+    works = (
+        loop(task.dataset, task.to_sample, task.template, guest),
+        loop(root / "Bench.tsv", None, native_template, native_model),
+        bare_rows(root / "Bench.tsv"),
+    )
+    dialect, native, pandas_row = best(works, rows)
     added = dialect - native - pandas_row
     print(f"{kind}: dialect {dialect:.1f}, native {native:.1f}, pandas row {pandas_row:.1f}, added {added:.1f} µs a row")
     return added
@@ -123,15 +128,16 @@ def bare_rows(path: Path) -> Callable[[], None]:
     return work
 
 
-def best(work: Callable[[], None], rows: int) -> float:
-    """Microseconds a row, best of five after a warm-up."""
-    work()
-    times = []
-    for _ in range(5):
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
-    return min(times) / rows * 1e6
+def best(works: Sequence[Callable[[], None]], rows: int) -> list[float]:
+    """Microseconds of processor time a row, each loop's best of nine in turns after a warm-up."""
+    times = [math.inf] * len(works)
+    for turn in range(REPEATS + 1):
+        for place, work in enumerate(works):
+            started = time.process_time()
+            work()
+            if turn:
+                times[place] = min(times[place], time.process_time() - started)
+    return [seconds / rows * 1e6 for seconds in times]
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from assay.userfiles import is_reference, load_attribute, load_file, split_refer
 
 @pytest.mark.parametrize(
     ("name", "parts"),
-    [("a.py", ("a.py", None)), ("a.py:fn", ("a.py", "fn")), ("dir/a.py:fn", ("dir/a.py", "fn")), ("wer", ("wer", None))],
+    [("a.py", ("a.py", None)), ("a.py:fn", ("a.py", "fn")), ("d/a.py:fn", ("d/a.py", "fn")), ("wer", ("wer", None))],
 )
 def test_a_reference_is_a_path_and_a_name(name, parts):
     assert split_reference(name) == parts

@@ -33,7 +33,7 @@ def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):
 
 @pytest.fixture
 def run_with_a_secret(assay, folder, monkeypatch):
-    (folder / "leak.py").write_text("def generate(messages):\n    return 'tell\\"no-one'\n")
+    (folder / "leak.py").write_text("def generate(messages):\n    return 'tell' + chr(34) + 'no-one'\n")
     assay("run", "sums.jsonl", "--model", "leak.py:generate", "-o", "out")
     monkeypatch.setenv("MY_API_KEY", 'tell"no-one')  # a run that knows the secret keeps it out by itself
 

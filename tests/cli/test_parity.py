@@ -70,7 +70,9 @@ def test_a_steady_model_does_not_drift(tmp_path, rows, capsys):
 
 
 def test_an_answer_that_depends_on_the_batch_is_drift(tmp_path, rows, capsys):
-    code = command([str(rows), "--model", model_in(tmp_path, DRIFTING, "Drifting"), "--sizes", "3", "-k", "4", "--json"])
+    drifting = model_in(tmp_path, DRIFTING, "Drifting")
+
+    code = command([str(rows), "--model", drifting, "--sizes", "3", "-k", "4", "--json"])
 
     document = json.loads(capsys.readouterr().out)
     first = document["cells"][0]["parity"][0]

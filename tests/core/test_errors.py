@@ -68,13 +68,13 @@ def test_each_kind_has_its_exit_code(kind, code):
 
 
 def test_a_plain_error_is_blamed_on_its_component_sample_and_line():
-    with pytest.raises(ScorerError, match=r"scorer 'x', sample 's1': ZeroDivisionError: .*\(test_errors\.py:\d+\)"):
-        with blame(ScorerError, "scorer 'x'", "s1"):
-            1 / 0
+    place = r"scorer 'x', sample 's1': ZeroDivisionError: .*\(test_errors\.py:\d+\)"
+    with pytest.raises(ScorerError, match=place), blame(ScorerError, "scorer 'x'", "s1"):
+        1 / 0
 
 
 def test_an_error_that_says_enough_passes_as_it_is():
-    with pytest.raises(UsageError, match="^wrong$"), blame(ScorerError, "scorer 'x'"):
+    with pytest.raises(UsageError, match=r"^wrong$"), blame(ScorerError, "scorer 'x'"):
         raise UsageError("wrong")
 
 

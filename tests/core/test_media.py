@@ -84,5 +84,5 @@ def test_a_picture_that_cannot_be_saved_is_an_error_that_says_what_to_do():
         def save(self, file, format):
             raise OSError("cannot write mode CMYK as PNG")
 
-    with pytest.raises(DataError, match="CMYK.*convert it to RGB"):
+    with pytest.raises(DataError, match=r"CMYK.*convert it to RGB"):
         Image(Odd()).data()

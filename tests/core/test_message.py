@@ -77,7 +77,7 @@ def test_a_message_without_content_is_where_the_model_writes(place):
         ([turn("system", "s"), turn("user", "a")], "assistant"),
         ([turn("Question", "a")], "assistant"),
         ([turn("Question", "a"), turn("Answer", "b"), turn("Question", "c")], "Answer"),
-        ([turn("instruction", "i"), turn("Q", "a"), turn("A", "b"), turn("Q", "c"), turn("A", "d"), turn("Q", "e")], "A"),
+        ([turn("System", "i"), turn("Q", "a"), turn("A", "b"), turn("Q", "c"), turn("B", "d"), turn("Q", "e")], "B"),
         ([turn("Q", "a"), turn("Why", "b"), turn("A", "c"), turn("Q", "d"), turn("Why", "e")], "A"),
         ([turn("user", "a"), turn("user", "b")], "assistant"),
         ([], "assistant"),

@@ -22,7 +22,7 @@ def test_the_forms_of_a_spec(given, spec):
 
 @pytest.mark.parametrize("given", [3, None, [], {}, {"a": 1, "b": 2}, {"a": "b"}])
 def test_anything_else_is_an_error_with_its_place(given):
-    with pytest.raises(UsageError, match="tasks/t.yaml: expected a name"):
+    with pytest.raises(UsageError, match=r"tasks/t\.yaml: expected a name"):
         Spec.of(given, where="tasks/t.yaml")
 
 

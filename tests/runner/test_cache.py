@@ -100,7 +100,7 @@ def test_an_answer_whose_picture_was_deleted_is_no_hit(tmp_path):
 def test_a_cache_that_cannot_be_used_is_said_before_anything_is_written(tmp_path):
     (tmp_path / "file").write_text("")
 
-    with pytest.raises(StoreError, match="cannot use the cache.*choose another --cache folder"):
+    with pytest.raises(StoreError, match=r"cannot use the cache.*choose another --cache folder"):
         run(tmp_path, "a", Named("x"), cache=str(tmp_path / "file" / "cache"))
 
     assert not (tmp_path / "a").exists()

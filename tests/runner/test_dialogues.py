@@ -62,7 +62,8 @@ class Leading:
         return f"round {spoken + 1}" if spoken < 3 else None
 
 
-LED = {"to_sample": None, "dataset": [{k: v for k, v in row.items() if k != "turns"} for row in ROWS], "template": Leading()}
+WITHOUT_TURNS = [{name: cell for name, cell in row.items() if name != "turns"} for row in ROWS]
+LED = {"to_sample": None, "dataset": WITHOUT_TURNS, "template": Leading()}
 
 
 @pytest.mark.parametrize("changes", [{}, LED], ids=["scripted turns", "led by the template"])

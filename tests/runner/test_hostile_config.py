@@ -1,6 +1,7 @@
 """Configuration is data: whatever it says, nothing of it is run, read or written elsewhere."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -30,7 +31,8 @@ def tried(place, capsys, text, name="task.yaml", *more):
     return code, said
 
 
-BOMB = "a: &a [x, x]\n" + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [*{chr(97 + n)}, *{chr(97 + n)}]\n" for n in range(20))
+LETTERS = "abcdefghijklmnopqrstu"
+BOMB = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in pairwise(LETTERS))
 
 
 @pytest.mark.parametrize("name", ["task.yaml", "config.yaml"])
@@ -150,7 +152,13 @@ def test_a_sample_id_is_never_a_path(place, capsys, id):
 
 @pytest.mark.parametrize(
     "manifest",
-    ['{"status": "complete"}', '{"status": "complete", "cells": [{}]}', '{"cells": 3}', '{"status": "complete", "cells": 3}'],
+    [
+        '{"status": "complete"}',
+        '{"status": "complete", "cells": [{}]}',
+        '{"status": "complete", "cells": [{"task": "rows", "model": "scripted", "digests": 3}]}',
+        '{"status": "complete", "cells": 3}',
+        '{"cells": 3}',
+    ],
 )
 def test_a_manifest_somebody_else_wrote_does_not_break_the_run(place, capsys, manifest):
     (place / "run").mkdir()
@@ -167,7 +175,8 @@ def test_a_journal_line_that_is_whole_but_no_record_is_passed_over(place, capsys
     from assay.store.journal import seal
 
     (place / "run").mkdir()
-    lines = [{"kind": "output"}, {"kind": "score", "id": 3}, {"kind": "output", "task": [], "model": 1, "id": 1, "key": 1}]
+    wrong = {"kind": "output", "task": [], "model": 1, "id": 1, "key": 1}
+    lines = [{"kind": "output"}, {"kind": "score", "id": 3}, wrong]
     (place / "run" / "records.jsonl").write_bytes(b"".join(seal(line) for line in lines))
 
     code = main(["run", "rows.jsonl", "--model", "scripted", "-o", str(place / "run")])

@@ -17,8 +17,8 @@ def generate(requests):
     for request in requests:
         with open(os.environ["JUDGE_LOG"], "a") as log:
             log.write("asked\\n")
-        down = os.environ.get("JUDGE_DOWN") and f"q{os.environ['JUDGE_DOWN']}\\n" in request.prompt.messages[-1].text + "\\n"
-        if down:
+        down = os.environ.get("JUDGE_DOWN", "never")
+        if f"q{down}\\n" in request.prompt.messages[-1].text + "\\n":
             outputs.append(Output.failed("exception", "the judge is down", retryable=False))
         else:
             outputs.append(Output.of('{"reason": "fine", "score": 4}'))

@@ -1,4 +1,4 @@
-"""From outcomes to the headline: what counts as nothing, what leaves the denominator, what a row that is no row does."""
+"""From outcomes to the headline: what counts as nothing, and what leaves the denominator."""
 
 import json
 from typing import ClassVar

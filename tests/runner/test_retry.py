@@ -230,7 +230,8 @@ def test_a_request_is_given_up_after_half_an_hour():
 def test_under_a_fifth_of_faults_every_sample_completes_with_few_attempts():
     rng = random.Random(17)
     faults = [
-        ("rate_limit", {"retry_after": 2.0}), ("rate_limit", {}), ("http", {}), ("connection", {}), ("bad_response", {}),
+        ("rate_limit", {"retry_after": 2.0}), ("rate_limit", {}), ("http", {}), ("connection", {}),
+        ("bad_response", {}),
     ]  # fmt: skip
 
     def reply(request, attempt):

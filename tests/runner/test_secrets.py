@@ -27,7 +27,7 @@ class Model:
         if question == "q1":
             raise ValueError("401 for " + os.environ["MY_SERVICE_TOKEN"] + " and " + self.api_key)
         if question == "q2":
-            raise ConnectionError("https://user:url-secret-4714@host/v1 refused Authorization: Bearer header-secret-4715")
+            raise OSError("https://user:url-secret-4714@host/v1 refused Authorization: Bearer header-secret-4715")
         if question == "q3":
             return "my key is " + os.environ["MY_SERVICE_TOKEN"] + str(self.headers)
         return "x"
@@ -114,7 +114,7 @@ def test_prompts_and_answers_that_only_look_like_secrets_are_data(tmp_path):
 
 def test_which_variables_and_options_are_secret(tmp_path):
     environment = {
-        "A_KEY": "secret-of-key", "B_TOKEN_X": "secret-of-token", "THE_SECRET": "the-secret", "DB_PASSWORD": "of-the-db",
+        "A_KEY": "secret-of-key", "B_TOKEN_X": "secret-of-token", "THE_SECRET": "the-secret", "DB_PASSWORD": "of-a-db1",
         "SHORT_KEY": "1234567", "HOME_PLACE": "not-a-secret", "KEY_FILE": str(tmp_path),
     }  # fmt: skip
     options = {"tokenizer": "some-tokenizer", "max_tokens": 5, "pad_token": "<|endoftext|>", "hf_token": "hf-secret-1"}

@@ -13,26 +13,38 @@ from ..core import Image, Media
 from .base64_images import needs_rgb
 from .images import decode_image
 
+CONVERTED = "-rgb.png"
+"""How names of pictures end whose file is not their own bytes."""
 _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def media_file(medium: Media, folder: Path) -> Path:
-    """The medium's own file; else one in `folder` with its bytes, a picture with a palette or alpha as RGB."""
+    """The medium's own file, or the one it is named after; else one in `folder` with its bytes.
+
+    A picture with a palette or alpha becomes RGB there.
+    """
+    return Path(media_path(medium, str(folder)))
+
+
+def media_path(medium: Media, folder: str) -> str:
+    """`media_file` in plain strings, for loops over many rows."""
     source = medium.source
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_file(source)):
-        return Path(source)
-    name = medium.digest[:32]
+        return os.fspath(source)
+    name = medium.name
+    if name is not None and name[:1] == os.sep and os.path.isfile(name):
+        return name
     if isinstance(medium, Image) and needs_rgb(medium):
-        path = folder / f"{name}-rgb.png"
-        if not path.exists():
+        path = f"{folder}{os.sep}{medium.digest[:32]}{CONVERTED}"
+        if not os.path.exists(path):
             buffer = io.BytesIO()
             decode_image(medium).save(buffer, format="PNG")
-            _write(path, buffer.getvalue())
+            _write(Path(path), buffer.getvalue())
         return path
     found = medium.format or "bin"
-    path = folder / f"{name}.{_SUFFIXES.get(found, found)}"
-    if not path.exists():
-        _write(path, medium.data())
+    path = f"{folder}{os.sep}{medium.digest[:32]}.{_SUFFIXES.get(found, found)}"
+    if not os.path.exists(path):
+        _write(Path(path), medium.data())
     return path
 
 

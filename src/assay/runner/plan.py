@@ -237,8 +237,8 @@ def _source_of(task: Task, run: RunOptions) -> Any:
     if task.driver is not None and callable(task.dataset):
         return task.dataset  # whoever drives the model reads `--data` in his own way
     source = task.dataset
-    if hasattr(source, "located"):
-        return source.located(run.data)  # the user's own code reads the rows; `--data` says where it reads
+    if hasattr(source, "reading_from"):
+        return source.reading_from(run.data)  # the user's own code reads the rows; `--data` says where it reads
     if not isinstance(source, DataSource):
         return run.data or source
     found = find_data(task, run.data)

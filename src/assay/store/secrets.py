@@ -47,7 +47,7 @@ class Redactor:
         return cls(frozenset(found))
 
     def line(self, body: bytes) -> bytes:
-        """A line of JSON without the secrets; two searches a secret, no copy where there is none."""
+        """A line of JSON without the secrets; one search for each, no copy where there is none."""
         for secret in self._bytes:
             if secret in body:
                 body = body.replace(secret, REDACTED.encode())

@@ -47,12 +47,11 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
         why = "CIDEr of one picture is always 0: it weighs words by how many pictures mention them; take two or more"
         return _refused(result, why)
     weights = Idf(list(pictures.values()))
-    scores = {
-        id(record): cider(record.details["tokens"], record.details["references"], weights) for record in captions
-    }
 
     def value(record: ScoreRecord) -> Sequence[float] | None:
-        return (scores[id(record)], 1.0) if id(record) in scores else None
+        if "tokens" not in record.details:
+            return None
+        return cider(record.details["tokens"], record.details["references"], weights), 1.0
 
     details = {"document_frequencies": f"of the references of {len(pictures)} pictures"}
     return corpus_result(records, context, "cider", value, mean_from, details=details)
@@ -146,7 +145,8 @@ def _bleu_counts(record: ScoreRecord) -> Sequence[float] | None:
 
 
 def _rouge(record: ScoreRecord) -> Sequence[float] | None:
-    value = record.values.get("rouge_l")
+    # The runner puts the scorer's name before the names of its values.
+    value = next((number for name, number in record.values.items() if name.rpartition(".")[2] == "rouge_l"), None)
     return None if value is None or "tokens" not in record.details else (value, 1.0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..core import Audio, Image, Media, Message, Part, Text, Video, shorten
+from ..core import EMPTY, Audio, Image, Media, Message, Part, Text, Video, shorten
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),
@@ -25,28 +25,32 @@ Fetch = Callable[[str], Path]
 PathOf = Callable[[Media], str]
 
 
-def message_turns(value: Any, fetch: Fetch | None = None) -> tuple[Message, ...]:
+def message_turns(
+    value: Any, fetch: Fetch | None = None, known: Mapping[str, Media] = EMPTY
+) -> tuple[Message, ...]:
     """Whatever a guest's prompt function returned, as messages.
 
     `str`, `dict(type, value)`, `dict(image, text)`, a list of strings or dictionaries (some with a `role`), or a chat
-    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong.
+    `[dict(role, content)]`; raises `TypeError` or `ValueError` that says what is wrong. `known` are media by the paths
+    they were written to, so that none is read again.
     """
-    if isinstance(value, Mapping) and "type" not in value and ("text" in value or "image" in value):
-        return (Message("user", _image_text_parts(value, fetch)),)
-    entries = [value] if isinstance(value, (str, Mapping, Text, Media)) else value
-    if not isinstance(entries, Sequence):
+    if isinstance(value, (dict, Mapping)) and "type" not in value and ("text" in value or "image" in value):
+        return (Message("user", _image_text_parts(value, fetch, known)),)
+    entries = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
+    if not isinstance(entries, (list, Sequence)):
         raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
     if not entries:
         raise ValueError("the prompt is an empty list")
     turns: list[Message] = []
     for entry in entries:
-        if isinstance(entry, Mapping) and "content" in entry:
+        is_mapping = isinstance(entry, (dict, Mapping))
+        if is_mapping and "content" in entry:
             content = entry["content"]
             inner = [content] if isinstance(content, (str, Mapping)) else content
-            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch) for p in inner)))
+            turns.append(Message(str(entry.get("role", "user")), tuple(message_part(p, fetch, known) for p in inner)))
             continue
-        role = str(entry.get("role") or "user") if isinstance(entry, Mapping) else "user"
-        part = message_part(entry, fetch)
+        role = str(entry.get("role") or "user") if is_mapping else "user"
+        part = message_part(entry, fetch, known)
         if turns and turns[-1].role == role and turns[-1].parts is not None:
             turns[-1] = Message(role, (*turns[-1].parts, part))
         else:
@@ -54,14 +58,14 @@ def message_turns(value: Any, fetch: Fetch | None = None) -> tuple[Message, ...]
     return tuple(turns)
 
 
-def message_part(entry: Any, fetch: Fetch | None = None) -> Part:
+def message_part(entry: Any, fetch: Fetch | None = None, known: Mapping[str, Media] = EMPTY) -> Part:
     """One entry of a message list."""
     if isinstance(entry, str):
         kind = detected_kind(entry)
-        return Text(entry) if kind is None else _medium(kind, entry, fetch)
+        return Text(entry) if kind is None else _medium(kind, entry, fetch, known)
     if isinstance(entry, (Text, Image, Audio, Video)):
         return entry
-    if isinstance(entry, Mapping):
+    if isinstance(entry, (dict, Mapping)):
         kind_name = entry.get("type")
         if kind_name == "text":
             return Text(str(entry.get("value", entry.get("text", ""))))
@@ -69,7 +73,7 @@ def message_part(entry: Any, fetch: Fetch | None = None) -> Part:
             source = entry.get("value", entry.get(str(kind_name)))
             if source is None or source == "":
                 raise ValueError(f"the {kind_name} of a message has no value: {shorten(dict(entry))}")
-            return _medium(KINDS[str(kind_name)], source, fetch)
+            return _medium(KINDS[str(kind_name)], source, fetch, known)
         raise ValueError(f"unknown type {kind_name!r} in a message: {shorten(dict(entry))}; known: text, image, video")
     if hasattr(entry, "save") and hasattr(entry, "size"):
         return Image(entry)
@@ -117,20 +121,22 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
     ]
 
 
-def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None) -> tuple[Part, ...]:
+def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None, known: Mapping[str, Media]) -> tuple[Part, ...]:
     """`dict(image=path or paths, text=prompt)`: the pictures, then the words."""
     given = value.get("image")
     images = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     text = value.get("text")
     if text is not None and not isinstance(text, str):
         raise TypeError(f"`text` of the prompt must be text, not {shorten(text)}")
-    parts: list[Part] = [_medium(Image, image, fetch) for image in images]
+    parts: list[Part] = [_medium(Image, image, fetch, known) for image in images]
     return (*parts, Text(text)) if text is not None else tuple(parts)
 
 
-def _medium(kind: type[Media], source: Any, fetch: Fetch | None) -> Part:
+def _medium(kind: type[Media], source: Any, fetch: Fetch | None, known: Mapping[str, Media]) -> Part:
     made: Media
-    if isinstance(source, Media):
+    if isinstance(source, str) and source in known:
+        made = known[source]
+    elif isinstance(source, Media):
         made = source
     elif isinstance(source, str) and source.startswith(("http://", "https://")) and fetch is not None:
         made = kind(fetch(source), name=source)

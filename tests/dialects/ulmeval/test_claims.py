@@ -121,3 +121,49 @@ def test_importing_assay_loads_no_dialect():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_script_runs_with_the_names_of_ulmeval(place, capsys):
+    from assay.cli.python import command
+
+    place.colours()
+    script = place.write(
+        "script.py",
+        """
+        from my_model import Painter
+        from ulmeval.config import supported_ULM
+        supported_ULM['Painter-1B'] = Painter
+        images = supported_ULM['Painter-1B']().generate(['a blue ball'], num_generations=2)
+        print([image.getpixel((0, 0)) for image in images])
+        """,
+    )
+
+    assert command([script]) == 0
+    assert capsys.readouterr().out.strip() == "[(0, 0, 255), (0, 0, 255)]"
+
+
+def test_a_notebook_session_gets_the_names_and_gives_them_back():
+    import subprocess
+
+    cells = (
+        "import assay.dialects; assay.dialects.enable('ulmeval')\n"
+        "from ulmeval.smp import *\n"
+        "from ulmeval.dataset import TextBaseDataset\n"
+        "print(listinstr(['a'], 'ab'), TextBaseDataset.__name__, osp.join('a', 'b'))\n"
+        "assay.dialects.disable('ulmeval')\n"
+        "try:\n    import ulmeval\nexcept ImportError:\n    print('gone')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", cells], capture_output=True, text=True, check=False)
+
+    assert done.stdout.split("\n")[:2] == ["True TextBaseDataset a/b", "gone"], done.stderr
+
+
+def test_a_package_of_that_name_beside_the_file_is_hidden_only_when_asked(place):
+    dataset, model = place.colours()
+    place.write("ulmeval/__init__.py", "")
+
+    with pytest.raises(UsageError, match="imports 'ulmeval', which is not installed"):
+        assay.run(dataset, model, output="run")
+    from assay.cli.ulmeval import command
+
+    assert command(["--data", dataset, "--model", model, "--json"]) == 0

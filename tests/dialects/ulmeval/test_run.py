@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -161,9 +163,9 @@ def test_a_row_that_build_prompt_cannot_handle_is_a_counted_failure_of_that_row(
     _, model = place.colours()
     broken = place.write(
         "broken.py",
-        (place.folder / "my_dataset.py").read_text().replace(
-            "question = line['prompt']", "question = {'ball': 'a red ball'}[line['category']]"
-        ),
+        (place.folder / "my_dataset.py")
+        .read_text()
+        .replace("question = line['prompt']", "question = {'ball': 'a red ball'}[line['category']]"),
     )
 
     result = assay.run(broken, model, output="run")
@@ -249,7 +251,7 @@ def test_a_model_with_its_own_prompt_uses_it_only_where_it_says_so(place):
     assert values(result)["evaluate.overall"] == 1.0
     first = next(iter(RunReader("run").outputs()))
     assert first.prompt[0]["content"] == "paint red"
-    assert "Own" in first.details["built_by"]
+    assert first.details["built_by"] == "model"
 
 
 def test_images_do_not_depend_on_what_was_drawn_before(place):
@@ -374,3 +376,78 @@ def test_a_guest_that_opens_its_file_by_itself_gets_a_real_one_for_a_while(place
 
     assert values(result)["evaluate.overall"] == 0.75
     assert not list(Path("run").rglob("*.pkl"))
+
+
+def test_an_index_with_an_underscore_is_one_index_for_an_api_too(place):
+    (place.data / "Plain.tsv").write_text("index\tquestion\na_1\tred\na_2\tblue\n")
+    dataset = place.write(
+        "plain.py",
+        """
+        from ulmeval.dataset.text_base import TextBaseDataset
+        from ulmeval.smp import *
+        class Plain(TextBaseDataset):
+            NUM_GENERATIONS = 2
+            DATASET_URL = {'Plain': ''}
+            def evaluate(self, eval_file, **judge_kwargs):
+                data = load(eval_file)
+                return {k: sum(i.getpixel((0, 0))[2] for i in v) for k, v in zip(data['index'], data['prediction'])}
+        """,
+    )
+    model = place.write(
+        "plain_api.py",
+        """
+        from PIL import Image
+        from ulmeval.api.base import BaseAPI
+        class Api(BaseAPI):
+            def generate_inner(self, inputs, **kwargs):
+                return 0, Image.new('RGB', (4, 4), inputs[0]['value']), 'ok'
+        """,
+    )
+
+    result = assay.run(dataset, f"{model}:Api", output="run")
+
+    assert values(result) == {"images": 2.0, "evaluate.a_1": 0.0, "evaluate.a_2": 510.0}
+
+
+def test_a_repeated_index_is_a_counted_failure_of_the_later_row(place):
+    dataset, model = place.colours()
+    with (place.data / "ColourBench.tsv").open("a") as table:
+        table.write("1\tred again\tred\tball\n")
+
+    result = assay.run(dataset, model, output="run")
+
+    drawn = next(row for row in result if row.metric == "images")
+    assert (drawn.n, drawn.outcomes["data_error"]) == (4, 1)
+    assert len(place.calls()) == 4
+
+
+def test_a_kill_between_prompts_repeats_nothing_that_was_drawn(place):
+    dataset, _ = place.colours()
+    model = place.write(
+        "mortal.py",
+        """
+        import os
+        from PIL import Image
+        from ulmeval.ulm.base import BaseModel
+        class Mortal(BaseModel):
+            def generate_inner(self, message, dataset=None):
+                with open('mortal.log', 'a') as log:
+                    log.write(message[0]['value'] + '\\n')
+                if 'blue' in message[0]['value'] and not os.path.exists('died'):
+                    open('died', 'w').close()
+                    os._exit(9)
+                return Image.new('RGB', (8, 8), 'red')
+        """,
+    )
+    command = [sys.executable, "-m", "assay.cli.main", "run", dataset, "--model", f"{model}:Mortal", "-o", "run"]
+
+    first = subprocess.run([*command, "-b", "1"], capture_output=True, check=False)
+    second = subprocess.run([*command, "-b", "1"], capture_output=True, check=False)
+
+    assert (first.returncode, second.returncode) == (9, 0), second.stderr
+    assert Counter(Path("mortal.log").read_text().split("\n")[:-1]) == {
+        "a red ball": 1,
+        "a green tree": 1,
+        "the blue sky": 2,
+        "something": 1,
+    }

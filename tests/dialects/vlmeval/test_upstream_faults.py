@@ -1,8 +1,8 @@
 """Where VLMEvalKit goes wrong (CONTRACTS 2.3), and what happens here."""
 
 import json
-import sys
 import pickle
+import sys
 
 import pytest
 

@@ -68,7 +68,7 @@ def test_code_that_comes_with_a_model_does_not_run_unasked(llama_folder, tmp_pat
     (tmp_path / "config.json").write_text(json.dumps(config))
     (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
 
-    with pytest.raises(UsageError, match="the model brings code of its own; fix: read it, then add --trust_remote_code"):
+    with pytest.raises(UsageError, match="the model brings code of its own; fix: read it, then add --trust"):
         LocalTransformers(str(tmp_path)).load()
 
     assert not (tmp_path / "ran").exists()

@@ -45,8 +45,13 @@ def folders(tmp_path_factory, request):
 
 @pytest.fixture
 def llava(make, folders):
-    from transformers import CLIPImageProcessorPil, CLIPVisionConfig, LlavaConfig
-    from transformers import LlavaForConditionalGeneration, LlavaProcessor
+    from transformers import (
+        CLIPImageProcessorPil,
+        CLIPVisionConfig,
+        LlavaConfig,
+        LlavaForConditionalGeneration,
+        LlavaProcessor,
+    )
 
     folder = folders / "llava"
     if not folder.exists():
@@ -91,8 +96,12 @@ def qwen2_vl(make, folders):
 
 @pytest.fixture
 def qwen2_audio(make, folders):
-    from transformers import Qwen2AudioConfig, Qwen2AudioForConditionalGeneration, Qwen2AudioProcessor
-    from transformers import WhisperFeatureExtractor
+    from transformers import (
+        Qwen2AudioConfig,
+        Qwen2AudioForConditionalGeneration,
+        Qwen2AudioProcessor,
+        WhisperFeatureExtractor,
+    )
 
     folder = folders / "qwen2_audio"
     if not folder.exists():
@@ -126,6 +135,35 @@ def whisper(make, folders):
         )  # fmt: skip
         make.folder(folder, make.model(WhisperForConditionalGeneration, config), make.tokenizer())
         WhisperFeatureExtractor(feature_size=80).save_pretrained(folder)
+    return LocalTransformers(str(folder), max_tokens=5)
+
+
+@pytest.fixture
+def janus(make, folders):
+    from transformers import JanusConfig, JanusForConditionalGeneration, JanusImageProcessorPil, JanusProcessor
+    from transformers import PreTrainedTokenizerFast as Fast
+
+    folder = folders / "janus"
+    if not folder.exists():
+        marks = {"image_token": "<image>", "boi_token": "<begin_of_image>", "eoi_token": "<end_of_image>"}
+        backend = make.tokenizer(*marks.values())._tokenizer
+        named = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+        tokenizer = Fast(tokenizer_object=backend, extra_special_tokens=marks, **named)
+        vision = {
+            "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 16, "patch_size": 8,
+            "projection_dim": 32, "num_image_tokens": 4, "mlp_ratio": 2.0,
+        }  # fmt: skip
+        decoder = {
+            "embed_dim": 8, "num_embeddings": 32, "latent_channels": 32, "base_channels": 32, "num_res_blocks": 1,
+            "channel_multiplier": [1, 1], "num_patches": 2, "projection_dim": 32, "image_token_embed_dim": 32,
+        }  # fmt: skip
+        config = JanusConfig(
+            text_config=make.config().to_dict(), vision_config=vision, vq_config=decoder,
+            image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        )  # fmt: skip
+        images = JanusImageProcessorPil(size={"height": 16, "width": 16}, min_size=8)
+        processor = JanusProcessor(images, tokenizer, chat_template=LISTED, num_image_tokens=4)
+        make.folder(folder, make.model(JanusForConditionalGeneration, config), processor)
     return LocalTransformers(str(folder), max_tokens=5)
 
 
@@ -240,3 +278,23 @@ def test_drawn_answers_of_a_picture_are_the_same_alone_and_together(llava):
 
     assert [o.candidates for o in together] == [o.candidates for o in alone]
     assert together[0].candidates[0] != together[0].candidates[1]
+
+
+def test_a_janus_draws_as_many_pictures_as_asked_and_each_by_its_own_seed(janus):
+    prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
+
+    [two] = janus.generate([Request(prompt, GenerateOptions(n=2, seed=1))])
+    [three] = janus.generate([Request(prompt, GenerateOptions(n=3, seed=1))])
+
+    assert janus.abilities.produces == {"text", "image"}
+    assert [candidate.media[0].format for candidate in two.candidates] == ["png", "png"]
+    first, second, third = (candidate.token_ids for candidate in three.candidates)
+    assert [candidate.token_ids for candidate in two.candidates] == [first, second]
+    assert len({first, second, third}) > 1
+
+
+def test_a_janus_also_reads_pictures_and_writes(janus):
+    [output] = janus.generate([ask(picture("red"), "What?")])
+
+    assert output.error is None
+    assert len(output.candidates[0].token_ids) == 5

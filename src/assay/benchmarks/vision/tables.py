@@ -8,12 +8,13 @@ options `A`, `B`, … or a list in `choices`, `answer` (a letter, a text, a list
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...core import EMPTY, Media, Sample
 from ...datasets import Samples, open_dataset
 from ...datasets.choices import LETTERS, letter_of
 from ...datasets.faults import RowFault
+from ...datasets.files import open_files
 from ...datasets.list_literals import as_text_list, looks_like_list, parse_list
 from ...datasets.media import media_columns, media_of
 from ...datasets.shards import Row, RowData, Shard
@@ -27,8 +28,8 @@ BREAKDOWNS = ("split", "l2-category", "category")
 class Table:
     """A `DataSource.read`: from the file or hub name that was found to samples."""
 
-    options: bool = False
-    """Whether the rows have options; the target is then the letter of one."""
+    options: Literal["none", "some", "all"] = "none"
+    """Which rows have options of their own; the target is then the letter of one."""
     group: Callable[[RowOf], str | None] | None = None
     cluster: Callable[[RowOf], str | None] | None = None
     """Rows that share a picture are not independent."""
@@ -69,13 +70,15 @@ class ToSample:
         question = row.get("question")
         if is_blank(question) and not table.question:
             raise RowFault("the row has no question", column="question", fix="every row asks something")
-        options = options_of(row) if table.options else ()
+        options = () if table.options == "none" else options_of(row)
+        if not options and table.options == "all":
+            raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
         return Sample(
             id="" if is_blank(row.get("index")) else str(row["index"]),
             input=table.question if is_blank(question) else str(question),
             target=table.target(row) if table.target is not None else answer_of(row, options),
             choices=options,
-            fields={name: cell for name, cell in row.items() if name != "image"},
+            fields=row,
             media=self._pictures(row),
             tags={**usual_tags(row), **(table.tags(row) if table.tags is not None else {})},
             group=None if table.group is None else table.group(row),
@@ -126,14 +129,12 @@ class Reshaped:
 
 
 def options_of(row: RowOf) -> tuple[str, ...]:
-    """The options of columns A, B, …, a letter left out keeping its place; else those of the list in `choices`."""
+    """The options of columns A, B, …, a letter left out keeping its place; else those of the list in `choices`; else none."""
     cells = {letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))}
     if cells:
         return tuple(cells.get(letter, "") for letter in LETTERS[: LETTERS.index(max(cells)) + 1])
     listed = next((row[name] for name in ("choices", "options") if not is_blank(row.get(name))), None)
-    if listed is None:
-        raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
-    return tuple(as_text_list(listed, "choices"))
+    return () if listed is None else tuple(as_text_list(listed, "choices"))
 
 
 def answer_of(row: RowOf, options: Sequence[str] = ()) -> Any:
@@ -170,9 +171,7 @@ def picture_of(row: RowOf) -> str | None:
 
 
 def _shards_of(path: Path) -> Sequence[Shard]:
-    # The first rows are looked at by whoever reads the samples, under the rules above and not by the columns' names.
-    from ...datasets.files import open_files
-
+    # Not `open_dataset`, which would look at the first rows by the columns' names instead of the rules above.
     shards, _ = open_files(path, None, str(path))
     return shards
 

@@ -38,7 +38,7 @@ class ScriptData:
     _splits: dict[str, Mapping[str, Any]] | None = field(default=None, init=False, repr=False, compare=False)
     _elsewhere: dict[str, "ScriptData"] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def located(self, data: str | None) -> "ScriptData":
+    def reading_from(self, data: str | None) -> "ScriptData":
         """The same script reading from another folder."""
         if data is None:
             return self
@@ -70,7 +70,7 @@ class ScriptData:
     def shots(self, data: str | None, split: str | None) -> Fewshot:
         """Shots come from the train split where there is one and it is not the one that is asked."""
         try:
-            known = self.located(data).splits()
+            known = self.reading_from(data).splits()
         except (DataError, UsageError):
             return Fewshot()  # said again, and loudly, when its rows are opened
         return Fewshot(split="train") if "train" in known and split != "train" and len(known) > 1 else Fewshot()

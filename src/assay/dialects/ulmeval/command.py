@@ -107,7 +107,7 @@ def answered(source: GuestSource, reader: RunReader) -> list[tuple[Sample, Any]]
     if not cells:
         return []
     rows = []
-    for sample in source.located(None):
+    for sample in source.reading_from(None):
         stored = cells[0].answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
         if stored and stored[-1] is not None and not stored[-1].failed and isinstance(sample, Sample):
             plain = reader.index.output(stored[-1]).output

@@ -38,7 +38,7 @@ def read_config(path: Path, register: Sequence[str]) -> Config:
     for key in ("model", "data"):
         if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
             raise UsageError(f"`{key}` must be an object of names", where=str(path), fix='{"model": {…}, "data": {…}}')
-    guests = [load_guest(file) for file in register]
+    guests = [load_guest(file, force=True) for file in register]
     return Config(
         {name: _model(name, entry, guests, path) for name, entry in plain["model"].items()},
         {name: _dataset(name, entry, guests, path) for name, entry in plain["data"].items()},

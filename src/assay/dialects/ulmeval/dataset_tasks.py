@@ -33,7 +33,7 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
 
 
 def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
-    guest = load_guest(path)
+    guest = load_guest(path, force=run.dialect is not None)
     named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
     if not named:
         fix = f"name one of its models as --model {path}:…" if guest.models else "derive one from TextBaseDataset"
@@ -112,6 +112,9 @@ class GuestPrompt:
     def __call__(self, sample: Sample) -> Prompt:
         data = self.data
         return as_prompt(data.dataset.build_prompt(data.line(sample)))
+
+    def __repr__(self) -> str:
+        return f"{self.data.cls.__name__}.build_prompt"
 
 
 def generations(cls: type, name: str) -> int:

@@ -37,7 +37,7 @@ class ImagesDrawn:
         return Score(float(sum(len(candidate.media) for candidate in output.candidates)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """`evaluate(eval_file, **judge_kwargs)` of a guest's dataset class."""
 
@@ -51,6 +51,9 @@ class Evaluation:
 
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __repr__(self) -> str:
+        return f"{self.cls.__name__}.evaluate"
 
     def in_run(self, cell: Cell, writer: RunWriter) -> "Evaluation":
         """The same for one task and model of a run."""

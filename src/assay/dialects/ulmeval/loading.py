@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...core import UnknownName
+from ...core import UnknownName, UsageError
 from ...userfiles import file_digest
 from ..guest import Guest, module_exists
 from .claims import NAMES
@@ -20,7 +20,7 @@ from .models import is_model_class
 FOLDERS = ("dataset", "ulm", "api")
 """Where in ULMEvalKit's tree a user's file may have lain."""
 
-_loaded: dict[tuple[Path, str], "GuestFile"] = {}
+_loaded: dict[tuple[Path, str, bool], "GuestFile"] = {}
 
 
 class UlmGuest(Guest):
@@ -51,10 +51,10 @@ class UlmGuest(Guest):
 class GuestFile:
     """A loaded file: its dataset classes, its model classes, and the models it registered by name."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, force: bool) -> None:
         self.path = path
         before = dict(supported_ULM)
-        self.module = UlmGuest("ulmeval", NAMES, path.parent).load(path)
+        self.module = UlmGuest("ulmeval", NAMES, path.parent, force=force).load(path)
         own = [thing for thing in vars(self.module).values() if self._is_own(thing)]
         self.datasets: list[type] = [t for t in own if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
         self.models: dict[str, Any] = {t.__name__: t for t in own if t not in self.datasets and is_model_class(t)}
@@ -77,10 +77,15 @@ class GuestFile:
         return (name, thing) if is_model_class(thing) else None
 
 
-def load_guest(path: str | Path) -> GuestFile:
-    """The file, loaded once; a file that changed since is loaded again."""
+def load_guest(path: str | Path, *, force: bool = False) -> GuestFile:
+    """The file, loaded once; a file that changed since is loaded again.
+
+    A package `ulmeval` that is really installed, or lies beside the file, is used instead of ours unless `force`.
+    """
     file = Path(path).expanduser().resolve()
-    key = (file, file_digest(file))
+    if not file.is_file():
+        raise UsageError("no such file", where=str(path))
+    key = (file, file_digest(file), force)
     if key not in _loaded:
-        _loaded[key] = GuestFile(file)
+        _loaded[key] = GuestFile(file, force)
     return _loaded[key]

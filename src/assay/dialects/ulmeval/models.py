@@ -105,8 +105,7 @@ class GuestModel:
             return None
         if hasattr(model, "set_dump_image"):
             model.set_dump_image(line.data.dataset.dump_image)
-        built = as_prompt(model.build_prompt(line.data.line(sample), dataset=dataset))
-        return Prompt(built.messages, ("image",), details={"built_by": f"model {self.name}"})
+        return as_prompt(model.build_prompt(line.data.line(sample), dataset=dataset))
 
     def close(self) -> Any:
         """Closes what the guest opened, if it can be closed."""

@@ -95,13 +95,13 @@ def _registered(entries: Sequence[str]) -> tuple[str, ...]:
 def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tuple[str, str]]:
     """The names and references an entry of `--data` stands for."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
-        options = RunOptions(trust_pickle=settings.trust_pickle)
+        options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
         path = split_reference(entry)[0]
         found = tasks_of(entry, options)
         return [(task.name, f"{path}:{task.name}" if path.endswith(".py") else entry) for task in found]
     known: dict[str, str] = {}
     for file in register:
-        known |= {name: f"{file}:{name}" for cls in load_guest(file).datasets for name in _names(cls)}
+        known |= {name: f"{file}:{name}" for cls in load_guest(file, force=True).datasets for name in _names(cls)}
     if entry in known:
         return [(entry, known[entry])]
     table = Path(LMUDataRoot()) / f"{entry}.tsv"
@@ -123,20 +123,20 @@ def _model(entry: str, register: Sequence[str], settings: Settings) -> tuple[str
     args = {"use_vllm": True} if settings.use_vllm else {}
     path, attribute = split_reference(entry)
     if path.endswith(".py"):
-        found = load_guest(path).model(attribute)
+        found = load_guest(path, force=True).model(attribute)
         if found is not None:
             return found[0], adapt(found[1], found[0], args, Path(path).expanduser())
         return entry, entry
+    known: dict[str, tuple[Any, Path]] = {}
     for file in register:
-        guest = load_guest(file)
-        found = {**guest.models, **guest.registered}.get(entry)
-        if found is not None:
-            return entry, adapt(found, entry, args, guest.path)
+        guest = load_guest(file, force=True)
+        known |= {name: (made, guest.path) for name, made in {**guest.models, **guest.registered}.items()}
+    if entry in known:
+        return entry, adapt(known[entry][0], entry, args, known[entry][1])
     if is_known(entry):
         return entry, entry
     if entry in supported_ULM:
         return entry, adapt(supported_ULM[entry], entry, args, None)
-    known = {name for file in register for name in {**load_guest(file).models, **load_guest(file).registered}}
     raise UnknownName("model", entry, known, where="--model", hint="--register FILE names the file that defines it")
 
 

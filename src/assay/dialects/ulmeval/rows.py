@@ -168,7 +168,7 @@ class GuestSource:
     def __init__(self, data: GuestData) -> None:
         self.data = data
 
-    def located(self, data: str | None) -> GuestSamples:
+    def reading_from(self, data: str | None) -> GuestSamples:
         """The samples; the guest's class already knows about `data`."""
         return GuestSamples(self.data)
 

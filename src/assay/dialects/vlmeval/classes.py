@@ -100,7 +100,10 @@ class ClassDataset:
     def source(self) -> Source:
         """Where rows come from."""
         frame = None if self.path is not None else self._frame()
-        return Source(self.name, self.path, frame, self.instance)
+        made = Source(self.name, self.path, frame, self.instance)
+        if hasattr(self.instance, "rows_source"):
+            self.instance.rows_source = made
+        return made
 
     @property
     def rows(self) -> Any:

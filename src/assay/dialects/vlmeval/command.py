@@ -21,8 +21,8 @@ from .facade.config import supported_VLM
 from .loading import load_guest, own_classes
 from .outputs import write_files
 from .places import SNAPSHOT
-from .session import session
 from .planning import tasks
+from .session import session
 
 IDLE_FLAGS = ("retry", "judge_retry", "judge_timeout", "judge_api_nproc", "reuse", "reuse_aux", "keep_failed", "ignore",
               "verbose", "api_mode")  # fmt: skip

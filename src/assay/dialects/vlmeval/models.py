@@ -7,12 +7,12 @@ Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from ...core import Abilities, Message, ModelError, Output, Prompt, Request, Sample, UnknownName, UsageError
-from ...media.picture_files import media_file
+from ...media.picture_files import media_path
 from ...models.building import Builder
 from ...models.function import failure
 from ...templates.message_lists import chat_list, flat_list, message_turns
@@ -97,7 +97,7 @@ class GuestModel:
 
     def _ask_early(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
-        images = [_file(medium) for medium in request.prompt.media]
+        images = [self._file(medium) for medium in request.prompt.media]
         text = "\n".join(message.text for message in request.messages if message.parts is not None)
         if len(images) > 1:
             ask = getattr(built, "multi_generate", None)
@@ -113,7 +113,7 @@ class GuestModel:
         spoken = [message for message in request.messages if message.parts is not None]
         if any(message.role == "assistant" for message in spoken):
             return self._chat(built, spoken, dataset)
-        message = flat_list(spoken, _file)
+        message = flat_list(spoken, self._file)
         ask = built.generate_inner
         accepted = parameters_of(ask)
         if "dataset" in accepted or "**" in accepted:
@@ -123,7 +123,15 @@ class GuestModel:
     def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any) -> Any:
         if not callable(getattr(built, "chat_inner", None)):
             raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
-        return built.chat_inner(chat_list(spoken, _file), dataset=dataset)
+        return built.chat_inner(chat_list(spoken, self._file), dataset=dataset)
+
+    def _file(self, medium: Any) -> str:
+        return media_path(medium, self._folder)
+
+    @cached_property
+    def _folder(self) -> str:
+        """Where media that are no files yet are written for the model."""
+        return str(data_root() / "files")
 
     def _builds_prompts(self) -> bool:
         if not callable(getattr(self.kind, "build_prompt", None)):
@@ -143,7 +151,7 @@ class GuestModel:
             if callable(getattr(built, "set_dump_image", None)):
                 built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
         made = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
-        return checked(Prompt(message_turns(made, fetched), details={"prompt_by": "model"}), sample)
+        return checked(Prompt(message_turns(made, fetched, source.dumped), details={"prompt_by": "model"}), sample)
 
     def close(self) -> None:
         """Closes what the user's class opened, if it can be closed."""
@@ -182,7 +190,3 @@ def _is_model(thing: Any) -> bool:
 def _overrides(kind: Any, name: str) -> bool:
     method = getattr(kind, name, None)
     return method is not None and not str(getattr(method, "__module__", "")).startswith("assay.dialects")
-
-
-def _file(medium: Any) -> str:
-    return str(media_file(medium, data_root() / "files"))

@@ -18,7 +18,6 @@ from .mmvet import CAPABILITIES
 from .places import SNAPSHOT
 
 
-
 def write_snapshot(run_folder: Path, samples: Any) -> None:
     """Keeps the rows of a run, so that they can be judged elsewhere."""
     with (run_folder / SNAPSHOT).open("w", encoding="utf-8", errors="backslashreplace") as file:

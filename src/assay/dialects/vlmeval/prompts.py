@@ -4,7 +4,7 @@ import string
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import DataError, Message, Prompt, Sample, TemplateError, Text
+from ...core import EMPTY, DataError, Message, Prompt, Sample, TemplateError, Text
 from ...datasets.declared_fetch import fetch_declared
 from ...datasets.tsv_images import is_blank
 from ...templates.message_lists import SUFFIX_KINDS, message_turns
@@ -63,7 +63,8 @@ class GuestPrompt:
             made = self._dataset.build_prompt(line, dataset=self._name)
         else:
             made = self._dataset.build_prompt(line)
-        return checked(Prompt(message_turns(made, fetched)), sample)
+        known = row.source.dumped if isinstance(row, LineRow) else EMPTY
+        return checked(Prompt(message_turns(made, fetched, known)), sample)
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:

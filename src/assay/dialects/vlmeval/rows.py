@@ -9,7 +9,7 @@ from ...core import DataError, Image, MissingExtra
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.tsv_images import RowImages, TableLookup
-from ...media.picture_files import media_file
+from ...media.picture_files import CONVERTED, media_path
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import image_folder
 
@@ -23,6 +23,8 @@ class Source:
         self.path = path
         self.dataset = dataset
         """The user's dataset object, where there is one."""
+        self.dumped: dict[str, Image] = {}
+        """The pictures of the row at hand by the files they were written to: a prompt need not read them again."""
         self._frame = frame
         self._indexes: dict[tuple[str, ...], Any] = {}
 
@@ -32,14 +34,24 @@ class Source:
         return types_of_file(self.path) if self.path is not None and self.path.exists() else {}
 
     @cached_property
+    def folder(self) -> Path:
+        """Where pictures of this dataset lie."""
+        return image_folder(self.name)
+
+    @cached_property
+    def _folder_name(self) -> str:
+        return str(self.folder)
+
+    @cached_property
     def images(self) -> RowImages:
         """The pictures of these rows."""
-        folders = [image_folder(self.name), *([self.path.parent] if self.path is not None else [])]
+        folders = [self.folder, *([self.path.parent] if self.path is not None else [])]
         lookup = TableLookup(self.path) if self.path is not None else self._in_frame
         return RowImages(lookup, folders, lambda row: lender(self.name, row))
 
     def line(self, row: Mapping[str, Any]) -> Any:
         """A row as a Series: columns typed, empty cells NaN, the picture's base64 in place of a reference to it."""
+        self.dumped.clear()
         pandas = import_pandas()
         types = self.types
         values = [typed(cell, types.get(name)) for name, cell in row.items()]
@@ -69,8 +81,12 @@ class Source:
             raise DataError(fault.what, column=fault.column, fix=fault.fix) from fault
         if not pictures:
             raise DataError("the row has no picture", fix="give it an image or an image_path")
-        folder = image_folder(self.name)
-        return [str(media_file(picture, folder)) for picture in pictures]
+        paths = [media_path(picture, self._folder_name) for picture in pictures]
+        for path, picture in zip(paths, pictures, strict=True):
+            if not path.endswith(CONVERTED):
+                picture.name = path
+                self.dumped[path] = picture
+        return paths
 
     def _in_frame(self, index: str) -> Any:
         if self._frame is None or "image" not in self._frame:

@@ -30,17 +30,19 @@ class Row:
     """Given what was written, why to stop now; `None` to go on."""
     draw: random.Random
     written: list[Choice] = field(default_factory=list)
+    token_ids: list[int] = field(default_factory=list)
+    """The tokens of what was written."""
     stop_reason: str | None = None
     error: str | None = None
 
-    @property
-    def token_ids(self) -> list[int]:
-        """The tokens written so far."""
-        return [choice.token for choice in self.written]
+    def clear(self) -> None:
+        """Back to the start."""
+        self.written, self.token_ids, self.stop_reason, self.error = [], [], None, None
 
     def take(self, choice: Choice) -> bool:
         """Writes one token; whether the row is done."""
         self.written.append(choice)
+        self.token_ids.append(choice.token)
         self.stop_reason = self.stops(self.token_ids)
         if self.stop_reason is None and len(self.written) >= self.max_tokens:
             self.stop_reason = "length"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...core import (
+    EMPTY,
     Audio,
     Candidate,
     Image,
@@ -22,6 +23,7 @@ from ...core import (
 )
 from ...media import decode_audio, decode_image
 from ..function import failure
+from .drawing import draw, prepare
 from .engine import TokenCount
 from .likelihood import Pair, Tally
 from .loading import quiet
@@ -42,7 +44,15 @@ class _Counter:
 class MediaModel:
     """A model that takes pictures or sounds among the words, and writes text."""
 
-    def __init__(self, model: Any, processor: Any, template: str | None, limits: Limits, where: str) -> None:
+    def __init__(
+        self,
+        model: Any,
+        processor: Any,
+        template: str | None,
+        limits: Limits,
+        where: str,
+        settings: Mapping[str, Any] = EMPTY,
+    ) -> None:
         self.model = model
         self.processor = processor
         self.limits = limits
@@ -50,7 +60,7 @@ class MediaModel:
         self.renderer = Renderer(processor.tokenizer, where=where)
         self.template = template or getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
         self.engine = _Counter(TokenCount(model))
-        self.settings: Mapping[str, Any] = {}
+        self.settings = settings
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers, like-shaped requests together."""
@@ -59,6 +69,10 @@ class MediaModel:
         for at, request in enumerate(requests):
             check_options(request.options, self.where)
             try:
+                if "image" in request.prompt.produces:
+                    prepare(self.model, self.renderer.tokenizer)
+                    outputs[at] = draw(self.model, self.processor, self.text(request.prompt), request, self.settings)
+                    continue
                 inputs[at] = self.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 outputs[at] = failure(error, self.where)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ...core import Abilities, Output, Prompt, Request, UsageError
+from .drawing import can_draw
 from .engine import TokenCount
 from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
 from .prompts import PromptFault, Renderer, template_in
@@ -59,6 +60,8 @@ class LocalTransformers:
     """Answers written at the same time; 0 takes 32 on a CPU and 256 on a GPU."""
     threads: int | None = None
     """Compute threads of the whole process; by default as torch has it."""
+    generate_args: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of a model that sees or hears, as its `generate` takes them: {"language": "de"}."""
     trust_remote_code: bool = False
     _loaded: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
@@ -82,6 +85,7 @@ class LocalTransformers:
         kind = self.model_kind
         return Abilities(
             accepts=ACCEPTS[kind],
+            produces=frozenset({"text", "image"}) if can_draw(self.source.config()) else frozenset({"text"}),
             likelihood=kind != "speech",
             logprobs=kind == "text",
             tokens=True,
@@ -99,6 +103,7 @@ class LocalTransformers:
             **settings,
             "truncate": self.truncate,
             "chat_template": self.chat_template,
+            **({"generate_args": dict(self.generate_args)} if self.generate_args else {}),
             "engine": "transformers",
         }
 
@@ -173,7 +178,7 @@ class LocalTransformers:
 
         processor = load_processor(self.source)
         maker = SpeechModel if kind == "speech" else MediaModel
-        return maker(model, processor, self._template(processor), limits, self.path)
+        return maker(model, processor, self._template(processor), limits, self.path, self.generate_args)
 
     def _context(self, model: Any) -> int:
         if self.context is not None:

@@ -132,7 +132,7 @@ class TextModel:
 
         def attempt() -> None:
             for row in rows:
-                row.written, row.stop_reason, row.error = [], None, None
+                row.clear()
             Writer(self.engine, rows, self.rows).run()
 
         self._within_memory(attempt)

@@ -35,8 +35,7 @@ class PocketSphinx(Specialist):
     def _start(self) -> Any:
         from pocketsphinx import Decoder
 
-        # Statistics of the sound are taken from each clip alone: carried over, an answer would depend on the last one.
-        return Decoder(samprate=float(RATE), cmn="batch", loglevel="FATAL")
+        return Decoder(samprate=float(RATE), loglevel="FATAL")
 
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
@@ -44,6 +43,8 @@ class PocketSphinx(Specialist):
         sound = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
         samples = np.round(np.clip(sound.samples, -1.0, 1.0) * LOUDEST).astype("<i2")
         decoder = self._engine
+        # Forgets the loudness of the clip before, on which the answer would otherwise depend.
+        decoder.reinit_feat()
         decoder.start_utt()
         decoder.process_raw(samples.tobytes(), full_utt=True)
         decoder.end_utt()

@@ -47,9 +47,7 @@ class BaseModel:
         """The pictures of a row as files."""
         return self.dump_image_func(line)
 
-    def message_to_promptimg(
-        self, message: list[dict[str, str]], dataset: str | None = None
-    ) -> tuple[str, str | None]:
+    def message_to_promptimg(self, message: list[dict[str, str]], dataset: str | None = None) -> tuple[str, str | None]:
         """The joined text and the first picture, for models that take no more."""
         pictures = [entry["value"] for entry in message if entry["type"] == "image"]
         if len(pictures) > 1:

@@ -98,7 +98,7 @@ class ImageBaseDataset:
 
     def dump_image(self, line: Any) -> list[str]:
         """The pictures of a line as files."""
-        return self._rows.dump_image(self._line(line))
+        return self.rows_source.dump_image(self._line(line))
 
     def build_prompt(self, line: Any) -> Any:
         """The pictures of a line and its question, as a message list."""
@@ -125,11 +125,16 @@ class ImageBaseDataset:
         return [{"type": "image", "value": path} for path in self.dump_image(line)]
 
     @property
-    def _rows(self) -> Source:
+    def rows_source(self) -> Source:
+        """What understands the cells of this dataset's rows."""
         if self._source is None:
             frame = self._frame if self.is_loaded else None
             self._source = Source(self.dataset_name, None if frame is not None else self._file, frame, self)
         return self._source
+
+    @rows_source.setter
+    def rows_source(self, source: Source) -> None:
+        self._source = source
 
     def _finished(self, frame: Any) -> Any:
         """The frame as upstream finishes it: no rows without picture if so wished, references and lists resolved."""

@@ -1,0 +1,72 @@
+"""Handwritten digits, 8 x 8 pixels, as they come with scikit-learn: one half to learn drawing from, one to learn judging.
+
+No picture is in both halves, so that a judge never scores what it was taught. The digest names pictures, labels and the
+way they were divided: whatever is learned from a half is kept under it.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from ..core import Image, MissingExtra
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+    Labels = NDArray[np.int64]
+
+SIDE = 8
+DARKEST = 16
+"""The data's own scale: 0 is paper, 16 is ink."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Half:
+    """Pictures as rows of 64 numbers from 0 to 1, and what they show."""
+
+    pixels: "Floats"
+    labels: "Labels"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Digits:
+    """Both halves."""
+
+    drawing: Half
+    judging: Half
+    digest: str
+
+
+@cache
+def digits() -> Digits:
+    """The 1,797 pictures: those at even places teach drawing, those at odd places judging."""
+    import numpy as np
+
+    try:
+        from sklearn.datasets import load_digits
+    except ImportError as error:
+        raise MissingExtra("scikit-learn, which brings the handwritten digits,", "scikit-learn") from error
+    pixels, labels = load_digits(return_X_y=True)
+    scaled = (pixels / DARKEST).astype(np.float32)
+    known = labels.astype(np.int64)
+    halves = [Half(scaled[start::2], known[start::2]) for start in (0, 1)]
+    digest = hashlib.sha256()
+    for half in halves:
+        digest.update(half.pixels.tobytes() + half.labels.tobytes())
+    return Digits(*halves, digest.hexdigest())
+
+
+def digit_pixels(image: Image) -> "Floats":
+    """A picture of any size as 64 numbers from 0 to 1; bright ink on dark paper, as the data has it."""
+    import numpy as np
+    from PIL import Image as pillow
+
+    from .images import decode_image
+
+    grey = decode_image(image).convert("L")
+    if grey.size != (SIDE, SIDE):
+        grey = grey.resize((SIDE, SIDE), pillow.Resampling.BOX)
+    return (np.asarray(grey, np.float32) / 255).reshape(-1)

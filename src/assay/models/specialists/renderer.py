@@ -1,0 +1,61 @@
+"""Renderer: draws the text of the prompt with Pillow. A baseline, not a model: what it cannot write, no judge can read."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, ClassVar
+
+from ...core import Abilities, Output, Request, UsageError
+from ...media import image_from
+from .base import Specialist, asked_text
+
+QUOTED = re.compile(r"[\"“]([^\"“”]+)[\"”]")
+MARGIN = 16
+
+
+@dataclass
+class Renderer(Specialist):
+    """Black letters on white: what the prompt has in quotes, else all of it."""
+
+    label: ClassVar[str] = "renderer"
+    letter_pixels: int = 32
+    letters_per_line: int = 28
+
+    def __post_init__(self) -> None:
+        if not 6 <= self.letter_pixels <= 200 or not 1 <= self.letters_per_line <= 200:
+            raise UsageError("letter_pixels takes 6 to 200, letters_per_line 1 to 200", where="model 'renderer'")
+
+    @property
+    def abilities(self) -> Abilities:
+        """Text in, a picture out."""
+        return Abilities(produces=frozenset({"image"}))
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The library draws, with the font it brings."""
+        return {
+            "renderer": f"pillow {metadata.version('pillow')}",
+            "letter_pixels": self.letter_pixels,
+            "letters_per_line": self.letters_per_line,
+        }
+
+    def _start(self) -> Any:
+        from PIL import ImageFont
+
+        return ImageFont.load_default(size=self.letter_pixels)
+
+    def _answer(self, request: Request, index: int) -> Output:
+        import textwrap
+
+        from PIL import Image, ImageDraw
+
+        asked = asked_text(request)
+        quoted = QUOTED.findall(asked)
+        lines = [line for text in quoted or [asked] for line in textwrap.wrap(text, self.letters_per_line)]
+        text = "\n".join(lines)
+        left, top, right, bottom = ImageDraw.Draw(Image.new("L", (1, 1))).multiline_textbbox((0, 0), text, self._engine)
+        size = (int(right - left) + 2 * MARGIN, int(bottom - top) + 2 * MARGIN)
+        picture = Image.new("L", size, 255)
+        ImageDraw.Draw(picture).multiline_text((MARGIN - left, MARGIN - top), text, fill=0, font=self._engine)
+        return Output.of(image_from(picture))

@@ -1,0 +1,51 @@
+"""MM-Vet's table: means of 100 by capability, by combination of capabilities, and overall."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..core import Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .mean import Mean
+
+CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
+
+
+@summarizers.register("mmvet")
+@dataclass(frozen=True)
+class MmVet:
+    """The overall mean of 100, with one line for each capability and one for each combination of several."""
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        (overall, *_) = Mean()([replace(record, tags={}) for record in records], context)
+        groups: dict[str, dict[str, Result]] = {"capability": {}, "combination": {}}
+        for capability in CAPABILITIES:
+            own = [record for record in records if capability in record.tags.get("category", "")]
+            if own:
+                groups["capability"][capability] = _mean_of(own, context)
+        combinations = sorted({record.tags.get("category", "") for record in records})
+        for combination in combinations:
+            own = [record for record in records if record.tags.get("category", "") == combination]
+            groups["combination"][combination] = _mean_of(own, context)
+        yield replace(_percent(overall), metric="mmvet", groups=groups)
+
+
+def _mean_of(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
+    (result, *_) = Mean()([replace(record, tags={}) for record in records], context)
+    return replace(_percent(result), n_expected=len(records))
+
+
+def _percent(result: Result) -> Result:
+    def times(value: float | None) -> float | None:
+        return None if value is None else 100 * value
+
+    def both(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+        return None if ends is None else (100 * ends[0], 100 * ends[1])
+
+    return replace(
+        result,
+        value=times(result.value),
+        stderr=times(result.stderr),
+        ci=both(result.ci),
+        bounds=both(result.bounds),
+        parsed_value=times(result.parsed_value),
+    )

@@ -1,0 +1,262 @@
+"""Vision-language families: every task runs on its mini-set, and rows are read by the rules of the format."""
+
+import csv
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from assay.benchmarks.gsm8k import gsm8k
+from assay.benchmarks.vision import (
+    captions,
+    choices,
+    circular,
+    documents,
+    judged,
+    refcoco,
+    short_answers,
+    yes_no,
+)
+from assay.benchmarks.vision.tables import Table, ToSample
+from assay.core import BadSample, Image, Output, Sample, Task, TemplateError, UsageError
+from assay.datasets.tsv_images import RowImages
+from assay.models.scripted import Scripted
+from assay.runner import run
+from assay.runner.locate import PACKAGE, find_data
+
+MODULES = (captions, choices, circular, documents, judged, refcoco, short_answers, yes_no)
+TASKS = {
+    value.name: value
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, Task) and not name.startswith("_")
+}
+JUDGED = ("mmvet", "core_mm")
+
+
+def samples_of(task: Task) -> list[Sample]:
+    made = list(task.dataset.read(find_data(task, "mini")))
+    assert all(isinstance(sample, Sample) for sample in made)
+    return made
+
+
+def right_answer(sample: Sample) -> str:
+    """What a perfect model would say."""
+    if "bbox" in sample.fields:
+        x, y, w, h = sample.target
+        width, height = float(sample["width"]), float(sample["height"])
+        return f"[{x / width}, {y / height}, {(x + w) / width}, {(y + h) / height}]"
+    return str(sample.targets[0])
+
+
+def perfect(task: Task) -> Scripted:
+    """A model that knows the answer by the pictures and the text of the prompt, as a real one would have to."""
+    known = {}
+    for sample in samples_of(task):
+        known[tuple(m.digest for m in sample.media), sample.input] = right_answer(sample)
+
+    def answer(request):
+        shown = tuple(medium.digest for medium in request.prompt.media)
+        text = request.prompt.text
+        fitting = [said for (media, asked), said in known.items() if media == shown and fits(asked, text)]
+        letters = [sample for sample in samples_of(task) if shows_options(sample, shown, text)]
+        return right_answer(letters[0]) if letters else fitting[0]
+
+    return Scripted(answer)
+
+
+def fits(asked: str, text: str) -> bool:
+    return all(piece.strip() in text for piece in re.split(r"<image \d+>", asked))
+
+
+def shows_options(sample: Sample, shown: tuple, text: str) -> bool:
+    listed = "\n".join(f"{letter}. {option}" for letter, option in zip("ABCD", sample.choices, strict=False))
+    return bool(listed) and listed in text and fits(str(sample.input), text)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
+    task = TASKS[name]
+
+    assert "@" in task.protocol and task.citation and task.licence and task.data_hint
+    assert "format-checked" in task.description and len(task.description) < 90
+    assert task.dataset.local and (PACKAGE / task.dataset.mini).is_file()
+
+
+def test_protocols_and_names_are_all_different():
+    assert len({task.protocol for task in TASKS.values()}) == len(TASKS)
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in JUDGED])
+def test_a_model_that_knows_the_answers_gets_full_marks_on_the_mini_set(name, tmp_path):
+    task = TASKS[name]
+
+    done = run(task, perfect(task), data="mini", output=str(tmp_path / "run"))
+
+    assert done.status == "complete"
+    values = {result.metric: result.value for result in done.results}
+    full = {
+        "mme": {"perception": 400.0, "cognition": 200.0, "yes_no": 1.0},
+        "mme_official": {"perception": 400.0, "cognition": 200.0, "yes_no": 1.0},
+    }.get(name)
+    if full is not None:
+        assert values == full
+        return
+    ratios = {metric: value for metric, value in values.items() if metric not in ("yes_ratio", "cider")}
+    assert ratios and all(value == pytest.approx(1.0) for value in ratios.values()), values
+    assert values.get("cider", 1.0) > 0
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in (*JUDGED, "pope_official")])
+def test_a_model_that_says_nothing_to_the_point_gets_nothing(name, tmp_path):
+    done = run(TASKS[name], Scripted("unrelated mumbling"), data="mini", output=str(tmp_path / "run"))
+
+    values = {result.metric: result.value for result in done.results if result.metric != "precision"}
+    assert all(value == pytest.approx(0.0, abs=1e-6) for value in values.values()), values
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "value"), [("mmvet", "0.5", {"mmvet": 50.0}), ("core_mm", '{"score": 3}', {"judge": 3.0})]
+)
+def test_judged_answers_are_graded_by_the_judge_that_is_given(name, reply, value, tmp_path):
+    judge = tmp_path / "judge.py"
+    judge.write_text(f"def generate(messages):\n    return {reply!r}\n")
+
+    done = run(TASKS[name], Scripted("a ball"), data="mini", judge=f"{judge}:generate", output=str(tmp_path / "run"))
+
+    assert {result.metric: result.value for result in done.results} == value
+
+
+def test_a_judged_task_without_a_judge_is_refused_before_the_run(tmp_path):
+    with pytest.raises(UsageError, match="scorer 'mmvet' of task 'mmvet' needs a model as 'judge'"):
+        run(TASKS["mmvet"], Scripted("a ball"), data="mini", output=str(tmp_path / "run"))
+
+
+def test_the_second_question_of_a_pair_shows_the_picture_of_the_first():
+    assert yes_no.first_of_pair({"index": "3"}) == "2" and yes_no.first_of_pair({"index": "2"}) is None
+    assert yes_no.pair_of({"index": "3"}) == yes_no.pair_of({"index": "2"}) == "2"
+
+
+def test_a_question_counts_only_if_all_its_rotations_are_right(tmp_path):
+    task = circular.mmbench_dev_en
+
+    done = run(task, Scripted("A"), data="mini", output=str(tmp_path / "run"))
+
+    values = {result.metric: result.value for result in done.results}
+    assert values == {"choice.circular": 0.0, "choice": pytest.approx(2 / 5)}
+
+
+def test_rotations_share_group_and_picture_with_the_first_row():
+    made = samples_of(circular.mmbench_dev_en)
+
+    assert [sample.group for sample in made] == ["1", "1", "1", "2", "2"]
+    assert len({sample.media[0].digest for sample in made if sample.group == "1"}) == 1
+    assert len({sample.media[0].digest for sample in made}) == 2
+
+
+def test_answers_that_are_not_public_are_read_but_not_judged():
+    sample = Sample("1", choices=("red", "blue"))
+
+    read = circular.option_read(sample, Output.of("The answer is B."))
+    unread = circular.option_read(sample, Output.of("who knows"))
+
+    assert (read.value, read.answer) == (1.0, "B")
+    assert (unread.value, unread.outcome) == (0.0, "unparsed")
+
+
+def test_pictures_stand_where_the_text_names_them():
+    (sample,) = [s for s in samples_of(choices.mmmu) if len(s.media) == 2]
+
+    parts = choices.mmmu.template(sample).messages[0].parts
+
+    assert [type(part).__name__ for part in parts] == ["Text", "Image", "Text", "Image", "Text"]
+    assert parts[1].digest == sample.media[0].digest
+
+
+def test_a_picture_that_is_not_there_is_a_fault_of_the_row():
+    sample = Sample("x", "Is it <image 3>?", "A", ("yes", "no"), media=(Image(b"\x89PNG"),))
+
+    with pytest.raises(TemplateError, match="shows <image 3> of 1 pictures"):
+        choices.Interleaved()(sample)
+
+
+def test_of_mathvista_only_questions_with_options_are_asked():
+    assert [s.id for s in samples_of(choices.mathvista_mini)] == ["1", "2", "3", "4"]
+
+
+def test_a_question_of_several_pope_categories_is_asked_under_each():
+    assert [(s.id, s.tags["category"]) for s in samples_of(yes_no.pope)] == [
+        ("0:random", "random"), ("0:popular", "popular"), ("1", "popular"), ("2", "adversarial"),
+    ]  # fmt: skip
+
+
+def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns():
+    assert yes_no.places_of({"index": "h_VD_chart_4_1_2", "l2-category": "chart"}) == {
+        "set_id": "4", "figure_id": "1", "question_id": "2", "l2-category": "chart"
+    }  # fmt: skip
+
+
+def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
+    assert short_answers.one_for_ten({"answer": "Mary Poppins"}) == ("Mary Poppins",) * 10
+
+
+@pytest.mark.parametrize(
+    ("cells", "what"),
+    [
+        ({"question": ""}, "the row has no question"),
+        ({"image": ""}, "the row has no picture"),
+        ({"A": "", "B": ""}, "the row has no options"),
+        ({"answer": "Z"}, "the right answer is not among the 2 options"),
+        ({"image": "77"}, "the picture is that of row '77', which is not there"),
+    ],
+)
+def test_a_row_that_cannot_be_asked_is_listed_with_its_reason(cells, what, tmp_path):
+    good = {"index": "1", "image": "a" * 100, "question": "Which?", "A": "x", "B": "y", "answer": "B"}
+    path = tmp_path / "t.tsv"
+    with path.open("w", newline="") as file:
+        table = csv.DictWriter(file, list(good), delimiter="\t")
+        table.writeheader()
+        table.writerows([good, {**good, "index": "2", **cells}])
+
+    first, second = Table(options="all")(path)
+
+    assert isinstance(first, Sample) and first.target == "B"
+    assert isinstance(second, BadSample) and what in second.error.what
+
+
+def test_rows_of_the_hub_are_read_with_their_own_names():
+    table = Table(aliases={"category": "question_type"})
+    row = {"image": {"bytes": b"\x89PNG", "path": None}, "question": "?", "answer": ["a", "b"], "question_type": "OCR"}
+    sample = ToSample(table, RowImages(lambda index: None))(row)
+
+    assert sample.target == ("a", "b") and sample.tags == {"category": "OCR"} and len(sample.media) == 1
+
+
+def test_data_mini_is_the_shipped_set_and_lmudata_a_place_to_look(tmp_path, monkeypatch):
+    task = TASKS["mmstar"]
+    (tmp_path / "MMStar.tsv").write_text("index\timage\tquestion\n")
+    monkeypatch.delenv("ASSAY_DATA", raising=False)
+    monkeypatch.setenv("LMUData", str(tmp_path))
+
+    assert find_data(task, "mini").name == "choices.tsv"
+    assert find_data(task, None) == tmp_path / "MMStar.tsv"
+
+
+def test_a_task_without_a_mini_set_says_so():
+    with pytest.raises(UsageError, match="task 'gsm8k' has no mini-set"):
+        find_data(gsm8k, "mini")
+
+
+def test_the_mini_sets_are_what_their_script_makes(tmp_path):
+    path = Path(__file__).parents[2] / "tools" / "make_minisets.py"
+    spec = importlib.util.spec_from_file_location("make_minisets", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    script.main(tmp_path)
+
+    shipped = PACKAGE / "benchmarks" / "data" / "vision"
+    for made in tmp_path.glob("*.tsv"):
+        assert made.read_text().split("\n")[0] == (shipped / made.name).read_text().split("\n")[0]
+        assert len(made.read_text().split("\n")) == len((shipped / made.name).read_text().split("\n"))
