@@ -1,4 +1,4 @@
-"""Makes the mini-sets of the vision-language families: a few rows each, every column of the format, pictures drawn here.
+"""Makes the mini-sets of the vision-language families: a few rows each, every column of the format, drawn pictures.
 
 Run `python tools/make_minisets.py` from the repository; the same Pillow gives the same bytes. Texts and pictures are
 our own, CC0.

@@ -35,7 +35,9 @@ def find_data(task: Task, data: str | None) -> str | Path:
 def _mini_set(source: DataSource, task: Task) -> Path:
     if not source.mini:
         raise UsageError(
-            f"task {task.name!r} has no mini-set", where="--data mini", fix=f"--data PATH ({task.data_hint or 'a file'})"
+            f"task {task.name!r} has no mini-set",
+            where="--data mini",
+            fix=f"--data PATH ({task.data_hint or 'a file'})",
         )
     return PACKAGE / source.mini
 

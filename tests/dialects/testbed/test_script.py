@@ -167,7 +167,7 @@ def test_the_folder_of_images_defaults_to_the_data_folder_and_can_be_named(tmp_p
 def test_features_shape_the_rows(tree, raw, evaluate_on):
     task = tasks(str(tree), RunOptions())[0]
 
-    row = next(iter(task.dataset.located(str(raw)).examples("train")))
+    row = next(iter(task.dataset.reading_from(str(raw)).examples("train")))
 
     assert row["kind"] == 1
     assert row["image"]["path"].endswith("0.png")

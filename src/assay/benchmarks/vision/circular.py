@@ -5,11 +5,12 @@ One row: `{"index": 1000241, "image": "241", "question": "Which one is round?", 
 The copy of question i with its options rotated k times has the index i + k * 1,000,000, and the picture of row i.
 V11 files say the question in `g_index`.
 
-Citation: Liu et al. 2023, MMBench: Is Your Multi-modal Model an All-around Player?, arXiv 2307.06281. Licence: Apache-2.0.
+Citation: Liu et al. 2023, MMBench: Is Your Multi-modal Model an All-around Player?, arXiv 2307.06281. Licence:
+Apache-2.0.
 
-Protocol: VLMEvalKit's prompt, greedy decoding, answers read by rules alone (no judge): `choice.circular` is the share of
-questions all of whose rotations are right, `choice` the share of rows. Test files have no answers: there the number is
-the share of rows from which an option could be read, and `assay export` gives the letters to hand in.
+Protocol: VLMEvalKit's prompt, greedy decoding, answers read by rules alone (no judge): `choice.circular` is the share
+of questions all of whose rotations are right, `choice` the share of rows. Test files have no answers: there the number
+is the share of rows from which an option could be read, and `assay export` gives the letters to hand in.
 """
 
 from collections.abc import Mapping

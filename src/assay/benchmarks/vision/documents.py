@@ -34,7 +34,7 @@ def _task(name: str, file: str, what: str, scorer: str, citation: str, licence: 
     )
 
 
-chartqa = _task("chartqa", "ChartQA_TEST", "ChartQA, numbers within 5 %", "relaxed_accuracy", "arXiv 2203.10244", "GPL-3.0")
+chartqa = _task("chartqa", "ChartQA_TEST", "ChartQA, within 5 %", "relaxed_accuracy", "arXiv 2203.10244", "GPL-3.0")
 docvqa = _task("docvqa", "DocVQA_VAL", "DocVQA val, ANLS", "anls", "arXiv 2007.00398", "research use")
 infovqa = _task("infovqa", "InfoVQA_VAL", "InfographicVQA val, ANLS", "anls", "arXiv 2104.12756", "research use")
 _ocrbench = _task("ocrbench", "OCRBench", "OCRBench, five kinds of reading", "ocrbench", "arXiv 2305.07895", "MIT")

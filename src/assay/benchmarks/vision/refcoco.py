@@ -35,7 +35,8 @@ def box_of(row: Mapping[str, Any]) -> tuple[float, ...]:
     """The right box, as it stands in the row; both it and the picture's size must be there."""
     box = as_box(row.get("bbox"))
     if box is None:
-        raise RowFault("no box of four numbers", column="bbox", got=row.get("bbox"), fix="write [left, top, width, height]")
+        fix = "write [left, top, width, height]"
+        raise RowFault("no box of four numbers", column="bbox", got=row.get("bbox"), fix=fix)
     return box
 
 

@@ -129,7 +129,7 @@ class Reshaped:
 
 
 def options_of(row: RowOf) -> tuple[str, ...]:
-    """The options of columns A, B, …, a letter left out keeping its place; else those of the list in `choices`; else none."""
+    """The options of columns A, B, …, a letter left out keeping its place; else of the list in `choices`; else none."""
     cells = {letter: str(row[letter]) for letter in LETTERS if not is_blank(row.get(letter))}
     if cells:
         return tuple(cells.get(letter, "") for letter in LETTERS[: LETTERS.index(max(cells)) + 1])

@@ -98,6 +98,7 @@ pope_official = pope.but(
     description="POPE, what does not deny is yes, as its own script reads (format-checked)",
 )
 _HALLUSION = Table(tags=places_of, pictures=False)
+_WHAT = "HallusionBench: aAcc, qAcc, fAcc"
 hallusionbench = _task(
-    "hallusionbench", "HallusionBench", "HallusionBench: aAcc, qAcc, fAcc", _HALLUSION, "arXiv 2310.14566", "BSD-3-Clause"
+    "hallusionbench", "HallusionBench", _WHAT, _HALLUSION, "arXiv 2310.14566", "BSD-3-Clause"
 ).but(summarizers=("hallusionbench",))

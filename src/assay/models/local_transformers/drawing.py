@@ -47,7 +47,17 @@ def draw(model: Any, processor: Any, text: str, request: Request, settings: Mapp
             torch.manual_seed(seed.getrandbits(63))
             tokens = model.generate(**inputs, generation_mode="image", **given)
             pixels = model.decode_image_tokens(tokens)
-        pictures = processor.postprocess(list(pixels.float()), return_tensors="PIL.Image.Image")["pixel_values"]
-        candidates.append(Candidate((Image(pictures[0]),), "stop", (), tuple(tokens[0].tolist())))
+        picture = _picture(pixels[0], processor.image_processor)
+        candidates.append(Candidate((Image(picture),), "stop", (), tuple(tokens[0].tolist())))
     written = sum(len(candidate.token_ids) for candidate in candidates)
     return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), written))
+
+
+def _picture(pixels: Any, processor: Any) -> Any:
+    """Decoded pixels, height by width by color, as a picture; what the processor does to pictures is undone."""
+    import torch
+    from PIL import Image as pillow
+
+    mean, std = (torch.tensor(getattr(processor, name)) for name in ("image_mean", "image_std"))
+    colors = (pixels.float().cpu() * std + mean).clamp(0, 1) * 255
+    return pillow.fromarray(colors.round().to(torch.uint8).numpy())

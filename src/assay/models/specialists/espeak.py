@@ -1,12 +1,14 @@
 """eSpeak NG: rules that speak text, through the library in the wheel `espeakng-loader`. Robotic, quick, many languages.
 
-The library is under GPL-3: it is an extra that users install themselves, and nothing of it ships with assay. It keeps
-one state for the whole process, so every sentence sets its voice anew, under one lock for all instances.
+The library is under GPL-3: it is an extra that users install themselves, and nothing of it ships with assay. The flutter
+of its voice goes on from sentence to sentence and cannot be wound back; so that what is said does not depend on what was
+said before, each sentence opens the library afresh (15 ms), one at a time in the whole process.
 """
 
 import ctypes
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, ClassVar
@@ -24,8 +26,6 @@ RATE, PITCH = 1, 3
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
 
 _ONE_AT_A_TIME = threading.Lock()
-_LIBRARY: list[tuple[Any, int]] = []
-"""The library and its sampling rate, once it is there: it cannot be opened twice."""
 
 
 @dataclass
@@ -34,7 +34,7 @@ class Espeak(Specialist):
 
     label: ClassVar[str] = "espeak"
     voice: str = "en-us"
-    """A language, or one with a variant, as `en-gb+f3`."""
+    """A language, or one with a variant, as `en-us+f3`."""
     words_per_minute: int = 160
     pitch: int = 50
     """0 to 100."""
@@ -60,13 +60,10 @@ class Espeak(Specialist):
             "pitch": self.pitch,
         }
 
-    def _start(self) -> tuple[Any, int]:
-        with _ONE_AT_A_TIME:
-            if not _LIBRARY:
-                _LIBRARY.append(_open())
-            library, rate = _LIBRARY[0]
+    def _start(self) -> bool:
+        with _ONE_AT_A_TIME, _opened() as (library, _):
             self._choose_voice(library)
-        return library, rate
+        return True
 
     def _choose_voice(self, library: Any) -> None:
         if library.espeak_SetVoiceByName(self.voice.encode()) != 0:
@@ -78,7 +75,6 @@ class Espeak(Specialist):
         import numpy as np
 
         text = asked_text(request).replace("\0", " ").encode("utf-8", "replace")
-        library, rate = self._engine
         pieces: list[bytes] = []
 
         def keep(samples: Any, count: int, events: Any) -> int:
@@ -87,17 +83,20 @@ class Espeak(Specialist):
             return 0
 
         callback = CALLBACK(keep)
-        with _ONE_AT_A_TIME:
+        with _ONE_AT_A_TIME, _opened() as (library, rate):
             self._choose_voice(library)
             library.espeak_SetSynthCallback(callback)
             status = library.espeak_Synth(text, len(text) + 1, 0, POS_CHARACTER, 0, CHARS_UTF8, None, None)
-            library.espeak_Synchronize()
         if status != 0 or not pieces:
             raise ModelError(f"espeak made no sound (status {status})")
         return Output.of(audio_from(np.frombuffer(b"".join(pieces), dtype=np.int16), rate))
 
 
-def _open() -> tuple[Any, int]:
+@contextmanager
+def _opened() -> Iterator[tuple[Any, int]]:
+    """The library, as fresh as in a new process, and its sampling rate."""
+    import _ctypes
+
     import espeakng_loader
 
     library = ctypes.CDLL(espeakng_loader.get_library_path())
@@ -109,7 +108,11 @@ def _open() -> tuple[Any, int]:
     library.espeak_SetSynthCallback.argtypes = [CALLBACK]
     library.espeak_SetSynthCallback.restype = None
     data = espeakng_loader.get_data_path().encode()
-    rate = library.espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, ctypes.c_char_p(data), INITIALIZE_DONT_EXIT)
-    if rate <= 0:
-        raise ModelError("espeak could not be started", fix="pip install --force-reinstall espeakng-loader")
-    return library, int(rate)
+    try:
+        rate = library.espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, ctypes.c_char_p(data), INITIALIZE_DONT_EXIT)
+        if rate <= 0:
+            raise ModelError("espeak could not be started", fix="pip install --force-reinstall espeakng-loader")
+        yield library, int(rate)
+        library.espeak_Terminate()
+    finally:
+        _ctypes.dlclose(library._handle)
