@@ -6,7 +6,8 @@ from assay.datasets.column_types import column_types, typed, types_of_file
 
 
 def test_a_column_is_typed_when_all_of_its_cells_agree():
-    rows = [{"index": "1", "width": "1.5", "ok": "True", "name": "x"}, {"index": "2", "width": "2", "ok": "", "name": "3"}]
+    first = {"index": "1", "width": "1.5", "ok": "True", "name": "x"}
+    rows = [first, {"index": "2", "width": "2", "ok": "", "name": "3"}]
 
     assert column_types(rows) == {"index": int, "width": float, "ok": bool}
 

@@ -39,7 +39,8 @@ def test_a_reference_may_point_to_several_pictures(table):
 
 
 @pytest.mark.parametrize(
-    ("cell", "why"), [("2", "itself refers to row '1'"), ("9", "is not there"), ("4", "has none"), ("['a", "not a list")]
+    ("cell", "why"),
+    [("2", "itself refers to row '1'"), ("9", "is not there"), ("4", "has none"), ("['a", "not a list")],
 )
 def test_a_reference_that_leads_nowhere_is_the_fault_of_its_row(table, cell, why):
     with pytest.raises(RowFault, match=why):

@@ -70,7 +70,8 @@ def test_a_chat_keeps_its_turns():
 
 
 def test_a_message_goes_back_to_the_list_it_came_from(tmp_path):
-    given = [{"type": "image", "value": "a.png"}, {"type": "text", "value": "what?"}, {"type": "image", "value": "b.png"}]
+    images = [{"type": "image", "value": "a.png"}, {"type": "image", "value": "b.png"}]
+    given = [images[0], {"type": "text", "value": "what?"}, images[1]]
 
     assert flat_list(message_turns(given), lambda medium: str(medium.source)) == given
 

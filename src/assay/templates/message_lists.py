@@ -36,7 +36,7 @@ def message_turns(
     """
     if isinstance(value, (dict, Mapping)) and "type" not in value and ("text" in value or "image" in value):
         return (Message("user", _image_text_parts(value, fetch, known)),)
-    entries = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
+    entries: Any = [value] if isinstance(value, (str, dict, Mapping, Text, Media)) else value
     if not isinstance(entries, (list, Sequence)):
         raise TypeError(f"a prompt must be text, a dict or a list of them, not {shorten(value)}")
     if not entries:

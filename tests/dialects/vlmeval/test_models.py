@@ -155,5 +155,5 @@ def test_a_model_that_is_not_there_says_what_is(file, suffix):
 
     source = "class A:\n    def generate(self, image_path, prompt): ...\nclass B(A): ...\n"
 
-    with pytest.raises(UsageError, match="write|has A, B"):
+    with pytest.raises(UsageError, match=r"write|has A, B"):
         model(file("m.py", source) + suffix, {})

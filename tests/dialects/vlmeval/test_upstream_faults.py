@@ -16,7 +16,8 @@ CHOICES = "index image question A B answer"
 
 
 def test_1_exact_matching_really_matches(table, picture, early_model, run):
-    path = table("MMBench", CHOICES, [[0, picture(0), "?", "cat", "dog", "A"], [1_000_000, "0", "?", "dog", "cat", "B"]])
+    rows = [[0, picture(0), "?", "cat", "dog", "A"], [1_000_000, "0", "?", "dog", "cat", "B"]]
+    path = table("MMBench", CHOICES, rows)
 
     assert run(path, early_model({0: "cat"})).value("exact_matching.circular") == 1.0
 
@@ -155,7 +156,7 @@ def test_several_pictures_for_a_model_of_one_are_a_counted_failure(table, pictur
 
 
 def test_an_unknown_name_says_the_dialect(file):
-    with pytest.raises(AssayError, match="the vlmeval dialect has no 'nonsense' in 'vlmeval.smp'"):
+    with pytest.raises(AssayError, match=r"the vlmeval dialect has no 'nonsense' in 'vlmeval\.smp'"):
         load_guest(file("x.py", "from vlmeval.smp import nonsense"))
 
 
