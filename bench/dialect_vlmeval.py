@@ -2,9 +2,8 @@
 
 Usage: python bench/dialect_vlmeval.py [ROWS]
 Three loops over the same TSV, each one's best of nine: rows, prompts and answers by a guest's classes; the same
-natively; and the bare pandas rows a guest's `build_prompt(line)` has to be given. The dialect may add 60 µs to the sum of
-the others. `Pictured` calls `dump_image` too, so it also pays for a file of each picture; it is shown, not held against
-the limit, since a file is what that method of the guest demands.
+natively; and the bare pandas rows a guest's `build_prompt(line)` has to be given. The dialect may add 60 µs to the sum
+of the others, with words alone (`Bench`) and with pictures that the guest wants as files (`Pictured`).
 """
 
 import base64
@@ -51,10 +50,9 @@ def main() -> int:
         root = Path(folder)
         (root / "guest.py").write_text(GUEST)
         write_table(root / "Bench.tsv", rows)
-        added = measure(root, "Bench", rows)
-        measure(root, "Pictured", rows)
-    print(f"added: {added:.1f} µs a row, allowed {ALLOWED_MICROSECONDS:.0f}")
-    return 0 if added <= ALLOWED_MICROSECONDS else 1
+        worst = max(measure(root, kind, rows) for kind in ("Bench", "Pictured"))
+    print(f"worst: {worst:.1f} µs a row, allowed {ALLOWED_MICROSECONDS:.0f}")
+    return 0 if worst <= ALLOWED_MICROSECONDS else 1
 
 
 def write_table(path: Path, rows: int) -> None:

@@ -45,7 +45,7 @@ asyncio.run(main())
 
 def write_rows(path: Path, count: int) -> None:
     """Questions of about 200 characters, half of them with the answer the model gives."""
-    words = "nust pon bun lest sir rul pest men ro nel tul kir sel fur lo dul lal sust gan mel fan dist mo ror tir".split()
+    words = "nust pon bun lest sir rul pest men ro nel tul kir sel fur lo dul lal sust gan mel fan dist mo".split()  # noqa: SIM905
     with open(path, "w", encoding="utf-8") as out:
         for number in range(count):
             story = " ".join(words[(number + k * 7) % len(words)] for k in range(40))

@@ -35,7 +35,8 @@ def main() -> None:
 def _print(name: str, command: list[str]) -> None:
     started = time.perf_counter()
     spent = cost_of(command)
-    print(f"{name:20} {time.perf_counter() - started:6.2f} s wall  {spent.cpu_seconds:6.2f} s CPU  {spent.peak_mb:5.0f} MB")
+    wall = time.perf_counter() - started
+    print(f"{name:20} {wall:6.2f} s wall  {spent.cpu_seconds:6.2f} s CPU  {spent.peak_mb:5.0f} MB")
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ def test_importing_assay_loads_nothing_heavy():
     import subprocess
     import sys
 
-    code = "import sys, assay; print(sorted({'numpy','torch','pandas','transformers','aiohttp','yaml'} & set(sys.modules)))"
+    heavy = "{'numpy', 'torch', 'pandas', 'transformers', 'aiohttp', 'yaml'}"
+    code = f"import sys, assay; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"

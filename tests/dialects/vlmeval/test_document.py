@@ -102,7 +102,8 @@ def test_a_tsv_with_exactly_the_fields_of_the_documents_table_runs(
 ):
     words = {
         "image": picture(5), "image_path": "x.png", "question": "What?", "hint": "Look.", "A": "yes", "B": "no",
-        "C": "", "D": "", "answer": "A" if "A" in fields else "Yes", "category": "c", "l2-category": "l", "split": "dev",
+        "C": "", "D": "", "answer": "A" if "A" in fields else "Yes", "category": "c", "l2-category": "l",
+        "split": "dev",
     }  # fmt: skip
     path = table(name, " ".join(fields), [[n, *(words[field] for field in fields[1:])] for n in (0, 1)])
     judge = file("judge.py", "def judge(text):\n    return '1.0'\n") + ":judge"

@@ -63,7 +63,7 @@ class Slots:
         for store, new in ((self.keys, key), (self.values, value)):
             if layer not in store:
                 store[layer] = new.new_zeros(self.count, new.shape[0], self.room, new.shape[-1])
-            store[layer][slots.to(new.device), :, places.to(new.device)] = new.transpose(0, 1)
+            store[layer][slots, :, places] = new.transpose(0, 1)
 
     def fill(self, layer: int, spans: Sequence[tuple[int, int, int]], key: Any, value: Any) -> None:
         """Puts stretches of a pass into slots: (slot, start, stop)."""
@@ -102,13 +102,13 @@ class StepPlan:
         """Each trunk with the rows that hang on it; `None` for the rows means all."""
         self.longest = int(lengths.max()) + 1
         self.rows = torch.arange(len(lengths))
-        self._masks: dict[Any, Any] = {}
+        self._made: dict[Any, Any] = {}
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
         """Own tokens of all rows at once; then each trunk with its rows, as one product."""
         import torch
 
-        self.slots.store(layer, self.rows, self.lengths, key, value)
+        self.slots.store(layer, *self._places(key.device), key, value)
         heads, count, size = query.shape
         shared = key.shape[0]
         keys = self.slots.keys[layer][:count, :, : self.longest]
@@ -121,7 +121,7 @@ class StepPlan:
             if members is None:
                 out = self._looked(layer, trunk, grouped, own, values, None, style)
             else:
-                at = members.to(query.device)
+                at = self._members(members, query.device)
                 out[at] = self._looked(layer, trunk, grouped[:, :, at], own[at], values[at], at, style)
         return out.permute(1, 2, 0, 3).reshape(heads, count, -1)
 
@@ -145,8 +145,20 @@ class StepPlan:
         seen = torch.matmul(far, trunk.values[layer]).view(shared, groups, count, -1)
         return near + seen.permute(2, 0, 1, 3)
 
+    def _members(self, members: Any, device: Any) -> Any:
+        if (id(members), device) not in self._made:
+            self._made[id(members), device] = members.to(device)
+        return self._made[id(members), device]
+
+    def _places(self, device: Any) -> tuple[Any, Any]:
+        """Slots and places of the new tokens, brought to a device once and not for every layer."""
+        if device not in self._made:
+            self._made[device] = self.rows.to(device), self.lengths.to(device)
+        places: tuple[Any, Any] = self._made[device]
+        return places
+
     def _mask(self, window: int | None, dtype: Any, device: Any) -> Any:
-        if (window, device) not in self._masks:
+        if (window, device) not in self._made:
             import torch
 
             step = torch.arange(self.longest)
@@ -154,8 +166,8 @@ class StepPlan:
             if window is not None:
                 hidden |= self.lengths[:, None] - step[None] >= window
             mask = torch.zeros(hidden.shape, dtype=dtype).masked_fill_(hidden, float("-inf"))
-            self._masks[window, device] = mask[:, None, None].to(device)
-        return self._masks[window, device]
+            self._made[window, device] = mask[:, None, None].to(device)
+        return self._made[window, device]
 
     def _far_mask(self, length: int, members: Any, window: int, dtype: Any, device: Any) -> Any:
         import torch

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -64,12 +65,15 @@ class DigitsFlow(Specialist):
         }
 
     def _start(self) -> "list[Floats]":
+        from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
         key = digest_of({**self.identity, self.label: [self.training_steps, self.seed]})
         file = cache_folder() / "digits-flow" / f"{key[:32]}.npz"
         kept = _read(file)
         if kept is None:
             print(f"digits-flow: training on first use, about 10 s; kept as {file}", file=sys.stderr)
-            kept = train(digits().drawing, self.training_steps, self.seed)
+            with threadpool_limits(1):  # two threads on a busy machine wait for each other
+                kept = train(digits().drawing, self.training_steps, self.seed)
             _write(file, kept)
         return kept
 
@@ -134,7 +138,7 @@ def _initial(rng: "np.random.Generator") -> "list[Floats]":
     import numpy as np
 
     sizes = (PIXELS + KINDS + 1 + 2 * WAVES, WIDTH, WIDTH, PIXELS)
-    pairs = list(zip(sizes, sizes[1:], strict=False))
+    pairs = list(pairwise(sizes))
     layers = [rng.standard_normal(pair, dtype=np.float32) * np.float32(np.sqrt(2 / pair[0])) for pair in pairs]
     layers[-1] *= np.float32(0.1)
     return [*layers, *(np.zeros(pair[1], np.float32) for pair in pairs)]

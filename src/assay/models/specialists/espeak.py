@@ -1,8 +1,8 @@
 """eSpeak NG: rules that speak text, through the library in the wheel `espeakng-loader`. Robotic, quick, many languages.
 
-The library is under GPL-3: it is an extra that users install themselves, and nothing of it ships with assay. The flutter
-of its voice goes on from sentence to sentence and cannot be wound back; so that what is said does not depend on what was
-said before, each sentence opens the library afresh (15 ms), one at a time in the whole process.
+The library is under GPL-3: it is an extra that users install themselves, and nothing of it ships with assay. The
+flutter of its voice goes on from sentence to sentence and cannot be wound back; so that what is said does not depend on
+what was said before, each sentence opens the library afresh (15 ms), one at a time in the whole process.
 """
 
 import ctypes

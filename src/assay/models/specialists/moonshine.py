@@ -1,4 +1,4 @@
-"""Moonshine tiny-en: 27 million parameters that turn English speech into text. The weights lie in the wheel of 0.1.0."""
+"""Moonshine tiny-en: 27 million parameters that turn English speech into text. Their wheel is 0.1.0, none later."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Renderer: draws the text of the prompt with Pillow. A baseline, not a model: what it cannot write, no judge can read."""
+"""Renderer: draws the text of the prompt with Pillow. A baseline, not a model: it shows what a judge can read at best."""
 
 import re
 from collections.abc import Mapping

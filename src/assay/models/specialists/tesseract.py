@@ -1,4 +1,4 @@
-"""Tesseract: reads the text of a picture, where Debian's package is installed. Strong on clean pages, weak on photos."""
+"""Tesseract: reads the text of a picture, where the system has it. Strong on clean pages, weak on photos."""
 
 import tempfile
 from collections.abc import Mapping

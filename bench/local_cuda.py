@@ -1,0 +1,165 @@
+"""The `hf` engine on a GPU, with nothing to download: a Llama of SmolLM2's shape with seeded random weights.
+
+    PYTHONPATH=src python bench/local_cuda.py [--questions 256] [--answers 128]
+
+Prints whether CUDA and CPU agree in full precision, and the time of shared-prefix options, of options with nothing in
+common, and of generation, beside a plain batcher of whole requests written here. Times are the best of three.
+"""
+
+import argparse
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+
+from assay.core import GenerateOptions
+from assay.models.local_transformers.engine import Engine, why_not
+from assay.models.local_transformers.generate import Row, Writer
+from assay.models.local_transformers.likelihood import Pair, weigh
+
+VOCABULARY = 49152
+BATCHES = (64, 256)
+"""Rows of a plain batch; the faster one counts."""
+
+
+def make_model(seed: int = 0) -> Any:
+    """SmolLM2-135M's shape, random weights."""
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
+        num_key_value_heads=3, max_position_embeddings=8192, rope_theta=100000.0, tie_word_embeddings=True,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+def make_pairs(questions: int, header: int, question: int, options: int, length: int, seed: int = 1) -> list[Pair]:
+    """Questions after a common header, each with options; no header and one option where nothing is to be shared."""
+    dice = random.Random(seed)
+
+    def words(count: int) -> tuple[int, ...]:
+        return tuple(dice.randrange(VOCABULARY) for _ in range(count))
+
+    common = words(header)
+    pairs = []
+    for _ in range(questions):
+        context = common + words(question + dice.randrange(-question // 5, question // 5 + 1))
+        pairs += [Pair(context + words(length + dice.randrange(-2, 3)), len(context)) for _ in range(options)]
+    return pairs
+
+
+@torch.inference_mode()
+def weigh_by_request(model: Any, pairs: Sequence[Pair], batch: int) -> list[float]:
+    """Every request whole, sorted by length, filled up on the right; logits only where a token is predicted."""
+    order = sorted(range(len(pairs)), key=lambda i: -len(pairs[i].tokens))
+    found = [0.0] * len(pairs)
+    for start in range(0, len(order), batch):
+        some = [pairs[i] for i in order[start : start + batch]]
+        longest = max(len(pair.computed) for pair in some)
+        ids = torch.zeros(len(some), longest, dtype=torch.long)
+        for row, pair in enumerate(some):
+            ids[row, : len(pair.computed)] = torch.tensor(pair.computed)
+        hidden = model.model(input_ids=ids.to(model.device), use_cache=False).last_hidden_state
+        rows = [row for row, pair in enumerate(some) for _ in range(pair.start, len(pair.tokens))]
+        places = [at - 1 for pair in some for at in range(pair.start, len(pair.tokens))]
+        wanted = torch.tensor([token for pair in some for token in pair.tokens[pair.start :]], device=model.device)
+        logprobs = torch.log_softmax(model.lm_head(hidden[rows, places]).float(), -1)
+        values = logprobs.gather(1, wanted[:, None])[:, 0].tolist()
+        for row, value in zip(rows, values, strict=True):
+            found[order[start + row]] += value
+    return found
+
+
+def best_of(action: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
+    """The shortest time, and what came out."""
+    action()
+    shortest = float("inf")
+    for _ in range(times):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        result = action()
+        torch.cuda.synchronize()
+        shortest = min(shortest, time.perf_counter() - started)
+    return shortest, result
+
+
+def fresh(engine: Engine) -> Engine:
+    """The engine without what it kept: every time pays for its own header."""
+    engine.release()
+    return engine
+
+
+def compare_options(name: str, plain: Any, engine: Engine, pairs: Sequence[Pair]) -> None:
+    theirs = min((best_of(lambda b=b: weigh_by_request(plain, pairs, b)) for b in BATCHES), key=lambda x: x[0])
+    before = engine.count.tokens
+    weigh(fresh(engine), pairs)
+    tokens = engine.count.tokens - before
+    ours = best_of(lambda: weigh(fresh(engine), pairs))
+    apart = max(abs(a.logprob - b) for a, b in zip(ours[1], theirs[1], strict=True))
+    naive = sum(len(pair.computed) for pair in pairs)
+    print(
+        f"| {name} | {len(pairs)} | {naive:,} | {tokens:,} | {theirs[0]:.3f} | {ours[0]:.3f} | "
+        f"**{theirs[0] / ours[0]:.2f}x** | {apart:.1e} |"
+    )
+
+
+def compare_generation(plain: Any, engine: Engine, answers: int, tokens: int = 64) -> None:
+    prompts = [pair.tokens[: pair.start] for pair in make_pairs(answers, 610, 45, 1, 4, seed=3)]
+
+    def ours() -> list[list[int]]:
+        rows = [Row(p, GenerateOptions(), tokens, lambda _: None, random.Random(0)) for p in prompts]
+        Writer(fresh(engine), rows, 256).run()
+        return [row.token_ids for row in rows]
+
+    def theirs() -> Any:
+        longest = max(map(len, prompts))
+        ids = torch.zeros(len(prompts), longest, dtype=torch.long)
+        mask = torch.zeros_like(ids)
+        for row, prompt in enumerate(prompts):
+            ids[row, longest - len(prompt) :] = torch.tensor(prompt)
+            mask[row, longest - len(prompt) :] = 1
+        return plain.generate(
+            ids.to(plain.device), attention_mask=mask.to(plain.device), do_sample=False, max_new_tokens=tokens,
+            min_new_tokens=tokens, pad_token_id=0,
+        )  # fmt: skip
+
+    own, other = best_of(ours, 2), best_of(theirs, 2)
+    print(
+        f"generation, {answers} rows of {tokens} tokens: transformers' generate {other[0]:.2f} s, "
+        f"ours {own[0]:.2f} s, {other[0] / own[0]:.2f}x"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=256)
+    parser.add_argument("--answers", type=int, default=128)
+    given = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    print(torch.cuda.get_device_name(0), "torch", torch.__version__)
+    few = make_pairs(6, 120, 30, 4, 6)
+    on_cpu, on_gpu = make_model(), make_model().cuda()
+    assert why_not(on_cpu) is None and why_not(on_gpu) is None
+    slow, fast = weigh(Engine(on_cpu), few), weigh(Engine(on_gpu), few)
+    apart = max(abs(a.logprob - b.logprob) for a, b in zip(slow, fast, strict=True))
+    print(f"float32, CUDA against CPU: {len(few)} likelihoods at most {apart:.1e} apart")
+    print("| task | requests | tokens, whole | tokens, computed | plain s | ours s | ratio | apart |")
+    print("|---|---|---|---|---|---|---|---|")
+    shared = make_pairs(given.questions, 610, 45, 4, 8)
+    alone = make_pairs(given.questions, 0, 640, 1, 8)
+    for dtype in (torch.float32, torch.bfloat16):
+        plain, model = make_model().to(dtype).cuda(), make_model().to(dtype).cuda()
+        reason = why_not(model)
+        assert reason is None, reason
+        engine = Engine(model)
+        kind = str(dtype).removeprefix("torch.")
+        compare_options(f"four options after a common header, {kind}", plain, engine, shared)
+        compare_options(f"one option, nothing in common, {kind}", plain, engine, alone)
+    compare_generation(plain, engine, given.answers)
+    print(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
+
+
+if __name__ == "__main__":
+    main()
