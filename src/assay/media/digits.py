@@ -52,11 +52,11 @@ def digits() -> Digits:
     pixels, labels = load_digits(return_X_y=True)
     scaled = (pixels / DARKEST).astype(np.float32)
     known = labels.astype(np.int64)
-    halves = [Half(scaled[start::2], known[start::2]) for start in (0, 1)]
+    drawing, judging = (Half(scaled[start::2], known[start::2]) for start in (0, 1))
     digest = hashlib.sha256()
-    for half in halves:
+    for half in (drawing, judging):
         digest.update(half.pixels.tobytes() + half.labels.tobytes())
-    return Digits(*halves, digest.hexdigest())
+    return Digits(drawing, judging, digest.hexdigest())
 
 
 def digit_pixels(image: Image) -> "Floats":
@@ -69,4 +69,4 @@ def digit_pixels(image: Image) -> "Floats":
     grey = decode_image(image).convert("L")
     if grey.size != (SIDE, SIDE):
         grey = grey.resize((SIDE, SIDE), pillow.Resampling.BOX)
-    return (np.asarray(grey, np.float32) / 255).reshape(-1)
+    return (np.asarray(grey, np.float32) / np.float32(255)).reshape(-1)

@@ -9,6 +9,7 @@ from ..core import (
     AssayError,
     BadSample,
     ComponentError,
+    DataError,
     DataSource,
     GenerateOptions,
     ModalityMismatch,
@@ -300,7 +301,7 @@ def check_abilities(cell: Cell) -> None:
     if sample is not None:
         try:
             prompt = cell.template(sample)
-        except ComponentError:
+        except (ComponentError, DataError):
             prompt = None  # a row that fails its template is counted during the run
     needs = set(cell.task.needs)
     sends = {medium.kind for medium in prompt.media} if prompt else set()

@@ -1,7 +1,7 @@
 """A model as judge: of one answer on a scale, or of two answers in both orders.
 
 The judge is a model the scorer is *given* under the role `judge`. Its failure, or a reply without a verdict, is
-`judge_error` and never a score.
+`judge_error` and never a score. Pictures that were made are shown to the judge as pictures.
 """
 
 import asyncio
@@ -12,7 +12,9 @@ from typing import Any, ClassVar, get_args
 from ..core import (
     DEFAULT_OPTIONS,
     EMPTY,
+    Audio,
     GenerateOptions,
+    Media,
     ModelError,
     Outcome,
     Output,
@@ -27,18 +29,23 @@ from .judge_prompts import PAIR_SCALE, SCALES, Scale, TemplateName, pair_prompt,
 from .judge_verdict import NoVerdict, read_verdict
 
 JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
+MADE_KINDS = ("image", "audio", "video")
 
 
 @scorers.register("judge")
 @dataclass(frozen=True)
 class Judge:
-    """A judge's rating of one answer, as given: 1 to 5, 1 to 10, or 1 for yes and 0 for no."""
+    """A judge's rating of one answer, as given: on a scale of whole numbers, or 1 for yes and 0 for no."""
 
     scale: str = "1-5"
-    """`1-5`, `1-10` or `yes-no`."""
+    """`0-5`, `0-10`, `1-5`, `1-10` or `yes-no`."""
     template: TemplateName = "direct"
     """`direct`; `rubric` with `criteria`; `reference` shows the target as the right answer."""
     criteria: str = ""
+    expects: str = ""
+    """`image` or `audio`: an answer without one is unreadable and not put to the judge."""
+    shows_question: bool = False
+    """Whether the judge sees the media of the question too, as it must to judge an edit."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """How the judge is asked, over temperature 0 and JSON replies."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
@@ -48,6 +55,8 @@ class Judge:
         if self.scale not in SCALES:
             raise UsageError(f"scorer 'judge' has no scale {self.scale!r}", fix=f"one of {', '.join(SCALES)}")
         _check_template("judge", self.template, self.criteria)
+        if self.expects and self.expects not in MADE_KINDS:
+            raise UsageError(f"scorer 'judge' expects no {self.expects!r}", fix=f"one of {', '.join(MADE_KINDS)}")
         JUDGE_OPTIONS.set(**self.options)
 
     @property
@@ -63,13 +72,30 @@ class Judge:
             return silence
         if self.template == "reference" and not sample.targets:
             return no_target(sample)
+        if self.expects and not any(medium.kind == self.expects for medium in output.media):
+            return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
         scale = SCALES[self.scale]
         question, answer = question_of(sample), output.text
-        reference = "\nor\n".join(accepted(sample))
+        # A recording is not a text to compare with.
+        reference = "" if any(isinstance(one, Media) for one in sample.targets) else "\nor\n".join(accepted(sample))
+        given, made = sample.media if self.shows_question else (), shown_media(output)
         prompt = single_prompt(
-            self.template, scale, sample.id, question, answer, criteria=self.criteria, reference=reference
+            self.template,
+            scale,
+            sample.id,
+            question,
+            answer,
+            criteria=self.criteria,
+            reference=reference,
+            given=given,
+            made=made,
         )
-        details = {"prompt": prompt_hash(self.template, scale, self.criteria, pairwise=False)}
+        has_media = bool(given or made)
+        details: dict[str, Any] = {
+            "prompt": prompt_hash(self.template, scale, self.criteria, pairwise=False, has_media=has_media)
+        }
+        if made:
+            details["shown"] = [medium.digest for medium in made]
         try:
             verdict, reply = await _ask(self.models, prompt, self.options, scale, (question, answer, reference))
         except _JudgeFailure as failure:
@@ -177,6 +203,11 @@ async def _ask(
         return read_verdict(reply.text, scale, judged), reply.text
     except NoVerdict as error:
         raise _JudgeFailure(str(error), reply.text) from error
+
+
+def shown_media(output: Output) -> tuple[Media, ...]:
+    """What a judge must see or hear of an answer: its pictures and films always, its sounds where no text says it."""
+    return tuple(m for m in output.media if not isinstance(m, Audio) or not output.text.strip())
 
 
 def question_of(sample: Sample) -> str:

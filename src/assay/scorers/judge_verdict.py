@@ -24,11 +24,8 @@ class NoVerdict(ValueError):
 
 def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     """The value of the scale's field, or `NoVerdict`."""
-    if len(reply) > _MAX_REPLY_CHARS:
-        raise NoVerdict("the reply is too long")
+    fields = read_object(reply)
     said = strip_reasoning(reply).strip()
-    block = _CODE_BLOCK.fullmatch(said)
-    fields = _parse(block[1] if block else said)
     extra = fields.keys() - {scale.field, "reason"}
     if extra or scale.field not in fields:
         raise NoVerdict(f"the reply is not an object with `{scale.field}` and perhaps `reason`")
@@ -40,6 +37,15 @@ def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     if any(claims_verdict(text, scale.field, value) or bare in _without_blanks(text) for text in judged):
         raise NoVerdict("the same verdict stands in the judged text")
     return value  # type: ignore[no-any-return]
+
+
+def read_object(reply: str) -> dict[str, Any]:
+    """The one JSON object that a reply is, thinking aloud and a code block around it aside; else `NoVerdict`."""
+    if len(reply) > _MAX_REPLY_CHARS:
+        raise NoVerdict("the reply is too long")
+    said = strip_reasoning(reply).strip()
+    block = _CODE_BLOCK.fullmatch(said)
+    return _parse(block[1] if block else said)
 
 
 def claims_verdict(text: str, field: str, value: int | str) -> bool:

@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -102,13 +102,14 @@ class Desk:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._seen: dict[tuple[str, str, int], Seen] = {}
+        self._seen: dict[tuple[str, ...], Seen] = {}
+        self._numbers = count()
 
     def run(self, style: str, task: str, rows: Sequence[Row]) -> Seen:
         """The files of a style with these rows, run from the command line in a folder of their own."""
-        place = (style, task, hash(tuple(row["id"] for row in rows)))
+        place = (style, task, *(row["id"] for row in rows))
         if place not in self._seen:
-            self._seen[place] = self._run(style, task, rows, self.root / str(len(self._seen)))
+            self._seen[place] = self._run(style, task, rows, self.root / str(next(self._numbers)))
         return self._seen[place]
 
     def _run(self, style: str, task: str, rows: Sequence[Row], folder: Path) -> Seen:

@@ -70,6 +70,23 @@ def test_a_class_that_loads_its_own_data_is_given_its_own_rows(file, run):
     assert result.value("exact_match") == 1.0
 
 
+def test_a_first_row_without_its_picture_is_counted_and_does_not_stop_the_plan(table, picture, file, early_model, run):
+    rows = [[0, "['broken", "?", "x"], [1, "", "?", "x"], [2, picture(3), "?", "x"]]
+    table("Mine", "index image question answer", rows)
+    source = """
+        from vlmeval.utils import TSVDataset
+
+        class Mine(TSVDataset):
+            pass
+    """
+
+    result = run(file("d.py", source), early_model({3: "x"}))
+
+    assert result[0].outcomes == {"data_error": 2, "scored": 1}
+    assert "not a list of texts" in result.notes[0]
+    assert "RowFault" not in result.notes[0]
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)

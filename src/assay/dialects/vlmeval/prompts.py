@@ -56,6 +56,9 @@ class GuestPrompt:
         self.source = f"vlmeval {name} {code}"
         """What prompts depend on: the name and the digest of the user's file."""
 
+    def __repr__(self) -> str:
+        return f"{type(self._dataset).__name__}.build_prompt"
+
     def __call__(self, sample: Sample) -> Prompt:
         row = sample.fields
         line = row.line if isinstance(row, LineRow) else row

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...core import DataError, Image, MissingExtra
+from ...core import Image, MissingExtra, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.tsv_images import RowImages, TableLookup
@@ -52,6 +52,12 @@ class Source:
     def line(self, row: Mapping[str, Any]) -> Any:
         """A row as a Series: columns typed, empty cells NaN, the picture's base64 in place of a reference to it."""
         self.dumped.clear()
+        try:
+            return self._series(row)
+        except RowFault as fault:
+            raise _prompt_fault(fault) from fault
+
+    def _series(self, row: Mapping[str, Any]) -> Any:
         pandas = import_pandas()
         types = self.types
         values = [typed(cell, types.get(name)) for name, cell in row.items()]
@@ -77,10 +83,10 @@ class Source:
         """The pictures of a line as files."""
         try:
             pictures = self.images.of(line)
+            if not pictures:
+                raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
         except RowFault as fault:
-            raise DataError(fault.what, column=fault.column, fix=fault.fix) from fault
-        if not pictures:
-            raise DataError("the row has no picture", fix="give it an image or an image_path")
+            raise _prompt_fault(fault) from fault
         paths = [media_path(picture, self._folder_name) for picture in pictures]
         for path, picture in zip(paths, pictures, strict=True):
             if not path.endswith(CONVERTED):
@@ -132,6 +138,11 @@ class FrameRows(Sequence[dict[str, Any]]):
         names = [str(name) for name in self._frame.columns]
         for values in self._frame.itertuples(index=False, name=None):
             yield {name: _bare(value) for name, value in zip(names, values, strict=True)}
+
+
+def _prompt_fault(fault: RowFault) -> TemplateError:
+    """A fault of a row, met while its prompt is made."""
+    return TemplateError(fault.what, where=f"column {fault.column!r}" if fault.column else None, fix=fault.fix)
 
 
 def lender(name: str, row: Mapping[str, Any]) -> str | None:

@@ -107,14 +107,19 @@ class Group:
     @property
     def longest(self) -> int:
         """Tokens of the longest segment."""
-        return max(stop - start for start, stop in self.spans)
+        if "longest" not in self._made:
+            self._made["longest"] = max(stop - start for start, stop in self.spans)
+        return int(self._made["longest"])
 
+    @property
     def is_plain(self) -> bool:
         """Whether nothing branches and there is no trunk: a causal mask says it all."""
-        return self.trunk is None and all(min(own) == len(own) for own in self.ends)
+        if "plain" not in self._made:
+            self._made["plain"] = self.trunk is None and all(min(own) == len(own) for own in self.ends)
+        return bool(self._made["plain"])
 
-    def index(self, device: Any) -> tuple[Any, Any]:
-        """Where to gather each segment's tokens from (short ones filled up), and which of those are real."""
+    def index(self, device: Any) -> tuple[Any, Any, Any]:
+        """Where to gather each segment's tokens from (short ones filled up), which are real, and where those stand."""
         if ("index", device) not in self._made:
             import torch
 
@@ -123,8 +128,8 @@ class Group:
             steps = torch.arange(self.longest)
             real = steps[None] < sizes[:, None]
             at = torch.where(real, starts[:, None] + steps[None], starts[:, None])
-            self._made["index", device] = at.to(device), real.to(device)
-        made: tuple[Any, Any] = self._made["index", device]
+            self._made["index", device] = at.to(device), real.flatten().nonzero()[:, 0].to(device), at[real].to(device)
+        made: tuple[Any, Any, Any] = self._made["index", device]
         return made
 
     def mask(self, positions: Any, window: int | None, dtype: Any, device: Any) -> Any:
@@ -173,15 +178,16 @@ class PackedPlan:
                 own = (query[None, :, start:stop], key[None, :, start:stop], value[None, :, start:stop])
                 out[:, start:stop] = self._look(layer, group, *own, style)[0]
             else:
-                index, real = group.index(query.device)
+                index, real, places = group.index(query.device)
                 own = tuple(x[:, index].transpose(0, 1) for x in (query, key, value))
-                out[:, index[real]] = self._look(layer, group, *own, style).transpose(0, 1)[:, real]
+                seen = self._look(layer, group, *own, style).transpose(0, 1).flatten(1, 2)
+                out[:, places] = seen[:, real]
         return out
 
     def _look(self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style) -> Any:
         import torch
 
-        if group.is_plain() and style.softcap is None and (style.window is None or group.longest <= style.window):
+        if group.is_plain and style.softcap is None and (style.window is None or group.longest <= style.window):
             return _sdpa(query, key, value, None, style.scale)
         if group.trunk is not None:
             size = len(query)

@@ -114,7 +114,8 @@ class StepPlan:
         keys = self.slots.keys[layer][:count, :, : self.longest]
         values = self.slots.values[layer][:count, :, : self.longest]
         grouped = query.view(shared, heads // shared, count, size)
-        own = torch.matmul(grouped.permute(2, 0, 1, 3), keys.transpose(-1, -2)) * style.scale
+        grouped = grouped * style.scale
+        own = torch.matmul(grouped.permute(2, 0, 1, 3), keys.transpose(-1, -2))
         own = capped(own, style.softcap) + self._mask(style.window, own.dtype, own.device)
         out = torch.empty(count, shared, heads // shared, value.shape[-1], dtype=query.dtype, device=query.device)
         for trunk, members in self.trunks:
@@ -132,14 +133,14 @@ class StepPlan:
         import torch
 
         if trunk is None:
-            return torch.matmul(torch.softmax(own.float(), -1).to(values.dtype), values)
+            return torch.matmul(torch.softmax(own, -1, dtype=torch.float32).to(values.dtype), values)
         shared, groups, count, size = query.shape
         flat = query.reshape(shared, groups * count, size)
-        far = torch.matmul(flat, trunk.keys[layer].transpose(-1, -2)) * style.scale
+        far = torch.matmul(flat, trunk.keys[layer].transpose(-1, -2))
         far = capped(far, style.softcap).view(shared, groups, count, trunk.length).permute(2, 0, 1, 3)
         if style.window is not None:
             far = far + self._far_mask(trunk.length, members, style.window, far.dtype, far.device)
-        chances = torch.softmax(torch.cat([far, own], -1).float(), -1).to(values.dtype)
+        chances = torch.softmax(torch.cat([far, own], -1), -1, dtype=torch.float32).to(values.dtype)
         near = torch.matmul(chances[..., trunk.length :], values)
         far = chances[..., : trunk.length].permute(1, 2, 0, 3).reshape(shared, groups * count, trunk.length)
         seen = torch.matmul(far, trunk.values[layer]).view(shared, groups, count, -1)

@@ -130,8 +130,7 @@ def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "
     for step in range(steps):
         times = np.full((len(noise), 1), (step + 0.5) / steps, np.float32)
         at = at + _forward(weights, _inputs(at, labels, times))[-1] / np.float32(steps)
-    pixels: Floats = (np.clip(at, -1.0, 1.0) + 1) / 2
-    return pixels
+    return (np.clip(at, -1.0, 1.0) + np.float32(1)) / np.float32(2)
 
 
 def _initial(rng: "np.random.Generator") -> "list[Floats]":

@@ -1,4 +1,4 @@
-"""Renderer: draws the text of the prompt with Pillow. A baseline, not a model: it shows what a judge can read at best."""
+"""Renderer: draws the text of the prompt with Pillow. A baseline, not a model: the most that a judge can read."""
 
 import re
 from collections.abc import Mapping

@@ -1,0 +1,163 @@
+"""`assay demo`: one real number for each modality, from models that come as packages; no key, no download.
+
+Text in and out, speech in (two recognisers, paired on the same clips), speech out (a synthesiser, heard by a
+recogniser), image in, image out. All but the first are specialists, and the last lines say so of each.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from ..core import EMPTY, Result, UsageError
+from .arguments import Parser
+from .run import _stdout_for_people
+
+WER = "wer[whisper-en]"
+PARTIAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One line of the demo: tasks, the models they are asked of, and who judges."""
+
+    name: str
+    tasks: tuple[str, ...]
+    models: tuple[str, ...]
+    metric: str = ""
+    """The one number that is shown; empty shows all. The others are in the run folder."""
+    judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    packages: tuple[tuple[str, str], ...] = ()
+    """What the scorers need besides, as importable name and pip name."""
+
+    @property
+    def everyone(self) -> tuple[str, ...]:
+        """All models that are asked something."""
+        return tuple(dict.fromkeys((*self.models, *self.judges.values())))
+
+    def missing(self) -> str:
+        """The line that installs what is not there; empty when all is."""
+        from importlib.util import find_spec
+
+        from ..models.embedded import CATALOGUE
+
+        lines = [CATALOGUE[name].install for name in self.everyone if CATALOGUE[name].missing]
+        lines += [f"pip install {pip}" for package, pip in self.packages if find_spec(package) is None]
+        return " && ".join(lines)
+
+
+NORMALIZER = (("whisper_normalizer", "whisper-normalizer"),)
+PARTS = (
+    Part("text", ("quickstart",), ("smollm2",)),
+    Part("speech-in", ("demo_asr",), ("moonshine", "pocketsphinx"), WER, packages=NORMALIZER),
+    Part("speech-out", ("demo_tts",), ("espeak",), f"spoken_{WER}", {"asr": "moonshine"}, NORMALIZER),
+    Part("image-in", ("demo_ocr",), ("rapidocr",), "read_text.exact"),
+    Part("image-out", ("demo_digits",), ("digits-flow",), "digit_accuracy", packages=(("sklearn", "scikit-learn"),)),
+    Part("signs", ("demo_signs",), ("renderer",), "rendered_text.exact", {"ocr": "rapidocr"}),
+)
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Runs the parts, prints one table, and returns 0, or 3 where a part could not be run."""
+    names = ", ".join(part.name for part in PARTS)
+    p = Parser(prog="assay demo", description="One real number for each modality, on this machine's CPU.")
+    p.add_argument("parts", nargs="*", help=f"only these: {names}")
+    p.add_argument("-o", "--output", default="runs/demo", metavar="DIR", help="a folder for the runs")
+    p.add_argument("--fresh", action="store_true", help="forget what the folder holds")
+    p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    known = {part.name: part for part in PARTS}
+    for name in given.parts:
+        if name not in known:
+            raise UsageError(f"the demo has no part {name!r}", fix=f"one of {names}")
+    chosen = [known[name] for name in given.parts] or list(PARTS)
+    with _stdout_for_people(given.json) as stdout:
+        return show_parts(chosen, Path(given.output), stdout, fresh=given.fresh, is_json=given.json)
+
+
+def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bool, is_json: bool) -> int:
+    """Runs each part in a folder of its own."""
+    from ..runner.options import RunOptions
+    from ..runner.run import run
+    from .display import watcher
+
+    results: list[Result] = []
+    lines: list[str] = []
+    asked: list[str] = []
+    codes = [0]
+    for part in parts:
+        if line := part.missing():
+            lines.append(f"{part.name}: not run; fix: {line}")
+            codes.append(PARTIAL)
+            continue
+        place = folder / part.name
+        options = RunOptions(part.tasks, part.models, judges=part.judges, output=str(place), fresh=fresh)
+        done = run(options=options, watcher=watcher(is_json))
+        results += [r for r in done.results if part.metric in ("", r.metric)]
+        lines += [*paired_lines(place, part), *(f"{part.name}: {note}" for note in done.notes)]
+        asked += [name for name in part.everyone if name not in asked]
+        codes.append(done.exit_code)
+    if is_json:
+        document = {"results": [r.to_plain() for r in results], "notes": lines, "models": dict(about(asked))}
+        stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    else:
+        _print(results, lines, asked, folder, stdout)
+    return max(codes)
+
+
+def about(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What each model is, in a line."""
+    from ..models.embedded import CATALOGUE
+
+    for name in names:
+        yield name, f"{CATALOGUE[name].summary}; {CATALOGUE[name].licence}"
+
+
+def paired_lines(folder: Path, part: Part) -> Iterator[str]:
+    """Two recognisers on the same clips: the difference of their error rates, and whether it could be chance."""
+    if len(part.models) != 2 or not part.metric.startswith("wer["):
+        return
+    from ..store import RunReader
+    from ..summarizers.statistics import compare_paired, seed_of
+    from .baseline import Row
+
+    reader = RunReader(folder)
+    [task] = part.tasks
+    first, second = (error_shares(reader, task, model) for model in part.models)
+    row = Row(task, part.models[0], part.models[1], part.metric, higher_is_better=False)
+    try:
+        row.paired = compare_paired(first, second, seed=seed_of(f"{task}.{part.metric}"))
+        row.p_adjusted = row.paired.p
+    except ValueError as error:
+        row.refused = str(error).partition(";")[0]
+    yield row.line()
+
+
+def error_shares(reader: Any, task: str, model: str) -> dict[str, float]:
+    """Each clip's errors, scaled so that their mean is the error rate of all clips together."""
+    counts = {}
+    for record in reader.scores(task, model, "wer"):
+        found = record.details
+        if "N" in found:
+            counts[record.id] = (sum(int(found[kind]) for kind in "SDI"), int(found["N"]))
+    words = sum(count for _, count in counts.values())
+    return {id: errors * len(counts) / words for id, (errors, _) in counts.items()} if words else {}
+
+
+def _print(results: Sequence[Result], lines: Sequence[str], asked: Sequence[str], folder: Path, out: TextIO) -> None:
+    from rich.console import Console
+
+    from ..report import printable, show_table
+
+    console = Console(file=out, highlight=False, width=None if out.isatty() else 150)
+    console.print()
+    show_table(results, console)
+    console.print()
+    for line in lines:
+        console.print(printable(line), markup=False, soft_wrap=True)
+    console.print("Small sets: a smoke test of every modality, not a measure of ability. The models:")
+    for name, line in about(asked):
+        console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
+    console.print(f"Every sample, prompt and verdict: assay show {folder}/PART", markup=False, soft_wrap=True)

@@ -1,0 +1,192 @@
+"""Checking: a scorer, or a user's metric, on the cases of a fixture; every difference is kept."""
+
+import asyncio
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, is_dataclass
+from importlib import import_module
+from typing import Any
+
+from ..core import (
+    EMPTY,
+    Candidate,
+    Json,
+    Likelihood,
+    MissingExtra,
+    Output,
+    Sample,
+    Score,
+    ScoreRecord,
+    Text,
+    as_score,
+)
+from ..runner.plan import build_scorer, build_summarizer
+from .fixtures import Case, Fixture
+from .signals import as_argument
+
+Scorer = Callable[[Sample, Output], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One number that is not the official one."""
+
+    case: str
+    """Which case, counted from 1, or `corpus`."""
+    what: str
+    official: Any
+    ours: Any
+
+    def __str__(self) -> str:
+        name = f" {self.what}" if self.what else ""
+        return f"case {self.case}{name}: official {self.official}, here {self.ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one fixture."""
+
+    fixture: Fixture
+    equal: int = 0
+    differences: tuple[Difference, ...] = ()
+    not_run: str = ""
+    """Why nothing was compared: a library that is not installed."""
+
+    @property
+    def word(self) -> str:
+        """`equal`, `differs`, or `not run`."""
+        if self.not_run:
+            return "not run"
+        return "differs" if self.differences else "equal"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a summarizer may know, for numbers over all cases of a fixture."""
+
+    scorer: str
+    n_expected: int | None
+    task: str = "conformance"
+    model: str = "official"
+    protocol: str = "conformance"
+    seed: int = 0
+    higher_is_better: bool = True
+    bounds: tuple[float, float] | None = None
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def check(fixture: Fixture, metric: Scorer | None = None) -> Verdict:
+    """The fixture against its own scorer, or against a given metric, which then answers for single cases only."""
+    try:
+        if metric is None and fixture.function:
+            return _verdict(fixture, _function_differences(fixture))
+        name, scorer = (fixture.subject, metric) if metric is not None else build_scorer(fixture.scorer, fixture.name)
+        records: list[ScoreRecord] = []
+        found = [*_scorer_differences(fixture, scorer, name, records)]
+        if metric is None:
+            found += _corpus_differences(fixture, name, records)
+        return _verdict(fixture, found)
+    except MissingExtra as missing:
+        return Verdict(fixture, not_run=str(missing.fix or missing.what))
+
+
+def _verdict(fixture: Fixture, found: "list[Difference] | Iterator[Difference]") -> Verdict:
+    differences = tuple(found)
+    wrong = {difference.case for difference in differences}
+    return Verdict(fixture, len(fixture.cases) + len(fixture.corpus) - len(wrong), differences)
+
+
+def _scorer_differences(
+    fixture: Fixture, scorer: Scorer, name: str, records: list[ScoreRecord]
+) -> Iterator[Difference]:
+    for number, case in enumerate(fixture.cases, 1):
+        sample = sample_of(case, number)
+        score = _scored(scorer, sample, output_of(case.output))
+        records.append(_record(score, sample, name, number))
+        if case.outcome is not None and str(score.outcome) != case.outcome:
+            yield Difference(str(number), "outcome", case.outcome, str(score.outcome))
+        if case.score is not None:
+            yield from _unlike(str(number), case.score, score.value, fixture.tolerance)
+
+
+def _function_differences(fixture: Fixture) -> Iterator[Difference]:
+    module, _, name = fixture.function.partition(":")
+    function = getattr(import_module(f"{__package__.partition('.')[0]}.{module}"), name)
+    for number, case in enumerate(fixture.cases, 1):
+        options = {key: as_argument(value) for key, value in case.options.items()}
+        made = function(*(as_argument(value) for value in case.args), **options)
+        plain = asdict(made) if is_dataclass(made) and not isinstance(made, type) else made
+        yield from _unlike(str(number), case.score, plain, fixture.tolerance)
+
+
+def _corpus_differences(fixture: Fixture, name: str, records: list[ScoreRecord]) -> Iterator[Difference]:
+    for place, entry in enumerate(fixture.corpus, 1):
+        _, summarizer = build_summarizer(entry["summarizer"], fixture.name)
+        made = {result.metric: result.value for result in summarizer(records, Setting(name, len(records)))}
+        yield from _unlike(f"corpus {place}", entry["results"], made, fixture.tolerance)
+
+
+def _scored(scorer: Scorer, sample: Sample, output: Output) -> Score:
+    made = scorer(sample, output)
+    return as_score(asyncio.run(made) if inspect.iscoroutine(made) else made)
+
+
+def _unlike(case: str, official: Any, ours: Any, tolerance: float) -> Iterator[Difference]:
+    """The numbers that differ; a single number has no name, so one name more or less on one side does not matter."""
+    if isinstance(official, Mapping) and not isinstance(ours, Mapping) and len(official) == 1:
+        ((_, official),) = official.items()
+    if not isinstance(official, Mapping) and isinstance(ours, Mapping) and len(ours) == 1:
+        ((_, ours),) = ours.items()
+    if isinstance(official, Mapping):
+        for name, value in official.items():
+            mine = ours.get(name) if isinstance(ours, Mapping) else None
+            if not same(value, mine, tolerance):
+                yield Difference(case, name, value, mine)
+    elif not same(official, ours, tolerance):
+        yield Difference(case, "", official, ours)
+
+
+def same(official: Any, ours: Any, tolerance: float) -> bool:
+    """Whether two values are equal: numbers within the tolerance, `"inf"` as infinity, all else exactly."""
+    if isinstance(official, str) and official == "inf":
+        return ours == math.inf
+    if isinstance(official, (bool, int, float)) and isinstance(ours, (bool, int, float)):
+        return math.isclose(official, ours, rel_tol=tolerance, abs_tol=tolerance)
+    return bool(official == ours)
+
+
+def sample_of(case: Case, number: int) -> Sample:
+    """The sample a case describes."""
+    plain = dict(case.sample)
+    target = plain.pop("target", None)
+    return Sample(
+        id=str(plain.pop("id", number)),
+        target=tuple(target) if isinstance(target, list) else target,
+        choices=tuple(plain.pop("choices", ())),
+        **plain,
+    )
+
+
+def output_of(plain: Any) -> Output:
+    """The output a case describes."""
+    if not isinstance(plain, Mapping):
+        return Output.of(str(plain))
+    if "likelihoods" in plain:
+        weights = tuple(Likelihood(**w) if isinstance(w, Mapping) else Likelihood(w) for w in plain["likelihoods"])
+        return Output(likelihoods=weights, details=plain.get("details", EMPTY))
+    part = Json(plain["json"]) if "json" in plain else Text(str(plain.get("text", "")))
+    return Output((Candidate((part,), plain.get("stop_reason")),), details=plain.get("details", EMPTY))
+
+
+def _record(score: Score, sample: Sample, name: str, number: int) -> ScoreRecord:
+    """A line of a journal, named as the runner names its values."""
+    value = score.value
+    if isinstance(value, Mapping):
+        values: dict[str, float | None] = {f"{name}.{key}": one for key, one in value.items()}
+    else:
+        values = {} if value is None else {name: float(value)}
+    return ScoreRecord(
+        "conformance", "official", sample.id, name, "", values, str(score.outcome), answer=score.answer,
+        details=score.details, tags=sample.tags, group=sample.group, cluster=sample.cluster, order=number,
+    )  # fmt: skip

@@ -1,0 +1,111 @@
+"""Fixtures: samples, outputs and the scores official code gives them, as JSON that says where it comes from.
+
+    {"name": "wer@jiwer", "scorer": {"name": "wer"}, "source": "jiwer", "made_by": "…: command and version",
+     "tolerance": 1e-9, "cases": [{"sample": {"target": "a b"}, "output": "a c", "score": 0.5}],
+     "corpus": [{"summarizer": {"name": "pooled", …}, "results": {"wer[none]": 0.5}}]}
+
+`score` is a number or named numbers; `outcome` stands beside or instead of it where official code gives no number.
+`output` is a text, `{"json": …}`, `{"likelihoods": […]}` or `{"details": {…}}`. `corpus` has numbers over all cases.
+With `function` instead of `scorer`, each case has `args` (and `options`) for a function of the package.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..core import EMPTY, UnknownName, UsageError
+from ..userfiles import is_reference
+
+FOLDER = Path(__file__).parent / "fixtures"
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One sample, one output, and what official code says of it."""
+
+    sample: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    output: Any = ""
+    score: Any = None
+    outcome: str | None = None
+    args: Sequence[Any] = ()
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """The cases of one metric under one protocol."""
+
+    name: str
+    """`scorer@protocol`, as `vqa_accuracy@a013f00`."""
+    source: str
+    """Whose numbers these are."""
+    made_by: str
+    """How they were made: the command and the version."""
+    cases: tuple[Case, ...]
+    scorer: Any = None
+    """A registered name, or a name with options."""
+    function: str = ""
+    """`module:function` inside the package, for arithmetic that is no scorer by itself."""
+    tolerance: float = TOLERANCE
+    corpus: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """The name of what is checked."""
+        return self.name.partition("@")[0]
+
+
+def fixture_names() -> list[str]:
+    """All shipped fixtures, in the order of their names."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def load_fixture(name: str) -> Fixture:
+    """A shipped fixture by its name, or the one a JSON file holds."""
+    path = Path(name) if name.endswith(".json") else FOLDER / f"{name}.json"
+    try:
+        return _fixture(json.loads(path.read_text(encoding="utf-8")), str(path))
+    except FileNotFoundError:
+        raise UsageError("no such fixture", where=str(path), fix="`assay conformance` lists the shipped ones") from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise UsageError(f"not valid JSON: {error}", where=str(path)) from error
+
+
+def select(name: str | None) -> list[Fixture]:
+    """The fixtures a name stands for: all, one file, one protocol, or every protocol of a scorer."""
+    names = fixture_names()
+    if name is None:
+        return [load_fixture(one) for one in names]
+    if name.endswith(".json"):
+        return [load_fixture(name)]
+    found = [one for one in names if name in (one, one.partition("@")[0])]
+    if not found:
+        raise UnknownName("fixture", name, names, hint=f"known: {', '.join(sorted({n.partition('@')[0] for n in names}))}")
+    return [load_fixture(one) for one in found]
+
+
+def _fixture(plain: Any, where: str) -> Fixture:
+    if not isinstance(plain, Mapping):
+        raise UsageError("a fixture is a JSON object", where=where)
+    lacking = [key for key in ("name", "source", "made_by", "cases") if not plain.get(key)]
+    if lacking:
+        raise UsageError(f"the fixture has no {lacking[0]!r}", where=where, fix="say whose numbers these are and how made")
+    known = Fixture.__dataclass_fields__.keys()
+    strange = [key for key in plain if key not in known]
+    if strange:
+        raise UsageError(f"unknown key {strange[0]!r}", where=where, fix=f"known keys: {', '.join(known)}")
+    if is_reference(str(plain.get("function", ""))):
+        raise UsageError("`function` names a function of the package", where=where, fix="assay conformance FILE.py:fn")
+    cases = tuple(_case(case, f"{where}, case {number}") for number, case in enumerate(plain["cases"], 1))
+    return Fixture(**{**plain, "cases": cases, "corpus": tuple(plain.get("corpus", ()))})
+
+
+def _case(plain: Any, where: str) -> Case:
+    if not isinstance(plain, Mapping) or not plain.keys() <= Case.__dataclass_fields__.keys():
+        raise UsageError("a case has sample, output, score, outcome, args and options", where=where)
+    if "score" not in plain and "outcome" not in plain:
+        raise UsageError("the case has no official score", where=where, fix='add "score" or "outcome"')
+    return Case(**plain)

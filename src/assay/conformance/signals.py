@@ -1,0 +1,91 @@
+"""Signals: the pictures and sounds that vectors are known for, made anew instead of being stored.
+
+`{"signal": "ramp"}` in a fixture stands for one of these; `{"array": […]}` for numbers written out.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..core import UnknownName
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+RATE = 16_000
+SECONDS = 10
+
+
+def _ramp() -> "Array":
+    """64 x 64 bytes, every row 0, 4, …, 252."""
+    import numpy as np
+
+    return np.tile(np.arange(0, 256, 4, dtype=np.uint8), (64, 1))
+
+
+def _brighter() -> "Array":
+    """The ramp ten levels brighter, cut at white."""
+    import numpy as np
+
+    return np.clip(_ramp().astype(int) + 10, 0, 255).astype(np.uint8)
+
+
+def _noisy() -> "Array":
+    """The ramp with up to 20 levels of seeded noise."""
+    import numpy as np
+
+    noise = np.random.RandomState(0).randint(-20, 21, (64, 64))
+    return np.clip(_ramp().astype(int) + noise, 0, 255).astype(np.uint8)
+
+
+def _tone() -> "Array":
+    """Ten seconds of 220 Hz, swelling three times a second."""
+    import numpy as np
+
+    time = np.arange(RATE * SECONDS) / RATE
+    return (0.3 * np.sin(2 * np.pi * 220 * time) * (1 + 0.5 * np.sin(2 * np.pi * 3 * time))).astype(np.float32)
+
+
+def _noise() -> "Array":
+    """Ten seconds of seeded white noise."""
+    import numpy as np
+
+    return (np.random.RandomState(0).randn(RATE * SECONDS) * 0.05).astype(np.float32)
+
+
+def _silence() -> "Array":
+    """Ten seconds of digital silence."""
+    import numpy as np
+
+    return np.zeros(RATE * SECONDS, np.float32)
+
+
+SIGNALS: dict[str, Callable[[], "Array"]] = {
+    "ramp": _ramp,
+    "brighter": _brighter,
+    "noisy": _noisy,
+    "ramp_unit": lambda: _ramp() / 255,
+    "noisy_unit": lambda: _noisy() / 255,
+    "tone": _tone,
+    "short_tone": lambda: _tone()[: RATE // 2],
+    "noise": _noise,
+    "silence": _silence,
+}
+
+
+def as_argument(value: Any) -> Any:
+    """What an argument of a fixture stands for."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        if "signal" in value:
+            name = str(value["signal"])
+            if name not in SIGNALS:
+                raise UnknownName("signal", name, SIGNALS)
+            return SIGNALS[name]()
+        if "array" in value:
+            import numpy as np
+
+            return np.asarray(value["array"], float)
+        if "pairs" in value:
+            return [tuple(pair) for pair in value["pairs"]]
+    return value

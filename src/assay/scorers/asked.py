@@ -1,0 +1,97 @@
+"""A specialist asked about an output, and its answer scored: detections, yes/no answers, recognised text, a rating.
+
+The specialist is *given* under the role the scorer names, and is shown the output's picture or sound. Its reply becomes
+the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries saved in a file.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core import EMPTY, GenerateOptions, Message, ModelError, Outcome, Output, Part, Prompt, Sample, Score, Text
+from ..core import UsageError, as_score
+from ..registry import scorers
+from .saved import read_json
+
+
+@scorers.register("asked")
+@dataclass(frozen=True)
+class Asked:
+    """The inner scorer's verdict on what the specialist said of the output."""
+
+    role: str
+    """Who is asked: `--judge detector=MODEL`."""
+    entry: str
+    """The name under which the inner scorer looks for the reply: `detections`, `answers`, `recognised`, `rating`."""
+    scorer: Any
+    request: Callable[[Sample], str] | str = ""
+    """What is said beside the medium: a text, or a function of the sample that gives one."""
+    expects: str = "image"
+    """The kind of medium the output must have."""
+    wants: str = "json"
+    """`json` asks for a structured reply, `text` takes it as it is written."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.wants not in ("json", "text"):
+            raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json or text")
+        if not callable(self.scorer) or inspect.iscoroutinefunction(getattr(self.scorer, "__call__", None)):  # noqa: B004
+            raise UsageError("scorer 'asked' needs an inner scorer that answers at once", fix="as scorer: OcrText()")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The one role."""
+        return (self.role,)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Those of the inner scorer."""
+        bounds: tuple[float, float] | None = getattr(self.scorer, "bounds", (0.0, 1.0))
+        return bounds
+
+    @property
+    def higher_is_better(self) -> bool:
+        """As the inner scorer has it."""
+        return bool(getattr(self.scorer, "higher_is_better", True))
+
+    @property
+    def summarizers(self) -> tuple[Any, ...]:
+        """Those of the inner scorer."""
+        return tuple(getattr(self.scorer, "summarizers", ("mean",)))
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        medium = next((one for one in output.media if one.kind == self.expects), None)
+        if medium is None:
+            return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
+        try:
+            reply = await self._reply(sample, medium)
+        except ModelError as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error), "shown": medium.digest})
+        kept = replace(output, details={**output.details, self.entry: reply})
+        # What the model wrote beside the picture must not pass for the specialist's words.
+        score = as_score(self.scorer(sample, without_json(kept)))
+        return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
+
+    async def _reply(self, sample: Sample, medium: Any) -> Any:
+        if self.role not in self.models:
+            raise UsageError(
+                f"no model is given for the role {self.role!r}", fix=f"name one with --judge {self.role}=MODEL"
+            )
+        said = self.request(sample) if callable(self.request) else self.request
+        parts: tuple[Part, ...] = (medium, Text(said)) if said else (medium,)
+        produces = ("json",) if self.wants == "json" else ("text",)
+        prompt = Prompt((Message("user", parts),), produces=produces)
+        reply: Output = await self.models[self.role].ask(prompt, GenerateOptions(temperature=0.0))
+        if reply.error is not None:
+            raise ModelError(f"{reply.error.kind}: {reply.error.message}", where=f"role {self.role!r}")
+        if self.wants == "text":
+            return reply.text
+        found = reply.json if reply.json is not None else read_json(reply.text)
+        return found[self.entry] if isinstance(found, Mapping) and self.entry in found else found
+
+
+def without_json(output: Output) -> Output:
+    """The output with nothing but its media: neither text nor structure of the model's own."""
+    candidates = tuple(replace(one, parts=one.media) for one in output.candidates)
+    return replace(output, candidates=candidates)

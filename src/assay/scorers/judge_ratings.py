@@ -1,0 +1,120 @@
+"""Several ratings by one judge: each aspect of an answer on one scale, made into one value.
+
+ImagineBench weighs fantasy, identity and aesthetics; OmniContext and GEdit take the geometric mean of two. The judge is
+*given* under the role `judge`, sees the pictures, and replies with one JSON object that has every aspect.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
+
+from ..core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
+from ..registry import scorers
+from .answers import no_answer
+from .judge import JUDGE_OPTIONS, question_of, shown_media
+from .judge_prompts import Scale, prompt_hash, single_prompt
+from .judge_verdict import NoVerdict, claims_verdict, read_object
+
+Combine = Literal["weighted", "geometric"]
+
+
+@scorers.register("judge_ratings")
+@dataclass(frozen=True)
+class JudgeRatings:
+    """Each aspect as the judge rated it, and `overall`: their weighted or their geometric mean, on the same scale."""
+
+    aspects: Mapping[str, str]
+    """What each aspect means, as the judge is told."""
+    weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    """What each aspect counts; left out, all count the same."""
+    highest: int = 10
+    """Ratings are whole numbers from 0 to this."""
+    combine: Combine = "weighted"
+    expects: str = ""
+    """`image` or `audio`: an answer without one is unreadable and not put to the judge."""
+    shows_question: bool = False
+    """Whether the judge sees the media of the question too."""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+
+    def __post_init__(self) -> None:
+        if not self.aspects or "reason" in self.aspects:
+            raise UsageError("scorer 'judge_ratings' needs aspects", fix="aspects: {name: what it means}, none `reason`")
+        if self.combine not in get_args(Combine):
+            raise UsageError(f"scorer 'judge_ratings' cannot combine {self.combine!r}", fix="weighted or geometric")
+        if self.weights and self.weights.keys() != self.aspects.keys():
+            raise UsageError("scorer 'judge_ratings' has weights for other aspects", fix="one weight for each aspect")
+        JUDGE_OPTIONS.set(**self.options)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends of the scale."""
+        return 0.0, float(self.highest)
+
+    @property
+    def scale(self) -> Scale:
+        """The reply that is asked for."""
+        fields = ", ".join(f'"{name}": N' for name in self.aspects)
+        form = f'{{{fields}, "reason": "…"}} where each N is a whole number from 0 (worst) to {self.highest} (best)'
+        return Scale(", ".join(self.aspects), form, tuple(range(self.highest + 1)))
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        names = (*self.aspects, "overall")
+        if silence := no_answer(output):
+            return Score(dict.fromkeys(names, 0.0), silence.outcome, details=silence.details)
+        if self.expects and not any(medium.kind == self.expects for medium in output.media):
+            details = {"reason": f"no {self.expects} in the output"}
+            return Score(dict.fromkeys(names, 0.0), Outcome.UNPARSED, details=details)
+        criteria = "\n".join(f"- {name}: {meaning}" for name, meaning in self.aspects.items())
+        question, made = question_of(sample), shown_media(output)
+        given = sample.media if self.shows_question else ()
+        prompt = single_prompt(
+            "rubric",
+            self.scale,
+            sample.id,
+            question,
+            output.text,
+            criteria=criteria,
+            reference="",
+            given=given,
+            made=made,
+        )
+        wording = prompt_hash("rubric", self.scale, criteria, pairwise=False, has_media=bool(given or made))
+        kept: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in made]}
+        reply = ""
+        try:
+            reply = await self._reply(prompt)
+            ratings = self.read(reply, (question, output.text))
+        except (ModelError, NoVerdict) as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={**kept, "reason": str(error), "reply": reply[:2000]})
+        return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})
+
+    async def _reply(self, prompt: Prompt) -> str:
+        if "judge" not in self.models:
+            raise UsageError("no model is given for the role 'judge'", fix="name one with --judge")
+        reply: Output = await self.models["judge"].ask(prompt, JUDGE_OPTIONS.set(**self.options))
+        if reply.error is not None:
+            raise ModelError(f"{reply.error.kind}: {reply.error.message}", where="role 'judge'")
+        return reply.text
+
+    def read(self, reply: str, judged: tuple[str, ...]) -> dict[str, float]:
+        """Every aspect's rating; `NoVerdict` unless the reply has all of them on the scale, and of its own making."""
+        fields = read_object(reply)
+        if fields.keys() - {"reason"} != self.aspects.keys():
+            raise NoVerdict(f"the reply is not an object with {', '.join(self.aspects)} and perhaps `reason`")
+        for name in self.aspects:
+            value = fields[name]
+            if type(value) is not int or not 0 <= value <= self.highest:
+                raise NoVerdict(f"`{name}` is out of range: {str(value)[:40]!r}")
+        if any(all(claims_verdict(text, name, fields[name]) for name in self.aspects) for text in judged):
+            raise NoVerdict("the same verdict stands in the judged text")
+        return {name: float(fields[name]) for name in self.aspects}
+
+    def overall(self, ratings: Mapping[str, float]) -> float:
+        """One value on the scale of the ratings."""
+        if self.combine == "geometric":
+            return math.prod(ratings.values()) ** (1 / len(ratings))
+        weights = self.weights or dict.fromkeys(ratings, 1.0)
+        return sum(weights[name] * value for name, value in ratings.items()) / sum(weights.values())

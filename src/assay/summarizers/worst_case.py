@@ -1,0 +1,104 @@
+"""Worst case: the value at the level where it is worst, with every level beside it.
+
+Robustness is what is left under the hardest noise, not the mean over mild and hard. The worst of several noisy values
+looks worse than it is, the more so the fewer samples a level has: read it beside the levels.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ..core import Result, ScoreRecord, SummaryContext, UsageError
+from ..registry import summarizers
+from .strata import Row, counted_value, grouped_result, unit_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@summarizers.register("worst_case")
+@dataclass(frozen=True, slots=True)
+class WorstCase:
+    """The lowest mean over the levels of a tag; the highest where lower is better."""
+
+    by: str = "level"
+    """The tag that names the level."""
+    within: str = ""
+    """A tag with families of levels: each family then has its own worst case."""
+    metric: str | None = None
+    """Which of the scorer's values; left out, its only or first one."""
+    numerator: tuple[str, ...] = ()
+    """Counts in `details` that are summed over a level and divided by `denominator`, as for a word error rate."""
+    denominator: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.numerator, str):
+            object.__setattr__(self, "numerator", (self.numerator,))
+        if bool(self.numerator) != bool(self.denominator):
+            raise UsageError("summarizer 'worst_case' needs both counts or neither", fix="numerator and denominator")
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        """`worst(metric)`, or one `worst(metric)[family]` for each family."""
+        name = self.name or f"worst({self.metric or context.scorer})"
+        families: dict[str, list[ScoreRecord]] = {}
+        for record in records:
+            families.setdefault(record.tags.get(self.within, "") if self.within else "", []).append(record)
+        for family, members in sorted(families.items()):
+            result = self._worst(members, context, f"{name}[{family}]" if family else name)
+            yield replace(result, n_expected=context.n_expected if len(families) == 1 else None)
+
+    def _worst(self, records: Sequence[ScoreRecord], context: SummaryContext, name: str) -> Result:
+        rows: list[Row] = []
+        members: dict[str, list[ScoreRecord]] = {}
+        without = 0
+        for record in records:
+            level, counts = record.tags.get(self.by), self._counts(record)
+            if level is None:
+                without += 1
+                continue
+            members.setdefault(level, []).append(record)
+            if counts is not None:
+                rows.append((level, unit_of(record), counts))
+
+        def formula(sums: "Mapping[str, Floats]") -> "Floats":
+            return worst_of(sums, highest=not context.higher_is_better)
+
+        levels = {}
+        for level in sorted(members):
+            own = [row for row in rows if row[0] == level]
+            made = grouped_result(own, formula, members[level], context, name)
+            levels[level] = replace(made, n_expected=None, higher_is_better=context.higher_is_better)
+        known = {level: result.value for level, result in levels.items() if result.value is not None}
+        pick = min if context.higher_is_better else max
+        details = {"worst": pick(known, key=lambda level: (known[level], level))} if known else {}
+        flags = [f"without {self.by}: {without} samples left out"] if without else []
+        unknown = sorted(levels.keys() - known.keys())
+        if unknown:
+            flags.append(f"no value for {', '.join(unknown[:5])}")
+        result = grouped_result(
+            rows, formula, records, context, name, groups={self.by: levels}, flags=flags, details=details
+        )
+        return replace(result, higher_is_better=context.higher_is_better)
+
+    def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
+        if not self.numerator:
+            value = counted_value(record, self.metric)
+            return None if value is None else (value, 1.0)
+        below = record.details.get(self.denominator)
+        above = [record.details.get(name) for name in self.numerator]
+        if below is None or None in above:
+            return None
+        return float(sum(above)), float(below)
+
+
+def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":
+    """The lowest (or highest) ratio over the levels, for each row of sums."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.stack([level[:, 0] / level[:, 1] for level in sums.values()])
+    return np.asarray(ratios.max(axis=0) if highest else ratios.min(axis=0), float)
