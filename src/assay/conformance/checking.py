@@ -18,8 +18,10 @@ from ..core import (
     Sample,
     Score,
     ScoreRecord,
+    ScorerError,
     Text,
     as_score,
+    blame,
 )
 from ..runner.plan import build_scorer, build_summarizer
 from .fixtures import Case, Fixture
@@ -102,7 +104,8 @@ def _scorer_differences(
 ) -> Iterator[Difference]:
     for number, case in enumerate(fixture.cases, 1):
         sample = sample_of(case, number)
-        score = _scored(scorer, sample, output_of(case.output))
+        with blame(ScorerError, f"scorer {name!r}", sample=f"{fixture.name}, case {number}"):
+            score = _scored(scorer, sample, output_of(case.output))
         records.append(_record(score, sample, name, number))
         if case.outcome is not None and str(score.outcome) != case.outcome:
             yield Difference(str(number), "outcome", case.outcome, str(score.outcome))

@@ -134,6 +134,7 @@ class Table:
             fault.column = _named(fault.column - 1, header) if isinstance(fault.column, int) else fault.column
             raise
         opened = open_at or 0
+        quotes = text.count('"')
         while open_at is not None:
             following = next(lines, None)
             size += len(following[2] or b"") if following else 0
@@ -143,7 +144,8 @@ class Table:
             taken.append(following)
             try:
                 more = _decode(following[2], self.separator, header)
-                if '"' in more:
+                quotes += more.count('"')
+                if '"' in more and quotes % 2 == 0:  # while one is open their number is odd: nothing to look at yet
                     pieces = "".join(_decode(line or b"", self.separator, header) for _, _, line in taken)
                     cells, open_at = split_quoted(text + pieces, self.separator)
             except RowFault:
