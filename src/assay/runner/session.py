@@ -216,10 +216,10 @@ class Session:
             )
         for scoring in cell.scorings:
             try:
+                records = self.writer.scores_at(running.tallies[scoring.name].offsets())
                 if scoring.is_set_level:
-                    found = set_level(cell, scoring, self.writer, expected)
+                    found = set_level(cell, scoring, self.writer, expected, records)
                 else:
-                    records = self.writer.scores_at(running.tallies[scoring.name].offsets())
                     found = summarize(cell, scoring, records, expected)
             except AssayError as error:
                 self._say(str(error))

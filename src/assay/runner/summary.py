@@ -1,13 +1,15 @@
 """Summaries: from score records to results, with what the whole cell cost."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import EMPTY, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
+from ..core import EMPTY, Outcome, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
 from ..core.record import output_from_plain
 from ..store import RunWriter
 from ..summarizers.statistics import seed_of
+from ..summarizers.units import failure_flags
 from .plan import Cell, build_summarizer
 from .scoring import Scoring
 
@@ -57,26 +59,35 @@ def _once(results: Sequence[Result]) -> list[Result]:
     return list(seen.values())
 
 
-def set_level(cell: Cell, scoring: Scoring, writer: RunWriter, expected: int) -> list[Result]:
-    """The numbers of a scorer that looks at all samples at once, from the journal."""
+def set_level(
+    cell: Cell, scoring: Scoring, writer: RunWriter, expected: int, faults: Sequence[ScoreRecord] = ()
+) -> list[Result]:
+    """The numbers of a scorer that looks at all samples at once, from the journal; `faults` were never asked."""
     writer.reload()
     answers = writer.cell(cell.task.name, cell.model_name).answers
     rows = []
+    outcomes = Counter(str(fault.outcome) for fault in faults)
     for item in cell.view():
         stored = answers.get((item.id, 0)) if isinstance(item, Sample) else None
         if stored and stored[-1] is not None and not stored[-1].failed:
             plain = writer.read_output(stored[-1]).output
             rows.append((item, output_from_plain(plain, writer.blobs)))
+        elif stored:
+            outcomes[Outcome.MODEL_ERROR.value] += 1
     with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
         # A scorer that writes files or asks judges is told which run, task and model it is about.
         scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
         values = scorer.score_all(rows)
-    return set_level_results(cell, scoring, values, len(rows), expected)
+    return set_level_results(cell, scoring, values, len(rows), expected, outcomes)
 
 
-def set_level_results(cell: Cell, scoring: Scoring, values: Mapping[str, Any], n: int, expected: int) -> list[Result]:
+def set_level_results(
+    cell: Cell, scoring: Scoring, values: Mapping[str, Any], n: int, expected: int, faults: Mapping[str, int]
+) -> list[Result]:
     """What a set-level scorer returned, as results without intervals: its samples cannot be recovered."""
     flat = flatten(values)
+    outcomes = {Outcome.SCORED.value: n, **faults}
+    flags = failure_flags(sum(faults.values()) / max(expected, 1))
     return [
         Result(
             task=cell.task.name,
@@ -87,6 +98,8 @@ def set_level_results(cell: Cell, scoring: Scoring, values: Mapping[str, Any], n
             n_expected=expected,
             protocol=cell.task.protocol,
             interval="none: a set-level metric",
+            outcomes=outcomes,
+            flags=flags,
             higher_is_better=scoring.higher_is_better,
         )
         for name, number in flat.items()

@@ -134,9 +134,6 @@ def read_task_file(path: Path) -> Task:
         if name in given:
             entries = given[name] if isinstance(given[name], list) else [given[name]]
             given[name] = tuple(_reference_beside(entry, path) for entry in entries)
-    if "summarizers" in given:
-        entries = given["summarizers"] if isinstance(given["summarizers"], list) else [given["summarizers"]]
-        given["summarizers"] = tuple(_reference_beside(entry, path) for entry in entries)
     given["template"] = _reference_beside(given.get("template"), path)
     return Task(**given)
 

@@ -61,13 +61,6 @@ CANNOT: dict[str, dict[tuple[str, ...] | str, str]] = {
     "ulmeval": {"talk": "`build_prompt` makes one prompt of a row, before anything is drawn"},
 }
 """Which rows a style cannot express, and why; it has all the others."""
-UNCOUNTED = {
-    style: pytest.param(
-        style, marks=pytest.mark.xfail(strict=True, reason="results of a set-level scorer have no outcomes yet")
-    )
-    for style in ("vlmeval", "ulmeval")
-}
-"""Styles whose `evaluate` looks at all rows at once: n of how many is right, but the failures are not named."""
 GUESTS = [style for style in CANNOT if style != "native"]
 
 
@@ -277,7 +270,7 @@ def test_the_numbers_are_the_same_in_every_style(style: str, desk: Desk):
     assert guest.number == own.number
 
 
-@pytest.mark.parametrize("style", [UNCOUNTED.get(style, style) for style in GUESTS])
+@pytest.mark.parametrize("style", GUESTS)
 def test_failing_rows_are_counted_alike_in_every_style(style: str, desk: Desk):
     guest, own = both(style, "quiz", desk)
 
