@@ -128,11 +128,13 @@ def pictures() -> None:
         source = "GT-Vision-Lab/VQA a013f00" if name == "a013f00" else "GT-Vision-Lab/VQA before a013f00, VLMEvalKit"
         write(f"vqa_accuracy@{name}", source, made, cases, scorer={"name": "vqa_accuracy", "v": name}, tolerance=1e-9)
     relaxed = [("100", "104", 1), ("100", "105", 1), ("100", "106", 0), ("0", "0.0", 0), ("10%", "0.1", 1),
-               ("10", "10%", 0), ("1,000", "1000", 0), ("Yes", "yes", 1), ("2010", "2015", 1)]  # fmt: skip
+               ("10", "10%", 0), ("1,000", "1000", 0), ("Yes", "yes", 1), ("2010", "2015", 1),
+               ("100", "95", 1), ("100", "94", 0), ("-100", "-104", 1), ("-100", "100", 0)]  # fmt: skip
     write("relaxed_accuracy@chartqa", "VLMEvalKit e8e78f05 (pix2struct's rule)", "its function run on these pairs",
           [case(t, a, float(v)) for t, a, v in relaxed], scorer="relaxed_accuracy")  # fmt: skip
     near = [("hello world", "hello word", 0.909091), ("Hello  World", "hello world", 1.0), ("abc", "xyz", 0.0),
-            ("ab", "ax", 0.5), ("kitten", "sitting", 0.571429), ("$1,234", "1234", 0.666667)]  # fmt: skip
+            ("ab", "ax", 0.5), ("kitten", "sitting", 0.571429), ("$1,234", "1234", 0.666667),
+            ("abcd", "axyz", 0.0), ("abcdefgh", "abc", 0.0)]  # fmt: skip
     spaced = {"definition": 0.857143, "vlmevalkit": 0.875}
     for name, value in spaced.items():
         cases = [case(t, a, v) for t, a, v in near[:1] + near[2:]] + [case("abc  def", "abcdef", value)]

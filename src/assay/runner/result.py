@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..core import Result
+from ..core import MissingExtra, Result
 
 EXIT_CODES = {"complete": 0, "failed": 1, "partial": 3, "interrupted": 130}
 
@@ -56,8 +56,10 @@ class RunResult(Sequence[Result]):
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row for each number."""
-        import pandas
-
+        try:
+            import pandas
+        except ImportError as error:
+            raise MissingExtra("pandas, which makes data frames,", "'assay[guests]'") from error
         return pandas.DataFrame([result.to_plain() for result in self.results])
 
     def __repr__(self) -> str:

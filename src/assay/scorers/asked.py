@@ -9,8 +9,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import EMPTY, GenerateOptions, Message, ModelError, Outcome, Output, Part, Prompt, Sample, Score, Text
-from ..core import UsageError, as_score
+from ..core import (
+    EMPTY,
+    GenerateOptions,
+    Message,
+    ModelError,
+    Outcome,
+    Output,
+    Part,
+    Prompt,
+    Sample,
+    Score,
+    Text,
+    UsageError,
+    as_score,
+)
 from ..registry import scorers
 from .saved import read_json
 
@@ -30,12 +43,12 @@ class Asked:
     expects: str = "image"
     """The kind of medium the output must have."""
     wants: str = "json"
-    """`json` asks for a structured reply, `text` takes it as it is written."""
+    """`json` asks for a structured reply, `text` takes it as it is written, `lines` takes the lines of it."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.wants not in ("json", "text"):
-            raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json or text")
+        if self.wants not in ("json", "text", "lines"):
+            raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json, text or lines")
         if not callable(self.scorer) or inspect.iscoroutinefunction(getattr(self.scorer, "__call__", None)):  # noqa: B004
             raise UsageError("scorer 'asked' needs an inner scorer that answers at once", fix="as scorer: OcrText()")
 
@@ -85,8 +98,8 @@ class Asked:
         reply: Output = await self.models[self.role].ask(prompt, GenerateOptions(temperature=0.0))
         if reply.error is not None:
             raise ModelError(f"{reply.error.kind}: {reply.error.message}", where=f"role {self.role!r}")
-        if self.wants == "text":
-            return reply.text
+        if self.wants != "json":
+            return reply.text if self.wants == "text" else reply.text.splitlines()
         found = reply.json if reply.json is not None else read_json(reply.text)
         return found[self.entry] if isinstance(found, Mapping) and self.entry in found else found
 

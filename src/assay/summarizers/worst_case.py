@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
-from .strata import Row, counted_value, grouped_result, unit_of
+from .derived import number_of
+from .strata import Row, grouped_result, unit_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +57,7 @@ class WorstCase:
         members: dict[str, list[ScoreRecord]] = {}
         without = 0
         for record in records:
-            level, counts = record.tags.get(self.by), self._counts(record)
+            level, counts = record.tags.get(self.by), self._counts(record, context)
             if level is None:
                 without += 1
                 continue
@@ -84,9 +85,9 @@ class WorstCase:
         )
         return replace(result, higher_is_better=context.higher_is_better)
 
-    def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
+    def _counts(self, record: ScoreRecord, context: SummaryContext) -> tuple[float, float] | None:
         if not self.numerator:
-            value = counted_value(record, self.metric)
+            value = number_of(record, self.metric or next(iter(record.values), context.scorer), context)
             return None if value is None else (value, 1.0)
         below = record.details.get(self.denominator)
         above = [record.details.get(name) for name in self.numerator]

@@ -6,7 +6,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import Abilities, Audio, MissingExtra, Output, Request
+from ...core import Abilities, Audio, MissingExtra, Output, Request, UsageError
 from ...media import decode_audio
 from ..weights import weights_digest
 from .base import Specialist, only_medium, passed_over
@@ -23,6 +23,12 @@ class Moonshine(Specialist):
     label: ClassVar[str] = "moonshine"
     vad_threshold: float = 0.0
     """Above 0, a detector of speech cuts the clip first, and short pieces come out as words nobody said."""
+    silence_seconds: float = 0.5
+    """Added at both ends: a clip of a word or two is otherwise misheard. Longer clips are heard the same without."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.silence_seconds <= 10:
+            raise UsageError(f"silence_seconds is {self.silence_seconds}", where="model 'moonshine'", fix="0 to 10")
 
     @property
     def abilities(self) -> Abilities:
@@ -38,6 +44,7 @@ class Moonshine(Specialist):
             "sha256": [weights_digest(file) for file in files],
             "engine": f"moonshine-voice {metadata.version('moonshine-voice')}",
             "vad_threshold": self.vad_threshold,
+            "silence_seconds": self.silence_seconds,
         }
 
     def close(self) -> None:
@@ -55,9 +62,11 @@ class Moonshine(Specialist):
 
     def _answer(self, request: Request, index: int) -> Output:
         sound = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
-        transcript = self._engine.transcribe_without_streaming(sound.samples.tolist(), RATE)
+        silence = [0.0] * int(self.silence_seconds * RATE)
+        transcript = self._engine.transcribe_without_streaming([*silence, *sound.samples.tolist(), *silence], RATE)
         text = " ".join(line.text.strip() for line in transcript.lines).strip()
-        return replace(Output.of(text), details={"audio": list(sound.conversions), **passed_over(request)})
+        added = [f"added {self.silence_seconds:g} s of silence at both ends"] if silence else []
+        return replace(Output.of(text), details={"audio": [*sound.conversions, *added], **passed_over(request)})
 
 
 def _folder() -> Path:

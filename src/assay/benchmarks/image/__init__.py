@@ -1,0 +1,1 @@
+"""Image generation and editing benchmarks."""

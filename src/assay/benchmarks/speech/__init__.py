@@ -1,0 +1,1 @@
+"""Speech benchmarks: recognition, translation, spoken questions, dialogue, robustness, spoken answers."""

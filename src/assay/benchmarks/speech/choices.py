@@ -1,0 +1,93 @@
+"""Choices by ear: Chinese exams read aloud, MMAU, and the choices of VoiceBench.
+
+One row of a spoken exam: `{"key": "c1", "audio": "c1.wav", "query": "下列哪个是水果?", "A": "苹果", "B": "石头", "answer": "A"}`,
+question and options being said in the sound. One row of MMAU: `{"id": "m1", "audio": "m1.wav", "question": "Which
+instrument is heard?", "choices": ["piano", "violin"], "answer": "piano", "task": "music"}`. VoiceBench has `audio`,
+`prompt` (its text, options included) and `reference` (a letter).
+
+Citations: C-Eval arXiv 2305.08322 and AGIEval arXiv 2304.06364, as read aloud by TELEVAL arXiv 2507.18061; MMAU arXiv
+2410.19168; VoiceBench arXiv 2410.17196.
+
+Protocols: spoken Chinese answers are read by `single_choice_zh` (`cover`, `correct`); the others by assay's rule stack,
+not by the official string search. MMAU is asked in `audio+text`; its `text` mode leaves the sound out and says how much
+can be guessed.
+"""
+
+from ...core import DataSource, GenerateOptions, Task
+from ...templates import Choices
+from .modes import BOTH, TEXT, Blind, heard, in_modes
+from .rows import Spoken
+
+OPTIONS = GenerateOptions(temperature=0.0, max_tokens=256)
+
+
+def chinese_exam(name: str, title: str, citation: str, licence: str) -> tuple[Task, ...]:
+    """The three tasks of one exam read aloud."""
+    task = Task(
+        name=name,
+        dataset=DataSource(
+            local=(f"{name}.jsonl", f"{name}.parquet", name),
+            mini="benchmarks/data/speech/single_choice_zh.jsonl",
+            read=Spoken(options=True, tags=("subject",)),
+        ),
+        scorers=("single_choice_zh",),
+        options=OPTIONS,
+        description=f"{title} read aloud: letter, in Chinese",
+        citation=citation,
+        licence=licence,
+        data_hint=f"{name}.jsonl with key, audio, query, A, B, C, D, answer",
+    )
+    return in_modes(task, heard("请回答这道单选题,说出选项字母。"))
+
+
+spoken_ceval, spoken_ceval_audio_text, spoken_ceval_text = chinese_exam(
+    "spoken_ceval", "C-Eval", "arXiv 2305.08322", "CC BY-NC-SA 4.0"
+)
+spoken_agieval, spoken_agieval_audio_text, spoken_agieval_text = chinese_exam(
+    "spoken_agieval", "AGIEval", "arXiv 2304.06364", "MIT"
+)
+
+mmau, mmau_text = in_modes(
+    Task(
+        name="mmau",
+        dataset=DataSource(
+            hub="TwinkStart/MMAU",
+            local=("mmau.jsonl", "mmau.parquet", "mmau"),
+            mini="benchmarks/data/speech/sound_choices.jsonl",
+            read=Spoken(options=True, tags=("task", "difficulty")),
+        ),
+        scorers=("choice",),
+        options=OPTIONS,
+        description="MMAU: speech, sound and music, one option",
+        citation="arXiv 2410.19168",
+        licence="see its data card",
+        data_hint="mmau.jsonl with id, audio, question, choices (a list), answer, task, difficulty",
+    ),
+    {BOTH: Choices(), TEXT: Blind(Choices())},
+)
+
+
+def voicebench_choices(subset: str) -> tuple[Task, ...]:
+    """The three tasks of a subset of VoiceBench with options: they are part of what is said, and not columns."""
+    name = f"voicebench_{subset}"
+    task = Task(
+        name=name,
+        dataset=DataSource(
+            hub="hlt-lab/voicebench",
+            config=subset,
+            local=(f"{name}.jsonl", f"{name}.parquet", name),
+            mini="benchmarks/data/speech/voicebench_choices.jsonl",
+            read=Spoken(target=("reference", "answer"), query=("prompt", "query"), tags=("domain",)),
+        ),
+        scorers=("choice",),
+        options=OPTIONS,
+        description=f"VoiceBench {subset}: options said aloud",
+        citation="arXiv 2410.17196",
+        licence="Apache 2.0",
+        data_hint=f"{name}.jsonl with audio, prompt, reference (a letter)",
+    )
+    return in_modes(task, heard("Answer with the letter of the correct option only."))
+
+
+voicebench_openbookqa, voicebench_openbookqa_audio_text, voicebench_openbookqa_text = voicebench_choices("openbookqa")
+voicebench_mmsu, voicebench_mmsu_audio_text, voicebench_mmsu_text = voicebench_choices("mmsu")

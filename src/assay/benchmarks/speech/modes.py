@@ -1,0 +1,105 @@
+"""Input modes: one benchmark asked by ear, by ear with a written instruction, and in writing.
+
+The mode is part of the protocol's id, since numbers of different modes are different measurements: `webq@audio`,
+`webq@audio+text`, `webq@text`. The written mode is what text models are asked, and the ceiling of the spoken ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...core import Audio, Message, Part, Prompt, Sample, TemplateError, Text
+from ...core.task import Task
+from .rows import ROUNDS
+
+AUDIO, BOTH, TEXT = "audio", "audio+text", "text"
+MODES = (AUDIO, BOTH, TEXT)
+_SUFFIXES = {AUDIO: "", BOTH: "_audio_text", TEXT: "_text"}
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What is said as a sound (with an instruction beside it in the mode `audio+text`), or as its text."""
+
+    mode: str = AUDIO
+    instruction: str = ""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        if sample.choices and self.mode == TEXT:
+            listed = "\n".join(f"{letter}. {option}" for letter, option in zip(_LETTERS, sample.choices, strict=False))
+            return Prompt((user_turn(self, sample, f"{sample.input}\n{listed}", None),))
+        sound = sample.media[0] if sample.media else None
+        return Prompt((user_turn(self, sample, str(sample.input), sound),))
+
+
+@dataclass(frozen=True)
+class HeardRounds:
+    """A dialogue whose user turns are sounds or their texts; the instruction stands in the first."""
+
+    mode: str = AUDIO
+    instruction: str = ""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return Prompt((self._turn(sample, 0),))
+
+    def next(self, sample: Sample, turns: Sequence[Message]) -> Message | None:
+        """The user's next turn; `None` after the last."""
+        done = sum(message.role == "user" for message in turns)
+        return self._turn(sample, done) if done < len(sample.fields[ROUNDS]) else None
+
+    def _turn(self, sample: Sample, place: int) -> Message:
+        asked = self if place == 0 else replace(self, instruction="")
+        sound = sample.media[place] if sample.media else None
+        return user_turn(asked, sample, sample.fields[ROUNDS][place], sound)
+
+
+@dataclass(frozen=True)
+class Blind:
+    """Another template without the sound: what can be guessed from the question alone."""
+
+    template: Any
+
+    def __call__(self, sample: Sample) -> Any:
+        return self.template(replace(sample, media=()))
+
+
+_LETTERS = "ABCDEFGHIJ"
+
+
+def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, sound: Any) -> Message:
+    """One user turn in the mode that is asked for."""
+    if asked.mode == TEXT:
+        if not text:
+            raise TemplateError(
+                "the row has no text of what is said", where=f"sample {sample.id!r}", fix="give a column `query`"
+            )
+        return Message("user", (Text(f"{text}\n\n{asked.instruction}" if asked.instruction else text),))
+    if not isinstance(sound, Audio):
+        raise TemplateError("the row has no sound", where=f"sample {sample.id!r}", fix="give a column `audio`")
+    parts: tuple[Part, ...] = (sound,)
+    if asked.mode == BOTH and asked.instruction:
+        parts = (sound, Text(asked.instruction))
+    return Message("user", parts)
+
+
+def heard(instruction: str, *modes: str) -> dict[str, Heard]:
+    """The template of each mode, all three if none is named."""
+    return {mode: Heard(mode, "" if mode == AUDIO else instruction) for mode in modes or MODES}
+
+
+def in_modes(task: Task, templates: Mapping[str, Any]) -> tuple[Task, ...]:
+    """One task for each mode: `webq`, `webq_audio_text`, `webq_text`; the description says which, and `format-checked`.
+
+    A task without a spoken mode keeps its bare name for the first of its modes.
+    """
+    first = next(iter(templates))
+    return tuple(
+        task.but(
+            name=task.name + ("" if mode == first else _SUFFIXES[mode]),
+            template=template,
+            protocol=f"{task.name}@{mode}",
+            needs=task.needs if mode == TEXT else task.needs | {"audio"},
+            description=f"{task.description}, {mode} (format-checked)",
+        )
+        for mode, template in templates.items()
+    )

@@ -1,0 +1,31 @@
+"""A number that a specialist gave an output: VQAScore, a probability, a similarity; passed on, checked for its range."""
+
+import math
+from dataclasses import dataclass
+
+from ..core import Output, Sample, Score
+from ..registry import scorers
+from .saved import not_saved, saved
+
+
+@scorers.register("saved_number")
+@dataclass(frozen=True)
+class SavedNumber:
+    """The saved entry as it is, if it is a number from `low` to `high`."""
+
+    entry: str = "score"
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range the number must lie in."""
+        return self.low, self.high
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        number = saved(sample, output, self.entry)
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+            return not_saved(f"no number was saved as {self.entry!r}")
+        if not self.low <= number <= self.high:
+            return not_saved(f"{self.entry!r} is {number:g}, outside {self.low:g} … {self.high:g}")
+        return Score(float(number))

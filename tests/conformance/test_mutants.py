@@ -1,0 +1,89 @@
+"""Mutants: every single sign of a scorer's own arithmetic is flipped in turn, and its fixtures must notice each."""
+
+import ast
+import importlib.util
+import sys
+from importlib import import_module
+
+import pytest
+
+from assay import registry
+from assay.conformance import check, select
+from assay.core import Spec
+
+FLIPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
+SCORERS = {
+    "vqa_accuracy": "vqa",
+    "relaxed_accuracy": "relaxed",
+    "anls": "anls",
+    "box_iou": "boxes",
+    "f1": "tokens_f1",
+    "rouge": "rouge",
+    "caption": "caption",
+    "wise_legacy": "wise",
+    "clip_score": "clip_score",
+    "dpg": "dpg",
+    "geneval": "geneval",
+    "ocr_text": "ocr_text",
+    "choice_likelihood": "likelihood",
+}
+EQUIVALENT: dict[str, frozenset[str]] = {}
+"""Flips, by scorer, that change nothing a score can show."""
+
+
+def signs(tree):
+    """The nodes with a sign to flip, in a fixed order."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and type(node.op) in FLIPS and not is_text(node):
+            yield node
+        elif isinstance(node, ast.Compare) and type(node.ops[0]) in FLIPS:
+            yield node
+
+
+def is_text(node):
+    return any(isinstance(part, (ast.JoinedStr,)) or isinstance(getattr(part, "value", None), str)
+               for part in (node.left, node.right))  # fmt: skip
+
+
+def mutant(module, number, folder, monkeypatch):
+    """The module with its n-th sign flipped, and the line as it then reads."""
+    source = import_module(module).__file__
+    tree = ast.parse(open(source, encoding="utf-8").read())
+    node = list(signs(tree))[number]
+    if isinstance(node, ast.BinOp):
+        node.op = FLIPS[type(node.op)]()
+    else:
+        node.ops[0] = FLIPS[type(node.ops[0])]()
+    path = folder / "mutant.py"
+    path.write_text(ast.unparse(tree), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(module, path)
+    made = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, module, made)  # dataclasses look their module up by its name
+    monkeypatch.setattr(registry.scorers, "register", lambda name: lambda thing: thing)
+    spec.loader.exec_module(made)
+    return made, f"{node.lineno}: {ast.unparse(node)}"
+
+
+CASES = [
+    (scorer, number)
+    for scorer, module in SCORERS.items()
+    for number, _ in enumerate(
+        signs(ast.parse(open(import_module(f"assay.scorers.{module}").__file__, encoding="utf-8").read()))
+    )
+]
+
+
+@pytest.mark.parametrize(("scorer", "number"), CASES)
+def test_a_flipped_sign_breaks_a_fixture(scorer, number, tmp_path, monkeypatch):
+    kind = type(registry.scorers.build(scorer)).__name__
+    made, line = mutant(f"assay.scorers.{SCORERS[scorer]}", number, tmp_path, monkeypatch)
+
+    noticed = False
+    for fixture in select(scorer):
+        built = getattr(made, kind)(**Spec.of(fixture.scorer).options)
+        try:
+            noticed = noticed or check(fixture, built).word == "differs"
+        except Exception:  # a mutant that cannot even count is noticed too
+            noticed = True
+
+    assert noticed, line

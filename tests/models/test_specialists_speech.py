@@ -1,0 +1,155 @@
+"""Recognisers and synthesisers of speech: real parts, each on a clip or a sentence of our own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.core import Audio, GenerateOptions, Message, Prompt, Request, UsageError
+from assay.media import audio_from, decode_audio
+from assay.models import build_model, embedded
+from assay.models.specialists.espeak import Espeak
+from assay.models.specialists.moonshine import Moonshine
+
+CLIPS = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "clips"
+TRAIN, BAKER = Audio(CLIPS / "01.flac"), Audio(CLIPS / "06.flac")
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "speech_samples"
+
+
+def needs(name: str) -> list[pytest.MarkDecorator]:
+    entry = embedded.CATALOGUE[name]
+    return [pytest.mark.embedded, pytest.mark.skipif(bool(entry.missing), reason=entry.install)]
+
+
+def ask(*parts, **options) -> Request:
+    return Request(Prompt((Message.of("user", *parts),)), GenerateOptions(**options))
+
+
+RECOGNISERS = [pytest.param(name, marks=needs(name), id=name) for name in ("moonshine", "pocketsphinx")]
+VOICES = [pytest.param(name, marks=needs(name), id=name) for name in ("espeak", "flite", "festival")]
+
+
+@pytest.mark.parametrize("name", RECOGNISERS)
+class TestRecognisers:
+    def test_it_declares_that_it_hears_and_writes(self, name):
+        abilities = build_model(name).abilities
+
+        assert abilities.accepts == {"text", "audio"} and abilities.produces == {"text"}
+        assert abilities.audio_rate == 16_000
+
+    def test_it_writes_down_a_plain_sentence(self, name):
+        [output] = build_model(name).generate([ask(BAKER)])
+
+        assert "the baker opens before sunrise" in output.text.lower()
+        assert output.seconds > 0
+
+    def test_an_answer_does_not_depend_on_the_clip_before(self, name):
+        model = build_model(name)
+
+        first, _, again = model.generate([ask(TRAIN), ask(BAKER), ask(TRAIN)])
+
+        assert first.text == again.text == build_model(name).generate([ask(TRAIN)])[0].text
+
+    def test_words_beside_the_sound_are_not_read_and_the_record_says_so(self, name):
+        alone, told = build_model(name).generate([ask(TRAIN), ask(TRAIN, "Answer only: banana.")])
+
+        assert told.text == alone.text
+        assert told.details["ignored"] == "text" and "ignored" not in alone.details
+
+    def test_another_rate_is_resampled_and_written_down(self, name):
+        low = audio_from(decode_audio(BAKER, rate=8_000).samples, 8_000)
+
+        [output] = build_model(name).generate([ask(low)])
+
+        assert output.details["audio"][0] == "resampled 8000 Hz to 16000 Hz"
+
+    def test_a_broken_clip_fails_alone_with_its_reason(self, name):
+        cut = Audio(BAKER.data()[:20], name="cut.flac")
+
+        broken, whole = build_model(name).generate([ask(cut), ask(BAKER)])
+
+        assert broken.error is not None and not broken.error.retryable
+        assert whole.error is None and whole.text
+
+    def test_two_clips_at_once_are_refused(self, name):
+        [output] = build_model(name).generate([ask(TRAIN, BAKER)])
+
+        assert "takes one audio at a time, got 2" in output.error.message
+
+    def test_several_candidates_are_the_one_answer_repeated(self, name):
+        [output] = build_model(name).generate([ask(BAKER, n=3)])
+
+        assert len({candidate.text for candidate in output.candidates}) == 1 and len(output.candidates) == 3
+
+    def test_silence_is_no_fault(self, name):
+        [output] = build_model(name).generate([ask(audio_from(np.zeros(16_000, np.float32), 16_000))])
+
+        assert output.error is None
+
+
+@pytest.mark.parametrize("name", RECOGNISERS[:1])
+def test_a_real_recording_is_heard_word_for_word(name):
+    if not SHARED.is_dir():
+        pytest.skip("needs shared/data/speech_samples")
+
+    [output] = build_model(name).generate([ask(Audio(SHARED / "spk1_snt1.wav"))])
+
+    assert output.text.lower().strip(" .") == "the child almost hurt the small dog"
+    assert output.details["audio"] == ["added 0.5 s of silence at both ends"]
+
+
+def test_more_silence_than_sense_is_refused():
+    with pytest.raises(UsageError, match="silence_seconds is -1"):
+        Moonshine(silence_seconds=-1)
+
+
+@pytest.mark.parametrize("name", VOICES)
+class TestVoices:
+    def test_it_declares_that_it_reads_and_speaks(self, name):
+        abilities = build_model(name).abilities
+
+        assert abilities.accepts == {"text"} and abilities.produces == {"audio"}
+
+    def test_a_longer_sentence_takes_longer_to_say(self, name):
+        short, long = build_model(name).generate([ask("Yes."), ask("Yes, and the rest of it comes a good deal later.")])
+
+        [yes], [more] = short.media, long.media
+        assert decode_audio(more).seconds > 2 * decode_audio(yes).seconds > 0
+
+    def test_a_sentence_sounds_the_same_whatever_was_said_before(self, name):
+        first, _, again = build_model(name).generate([ask("Good morning."), ask("Something else."), ask("Good morning.")])
+
+        assert first.media[0].digest == again.media[0].digest
+
+    def test_text_that_looks_like_an_option_is_only_said(self, name):
+        [output] = build_model(name).generate([ask("--help; touch /tmp/never")])
+
+        assert output.error is None and output.media[0].format == "wav"
+
+    def test_an_empty_prompt_is_a_fault_of_its_sample(self, name):
+        [output] = build_model(name).generate([ask("  ")])
+
+        assert output.error.message == "the prompt has no text"
+
+
+@pytest.mark.parametrize("name", VOICES[:1])
+class TestEspeak:
+    def test_two_voices_differ(self, name):
+        low, high = (build_model(name, {"voice": voice}).generate([ask("Hello.")]) for voice in ("en-us", "en-us+f3"))
+
+        assert low[0].media[0].digest != high[0].media[0].digest
+
+    def test_a_voice_that_does_not_exist_is_refused_when_it_is_loaded(self, name):
+        with pytest.raises(UsageError, match="espeak has no voice 'klingonese'"):
+            build_model(name, {"voice": "klingonese"}).load()
+
+
+def test_espeak_refuses_a_speed_nobody_can_follow():
+    with pytest.raises(UsageError, match="words_per_minute is 900"):
+        Espeak(words_per_minute=900)
+
+
+@pytest.mark.parametrize("name", ["flite", "festival"])
+def test_a_voice_is_a_name_and_never_code(name):
+    with pytest.raises(UsageError, match="no name of a voice"):
+        embedded.CATALOGUE[name].build({"voice": '") (system "true")'})
