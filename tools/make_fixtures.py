@@ -66,8 +66,11 @@ def likelihoods() -> None:
         ("C", ["cat", "elephant", "dogs and cats"], [-4, -6, -7.5], {"acc": 0.0, "acc_norm": 1.0, "acc_bytes": 1.0}),
         ("A", ["是", "yes, it is"], [-0.9, -4.0], {"acc": 1.0, "acc_norm": 0.0, "acc_bytes": 1.0}),
     ]
+    # acc_mutual_info: what an option is worth without the question is taken off.
+    less = case("B", {"likelihoods": [-2.0, -3.0], "details": {"unconditioned": [-1.0, -9.0]}},
+                {"acc": 0.0, "acc_pmi": 1.0}, sample={"choices": ["cat", "dog"]})  # fmt: skip
     write("choice_likelihood@lm-eval", "lm-evaluation-harness' acc, acc_norm, acc_bytes", BY_HAND,
-          [case(t, {"likelihoods": w}, s, sample={"choices": c}) for t, c, w, s in weighed],
+          [*(case(t, {"likelihoods": w}, s, sample={"choices": c}) for t, c, w, s in weighed), less],
           scorer="choice_likelihood")  # fmt: skip
     texts = [("the cat sat on the mat", -20.0), ("héllo wörld", -15.0)]
     bits = {text: -weight / (len(text.encode()) * 0.6931471805599453) for text, weight in texts}
@@ -153,6 +156,16 @@ def pictures() -> None:
         case(["a+b=C"], "a+b=c", 0.0, sample=formula), case(["12"], "a 2", 0.0)], scorer="ocrbench")  # fmt: skip
     boxes = [("[0, 0, 10, 10]", "[0, 0, 10, 10]", 1.0), ("[0, 0, 10, 10]", "[5, 0, 15, 10]", 1 / 3),
              ("[0, 0, 10, 10]", "[0, 0, 10, 5]", 0.5), ("[0, 0, 10, 10]", "[20, 20, 30, 30]", 0.0)]  # fmt: skip
+    size = {"fields": {"width": 100, "height": 200}}
+    for name, options, answer in (
+        ("xyxy", {}, "[15, 30, 35, 55]"), ("xywh", {"corners": "xywh"}, "[15, 30, 20, 25]"),
+        ("unit", {"scale": "unit"}, "[0.15, 0.15, 0.35, 0.275]"), ("thousand", {"scale": "thousand"}, "[150, 150, 350, 275]"),
+    ):  # fmt: skip
+        # 15 x 20 pixels shared by boxes of 20 x 30 and 20 x 25.
+        cases = [case("[10, 20, 20, 30]", answer, {"iou": 300 / 800, "acc@0.5": 0.0}, sample=size)]
+        cases.append(case("[10, 20, 20, 30]", "no box", {"iou": 0.0}, outcome="unparsed", sample=size))
+        write(f"box_iou@{name}", "intersection over union of boxes in one scale and another", BY_HAND, cases,
+              scorer={"name": "box_iou", "target_corners": "xywh", **options})  # fmt: skip
     write("box_iou@refcoco", "intersection over union, right from 0.5 on", BY_HAND,
           [case(t, a, {"iou": v, "acc@0.5": float(v >= 0.5)}) for t, a, v in boxes], scorer="box_iou")  # fmt: skip
 
@@ -170,6 +183,26 @@ def captions() -> None:
                "cider": 3.054976}  # fmt: skip
     write("caption@coco-caption", "pycocoevalcap after PTB tokenization", "the package run on these three pictures",
           [case(refs, said, {"rouge_l": value}) for refs, said, value in rows], scorer="caption", tolerance=1e-6,
+          corpus=[{"summarizer": "caption", "results": results}])  # fmt: skip
+
+
+def caption_bleu() -> None:
+    """Corpus BLEU with the closest reference length, by nltk."""
+    from nltk.translate.bleu_score import corpus_bleu
+
+    drawn = random.Random(15)
+    rows = []
+    for _ in range(20):
+        # Captions a little shorter than the longer reference: which one is closest decides the brevity penalty.
+        words = [drawn.choices(WORDS, k=length) for length in (drawn.randint(11, 13), drawn.randint(5, 7))]
+        rows.append((words, [*words[0][drawn.randint(1, 2) :]]))
+    results = {
+        f"bleu{n}": corpus_bleu([refs for refs, _ in rows], [said for _, said in rows], weights=[1 / n] * n)
+        for n in range(1, 5)
+    }
+    cases = [case([" ".join(r) for r in refs], " ".join(said), outcome="scored") for refs, said in rows]
+    write("caption@nltk-bleu", "nltk's corpus BLEU, which coco-caption's equals up to 1e-6",
+          f"nltk {version('nltk')}, called by tools/make_fixtures.py", cases, scorer="caption", tolerance=1e-6,
           corpus=[{"summarizer": "caption", "results": results}])  # fmt: skip
 
 
@@ -369,13 +402,29 @@ def drawings() -> None:
               {"summarizer": "mean", "results": {"geneval": 18 / 26}}]  # fmt: skip
     write("geneval@summary", "djghosh13/geneval af4902f", "the official summary script run on these verdicts", cases,
           scorer="geneval", corpus=corpus)  # fmt: skip
-    seen = [("right of", [50, 0, 60, 10], 1.0), ("left of", [50, 0, 60, 10], 0.0), ("left of", [-50, 0, -40, 10], 1.0),
-            ("above", [0, -50, 10, -40], 1.0), ("below", [0, 50, 10, 60], 1.0), ("right of", [2, 0, 12, 10], 0.0)]  # fmt: skip
-    clause = {"class": "cat", "count": 1}
-    write("geneval@position", "djghosh13/geneval af4902f: an offset beyond a tenth of both sizes", BY_HAND,
-          [{"sample": {"fields": {"include": [*wanted, {**clause, "position": [relation, 0]}]}},
-            "output": {"json": {"dog": [[0, 0, 10, 10, 0.95]], "cat": [[*box, 0.95]]}}, "score": value}
-           for relation, box, value in seen], scorer="geneval")  # fmt: skip
+    drawn = random.Random(14)
+    relations = ("left of", "right of", "above", "below")
+    boxes = [tuple(_box(drawn) for _ in range(2)) for _ in range(20)]
+    write("geneval@position", "djghosh13/geneval: offset of the centres, less a tenth of both sizes",
+          "the formula of relative_position (16f1681), written out in tools/make_fixtures.py",
+          [{"sample": {"fields": {"include": [*wanted, {"class": "cat", "count": 1, "position": [relation, 0]}]}},
+            "output": {"json": {"dog": [[*dog, 0.95]], "cat": [[*cat, 0.95]]}},
+            "score": float(relation in _relations(cat, dog))}
+           for cat, dog in boxes for relation in relations], scorer="geneval")  # fmt: skip
+    two = {"include": [{"class": "dog", "count": 2}], "exclude": [{"class": "dog", "count": 3}]}
+    red = {"include": [{"class": "car", "count": 1, "color": "red"}]}
+    sure, unsure = [0, 0, 10, 10, 0.95], [0, 0, 10, 10, 0.25]
+    clauses = [
+        (two, {"dog": [sure]}, 0), (two, {"dog": [sure] * 2}, 1), (two, {"dog": [sure] * 3}, 0),
+        ({"include": wanted}, {"dog": [unsure]}, 0), ({"include": wanted}, {"dog": [{"box": unsure}]}, 0),
+        ({"tag": "counting", "include": wanted}, {"dog": [[0, 0, 10, 10, 0.5]]}, 0),
+        ({"tag": "two_object", "include": wanted}, {"dog": [[0, 0, 10, 10, 0.5]]}, 1),
+        (red, {"car": [{"box": sure, "color": "red"}]}, 1), (red, {"car": [{"box": sure, "color": "blue"}]}, 0),
+        ({"include": [], "exclude": [{"class": "dog", "count": 17}]}, {"dog": [sure] * 20}, 1),
+    ]  # fmt: skip
+    write("geneval@clauses", "djghosh13/geneval: what must be there AND, what must not OR; thresholds 0.3 and 0.9",
+          BY_HAND, [{"sample": {"fields": f}, "output": {"json": d}, "score": float(v)} for f, d, v in clauses],
+          scorer="geneval")  # fmt: skip
     parents = {1: "0", 2: "1", 3: "0", 4: "3", 5: "4"}
     answers = {"1": 1, "2": 1, "3": 0, "4": 1, "5": 1}
     for name, tied, value in (("dependent", parents, 0.4), ("independent", dict.fromkeys(parents, "0"), 0.8)):
@@ -451,8 +500,27 @@ def _sentence(drawn: random.Random, longest: int = 9) -> str:
     return " ".join(drawn.choices(WORDS, k=drawn.randint(1, longest)))
 
 
+def _box(drawn: random.Random) -> list[int]:
+    left, top = drawn.randint(0, 200), drawn.randint(0, 200)
+    return [left, top, left + drawn.randint(10, 120), top + drawn.randint(10, 120)]
+
+
+def _relations(box: Sequence[float], other: Sequence[float]) -> set[str]:
+    """Per axis: (|centre - centre| - 0.1 (size + size)), not below 0, over the distance of the centres, beyond 0.5."""
+    centres = [[(one[axis] + one[axis + 2]) / 2 for axis in (0, 1)] for one in (box, other)]
+    apart = [centres[0][axis] - centres[1][axis] for axis in (0, 1)]
+    distance = (apart[0] ** 2 + apart[1] ** 2) ** 0.5
+    found = set()
+    for axis, names in enumerate((("left of", "right of"), ("above", "below"))):
+        size = box[axis + 2] - box[axis] + other[axis + 2] - other[axis]
+        share = max(abs(apart[axis]) - 0.1 * size, 0.0) / distance if distance else 0.0
+        if share > 0.5:
+            found.add(names[apart[axis] > 0])
+    return found
+
+
 MAKERS: Sequence[Any] = (
-    choices, likelihoods, texts, pictures, captions, verdicts, translations, summaries, speech, sounds, judges, drawings,
+    choices, likelihoods, texts, pictures, captions, caption_bleu, verdicts, translations, summaries, speech, sounds, judges, drawings,
     mathematics,
 )  # fmt: skip
 

@@ -36,7 +36,7 @@ def tone(number: int) -> bytes:
         samples.append(round(32_000 * fade * value))
     data = struct.pack(f"<{count}h", *samples)
     head = b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, RATE, RATE * 2, 2, 16) + b"data"
-    return b"RIFF" + struct.pack("<I", 4 + len(head) - 4 + 4 + len(data)) + head + struct.pack("<I", len(data)) + data
+    return b"RIFF" + struct.pack("<I", len(head) + 4 + len(data)) + head + struct.pack("<I", len(data)) + data
 
 
 def spoken(rows: Sequence[Row], start: int = 0) -> list[Row]:

@@ -37,7 +37,7 @@ def chinese_exam(name: str, title: str, citation: str, licence: str) -> tuple[Ta
         licence=licence,
         data_hint=f"{name}.jsonl with key, audio, query, A, B, C, D, answer",
     )
-    return in_modes(task, heard("请回答这道单选题,说出选项字母。"))
+    return in_modes(task, heard("请回答这道单选题,说出选项字母。", lists_options=True))
 
 
 spoken_ceval, spoken_ceval_audio_text, spoken_ceval_text = chinese_exam(
@@ -77,7 +77,9 @@ def voicebench_choices(subset: str) -> tuple[Task, ...]:
             config=subset,
             local=(f"{name}.jsonl", f"{name}.parquet", name),
             mini="benchmarks/data/speech/voicebench_choices.jsonl",
-            read=Spoken(target=("reference", "answer"), query=("prompt", "query"), tags=("domain",)),
+            read=Spoken(
+                target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)
+            ),
         ),
         scorers=("choice",),
         options=OPTIONS,

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core import Audio, Message, Part, Prompt, Sample, TemplateError, Text
-from ...core.task import Task
+from ...core import Audio, Message, Part, Prompt, Sample, Task, TemplateError, Text
 from .rows import ROUNDS
 
 AUDIO, BOTH, TEXT = "audio", "audio+text", "text"
@@ -23,13 +22,15 @@ class Heard:
 
     mode: str = AUDIO
     instruction: str = ""
+    lists_options: bool = False
+    """Whether the options are written after the question in the mode `text`; in a sound they are said."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        if sample.choices and self.mode == TEXT:
-            listed = "\n".join(f"{letter}. {option}" for letter, option in zip(_LETTERS, sample.choices, strict=False))
-            return Prompt((user_turn(self, sample, f"{sample.input}\n{listed}", None),))
+        text = str(sample.input)
+        if self.lists_options and text:
+            text = "\n".join([text, *(f"{chr(65 + n)}. {option}" for n, option in enumerate(sample.choices))])
         sound = sample.media[0] if sample.media else None
-        return Prompt((user_turn(self, sample, str(sample.input), sound),))
+        return Prompt((user_turn(self, sample, text, sound),))
 
 
 @dataclass(frozen=True)
@@ -63,9 +64,6 @@ class Blind:
         return self.template(replace(sample, media=()))
 
 
-_LETTERS = "ABCDEFGHIJ"
-
-
 def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, sound: Any) -> Message:
     """One user turn in the mode that is asked for."""
     if asked.mode == TEXT:
@@ -82,9 +80,12 @@ def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, sound: Any)
     return Message("user", parts)
 
 
-def heard(instruction: str, *modes: str) -> dict[str, Heard]:
+def heard(instruction: str, *modes: str, lists_options: bool = False) -> dict[str, Heard]:
     """The template of each mode, all three if none is named."""
-    return {mode: Heard(mode, "" if mode == AUDIO else instruction) for mode in modes or MODES}
+    return {
+        mode: Heard(mode, "" if mode == AUDIO else instruction, lists_options and mode == TEXT)
+        for mode in modes or MODES
+    }
 
 
 def in_modes(task: Task, templates: Mapping[str, Any]) -> tuple[Task, ...]:

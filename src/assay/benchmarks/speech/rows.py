@@ -38,6 +38,8 @@ class Spoken:
     query: tuple[str, ...] = QUERIES
     options: bool = False
     """Whether rows have options; the target is then a letter."""
+    letters: str = ""
+    """The letters of options that stand in the question itself, `ABCD`: their texts are not known apart."""
     heard: bool = True
     """Whether a row without a sound is a fault."""
     rounds: bool = False
@@ -71,7 +73,7 @@ class ToSample:
         texts, sounds = self._rounds(row) if read.rounds else self._single(row)
         if read.heard and not sounds:
             raise RowFault("the row has no sound", column=SOUNDS[0], fix="give it a path or bytes in `audio`")
-        options = options_of(row) if read.options else ()
+        options = options_of(row) if read.options else tuple(read.letters)
         if read.options and not options:
             raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
         answer = first_of(row, read.target)

@@ -179,9 +179,12 @@ class PackedPlan:
                 out[:, start:stop] = self._look(layer, group, *own, style)[0]
             else:
                 index, real, places = group.index(query.device)
-                own = tuple(x[:, index].transpose(0, 1) for x in (query, key, value))
+                flat = index.flatten()
+                own = tuple(
+                    x.index_select(1, flat).unflatten(1, index.shape).transpose(0, 1) for x in (query, key, value)
+                )
                 seen = self._look(layer, group, *own, style).transpose(0, 1).flatten(1, 2)
-                out[:, places] = seen[:, real]
+                out.index_copy_(1, places, seen.index_select(1, real))
         return out
 
     def _look(self, layer: int, group: Group, query: Any, key: Any, value: Any, style: Style) -> Any:

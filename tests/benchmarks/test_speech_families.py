@@ -1,0 +1,276 @@
+"""Speech families: every task runs on its mini-set in each of its input modes, and rows are read by their rules."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.benchmarks.speech import (
+    choices,
+    judged,
+    memory,
+    recognition,
+    robustness,
+    spoken_answers,
+    spoken_qa,
+    translation,
+)
+from assay.benchmarks.speech.modes import Heard
+from assay.benchmarks.speech.rows import ROUNDS, Spoken, reference_of
+from assay.core import AllOf, Audio, BadSample, Candidate, Output, Sample, Task, TemplateError, Text
+from assay.models.scripted import Scripted
+from assay.runner import run
+from assay.runner.locate import PACKAGE, find_data
+
+MODULES = (choices, judged, memory, recognition, robustness, spoken_answers, spoken_qa, translation)
+TASKS = {
+    value.name: value
+    for module in MODULES
+    for name, value in vars(module).items()
+    if isinstance(value, Task) and not name.startswith("_")
+}
+JUDGED = [name for name, task in TASKS.items() if vars(judged).get(name) is task]
+SPEAKING = [name for name, task in TASKS.items() if "audio" in task.produces]
+ANSWERED = [name for name in TASKS if name not in (*JUDGED, *SPEAKING)]
+
+
+def samples_of(task: Task) -> list[Sample]:
+    made = list(task.dataset.read(find_data(task, "mini")))
+    assert made and all(isinstance(sample, Sample) for sample in made)
+    return made
+
+
+def right_answer(target) -> str:
+    """What a perfect model would say."""
+    if isinstance(target, AllOf):
+        return " and ".join(right_answer(part) for part in target.parts)
+    return right_answer(target[0]) if isinstance(target, tuple) else str(target)
+
+
+def perfect(task: Task) -> Scripted:
+    """A model that knows the answer by the sound or by the text of the last turn, as a real one would have to."""
+    known = {}
+    for sample in samples_of(task):
+        said = right_answer(sample.target)
+        if ROUNDS in sample.fields:
+            known[sample.media[-1].digest] = known[sample.fields[ROUNDS][-1]] = said
+        else:
+            known[sample.media[0].digest] = known[sample.input] = said
+
+    def answer(request):
+        last = request.prompt.messages[-1]
+        shown = [medium.digest for medium in last.media]
+        if shown:
+            return known.get(shown[0], "noted")
+        return next((said for asked, said in known.items() if asked and asked in last.text), "noted")
+
+    return Scripted(answer)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
+    task = TASKS[name]
+
+    base, _, mode = task.protocol.partition("@")
+    assert name.startswith(base) and mode in ("audio", "audio+text", "text")
+    assert task.citation and task.licence and task.data_hint
+    assert "format-checked" in task.description and len(task.description) < 90
+    assert task.dataset.local and (PACKAGE / task.dataset.mini).is_file()
+
+
+def test_protocols_and_names_are_all_different():
+    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) == 59
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_mode_of_the_protocol_is_what_the_model_is_sent(name):
+    task = TASKS[name]
+    mode = task.protocol.partition("@")[2]
+
+    for sample in samples_of(task):
+        prompt = task.template(sample)
+        kinds = {type(part) for message in prompt.messages for part in message.parts}
+        assert kinds == {"audio": {Audio}, "audio+text": {Audio, Text}, "text": {Text}}[mode]
+    assert ("audio" in task.needs) == (mode != "text")
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_model_that_knows_the_answers_gets_full_marks_on_the_mini_set(name, tmp_path):
+    task = TASKS[name]
+
+    done = run(task, perfect(task), data="mini", output=str(tmp_path / "run"))
+
+    assert done.status == "complete"
+    values = {result.metric: result.value for result in done.results}
+    best = {metric: 100.0 if metric == "bleu" else float(not is_rate(metric, name)) for metric in values}
+    assert values and values == pytest.approx(best), values
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_model_that_says_nothing_to_the_point_gets_nothing(name, tmp_path):
+    done = run(TASKS[name], Scripted("unrelated mumbling"), data="mini", output=str(tmp_path / "run"))
+
+    values = {result.metric: result.value for result in done.results}
+    for metric, value in values.items():
+        if is_rate(metric, name):
+            assert value >= 0.5 or metric.endswith(">1"), values
+        else:
+            assert value == pytest.approx(0.0, abs=5.0 if "bleu" in metric else 1e-6), values
+
+
+def is_rate(metric: str, name: str) -> bool:
+    return metric.startswith(("wer", "cer")) or (name.startswith("robust_asr") and "worst" in metric)
+
+
+@pytest.fixture
+def helper(tmp_path):
+    """A model in a file, that always says the same."""
+
+    def make(reply: str) -> str:
+        path = tmp_path / "helper.py"
+        path.write_text(f'accepts = ["text", "audio", "image"]\n\n\ndef generate(messages):\n    return {reply!r}\n')
+        return f"{path}:generate"
+
+    return make
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_judge_grades_what_was_said(name, helper, tmp_path):
+    yes_no = name.startswith("voicebench_sd_qa")
+    judge = helper('{"verdict": "yes"}' if yes_no else '{"score": 4}')
+
+    done = run(TASKS[name], Scripted("a kind word"), data="mini", judge=judge, output=str(tmp_path / "run"))
+
+    values = {result.metric: result.value for result in done.results}
+    if name.startswith("voicebench"):
+        assert values == {"judge": 1.0 if yes_no else 4.0}
+        return
+    rescaled = next(result.value for result in reversed(done.results))
+    assert values["judge>3"] == 1.0 and rescaled == pytest.approx(64.0 if "empathy" in name else 80.0)
+
+
+@pytest.mark.parametrize("name", [name for name in SPEAKING if name.startswith("speech_text")])
+def test_a_models_speech_is_held_against_its_own_text(name, helper, tmp_path):
+    said = "海水是咸的" if "zh" in name else "the sea is salty"
+    sound = (PACKAGE / "benchmarks" / "data" / "speech" / "sounds" / "tone0.wav").read_bytes()
+
+    model = Scripted(lambda _: joined(said, sound))
+
+    done = run(TASKS[name], model, data="mini", judge=f"asr={helper(said)}", output=str(tmp_path / "run"))
+
+    assert done.status == "complete"
+    assert all(result.value == 0.0 for result in done.results)
+
+
+def joined(said: str, sound: bytes) -> Output:
+    return Output((Candidate((Text(said), Audio(sound))),))
+
+
+@pytest.mark.parametrize("name", [name for name in SPEAKING if name.startswith("speech_quality")])
+def test_the_quality_of_a_models_speech_is_rated(name, tmp_path):
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("speechmos")
+    sound = (PACKAGE / "benchmarks" / "data" / "speech" / "sounds" / "tone3.wav").read_bytes()
+
+    done = run(TASKS[name], Scripted(lambda _: joined("a tone", sound)), data="mini", output=str(tmp_path / "run"))
+
+    values = {result.metric: result.value for result in done.results}
+    assert set(values) == {"dnsmos.ovrl", "dnsmos.sig", "dnsmos.bak", "dnsmos.p808"}
+    assert all(0 < value < 5 for value in values.values())
+
+
+def test_the_worst_level_of_each_family_is_reported_beside_the_mean(tmp_path):
+    task = TASKS["robust_qa"]
+    knows = perfect(task)
+    loud = {s.media[0].digest for s in samples_of(task) if s.tags["level"] == "0 dB"}
+    deaf = Scripted(lambda r: "what?" if r.prompt.media[0].digest in loud else knows.answers(r))
+
+    done = run(task, deaf, data="mini", output=str(tmp_path / "run"))
+
+    values = {result.metric: result.value for result in done.results}
+    assert values == {
+        "exists_match": 0.75, "worst(exists_match)[babble]": 0.0, "worst(exists_match)[echo]": 1.0
+    }  # fmt: skip
+    babble = next(result for result in done.results if "babble" in result.metric)
+    assert babble.details["worst"] == "0 dB" and babble.groups["level"]["10 dB"].value == 1.0
+
+
+def test_the_second_round_is_asked_after_the_models_own_answer(tmp_path):
+    model = perfect(TASKS["spoken_memory_text"])
+
+    run(TASKS["spoken_memory_text"], model, data="mini", limit=1, output=str(tmp_path / "run"))
+
+    first, second = (request.prompt.messages for request in model.calls)
+    assert [message.role for message in second] == ["user", "assistant", "user"]
+    assert first[0].text.startswith("My cat is called Momo.") and second[1].text == "noted"
+    assert second[2].text == "What is my cat called?"
+
+
+def test_references_keep_any_and_all():
+    nested = {"__tuple__": True, "items": [["blue", "azure"], "yellow"]}
+
+    assert reference_of(["a", "b"]) == ("a", "b")
+    assert reference_of(nested) == AllOf((("blue", "azure"), "yellow")) == reference_of(json.dumps(nested))
+    assert reference_of("[sic] he said") == "[sic] he said" and reference_of(8) == "8"
+
+
+@pytest.mark.parametrize(
+    ("row", "read", "what"),
+    [
+        ({"query": "Who?", "ref": "me"}, Spoken(), "the row has no sound"),
+        ({"audio": "a.wav", "query": "Which?", "answer": "A"}, Spoken(options=True), "the row has no options"),
+        ({"user_audio1": "a.wav", "user_text1": "Hi."}, Spoken(rounds=True), "fewer than two rounds"),
+        (
+            {"user_audio1": "a.wav", "user_text1": "Hi.", "user_text2": "Bye."},
+            Spoken(rounds=True),
+            "some rounds of the dialogue have a sound and some have none",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_asked_is_listed_with_its_reason(row, read, what, tmp_path):
+    good = {"audio": "a.wav", "query": "Which?", "A": "x", "B": "y", "answer": "A", "user_audio1": "a.wav",
+            "user_audio2": "b.wav", "user_text1": "x", "user_text2": "y"}  # fmt: skip
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps({"key": str(n), **one}) + "\n" for n, one in enumerate([good, row])))
+
+    first, second = read(path)
+
+    assert isinstance(first, Sample) and first.media[0].source == tmp_path / "a.wav"
+    assert isinstance(second, BadSample) and what in second.error.what
+
+
+def test_parquet_with_bytes_is_read_as_the_hub_has_it(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    sound = (PACKAGE / "benchmarks" / "data" / "speech" / "sounds" / "tone0.wav").read_bytes()
+    rows = [{"id": "1", "audio": {"bytes": sound, "path": "1.wav"}, "text": "the kettle is on the stove"}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "librispeech.parquet")
+
+    (sample,) = TASKS["librispeech"].dataset.read(find_data(TASKS["librispeech"], str(tmp_path)))
+
+    assert (sample.id, sample.target) == ("1", "the kettle is on the stove")
+    assert sample.media[0].data() == sound
+
+
+@pytest.mark.parametrize(
+    ("mode", "what"), [("text", "the row has no text of what is said"), ("audio", "the row has no sound")]
+)
+def test_a_mode_the_row_has_nothing_for_is_an_error_of_that_sample(mode, what):
+    with pytest.raises(TemplateError, match=what):
+        Heard(mode)(Sample(id="a"))
+
+
+def test_the_mini_sets_are_what_their_script_makes(tmp_path):
+    path = Path(__file__).parents[2] / "tools" / "make_sound_and_drawing_minisets.py"
+    spec = importlib.util.spec_from_file_location("make_sound_and_drawing_minisets", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    script.main(tmp_path)
+
+    shipped = PACKAGE / "benchmarks" / "data" / "speech"
+    made = {p.relative_to(tmp_path / "speech"): p.read_bytes() for p in (tmp_path / "speech").rglob("*.*")}
+    assert made == {p.relative_to(shipped): p.read_bytes() for p in shipped.rglob("*.*")}
+    assert all(len(data) < 20_000 for data in made.values())
