@@ -211,14 +211,14 @@ PICTURES: dict[str, list[Row]] = {
         {"index": "2", "prompt": "a round box left of a ball", "category": "spatial", "type": "fantasy"},
         {"index": "3", "prompt": "a wooden spoon in a glass bowl", "category": "texture", "type": "fantasy"},
     ],
-    "edits": [
+    "edits": [{**row, "prompt": row["instruction"]} for row in [
         {"index": "1", "image": drawn("ball", "red"), "instruction": "Make the ball blue.", "category": "color",
          "target_image": drawn("ball", "blue")},
         {"index": "2", "image": drawn("box", "green"), "instruction": "Turn the box into a ball.", "category": "shape",
          "target_image": drawn("ball", "green")},
         {"index": "3", "image": drawn("box", "green"), "instruction": "Write HELLO below.", "category": "text",
          "target_image": drawn("box", "green", "HELLO")},
-    ],
+    ]],
     "subjects": [
         {"index": "1", "images": [drawn("ball", "red"), drawn("box", "blue")], "instruction": "Put both on a table.",
          "category": "multiple"},

@@ -21,6 +21,10 @@ TEMPLATES: dict[str, tuple[str, str]] = {
 MODELS: dict[str, tuple[str, str]] = {
     "smollm2": ("assay.models.embedded:smollm2", "SmolLM2-135M-Instruct, embedded; text, CPU, the default"),
     "gguf": ("assay.models.gguf:Gguf", "gguf/FILE: llama.cpp in process; chat, completion, token logprobs"),
+    "hf": (
+        "assay.models.local_transformers:LocalTransformers",
+        "hf/PATH_OR_ID: transformers in process; text, vision, audio, speech, GGUF files; likelihood",
+    ),
     "openai": ("assay.models.openai:OpenAI", "openai/NAME: any OpenAI-compatible endpoint (--base_url)"),
     "scripted": ("assay.models.scripted:Scripted", "fixed answers, for tests and `assay check`"),
     "replay": ("assay.models.replay:Replay", "replay/RUN: the answers of an earlier run"),

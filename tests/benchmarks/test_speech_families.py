@@ -80,7 +80,7 @@ def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
 
 
 def test_protocols_and_names_are_all_different():
-    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) == 59
+    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) == 74
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -146,8 +146,8 @@ def test_a_judge_grades_what_was_said(name, helper, tmp_path):
     if name.startswith("voicebench"):
         assert values == {"judge": 1.0 if yes_no else 4.0}
         return
-    rescaled = next(result.value for result in reversed(done.results))
-    assert values["judge>3"] == 1.0 and rescaled == pytest.approx(64.0 if "empathy" in name else 80.0)
+    full = pytest.approx(64.0 if "empathy" in name else 80.0)
+    assert values == {"judge>3": 1.0, "judge": 4.0, "judge.rescaled": full}
 
 
 @pytest.mark.parametrize("name", [name for name in SPEAKING if name.startswith("speech_text")])
@@ -157,7 +157,7 @@ def test_a_models_speech_is_held_against_its_own_text(name, helper, tmp_path):
 
     model = Scripted(lambda _: joined(said, sound))
 
-    done = run(TASKS[name], model, data="mini", judge=f"asr={helper(said)}", output=str(tmp_path / "run"))
+    done = run(TASKS[name], model, data="mini", judge={"asr": helper(said)}, output=str(tmp_path / "run"))
 
     assert done.status == "complete"
     assert all(result.value == 0.0 for result in done.results)

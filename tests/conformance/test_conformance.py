@@ -31,7 +31,10 @@ def test_every_fixture_names_its_source_and_how_it_was_made(name):
     assert bool(fixture.scorer) != bool(fixture.function)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if any(c.score is not None and not c.args for c in load_fixture(n).cases)])
+SCORED = [n for n in NAMES if any(case.score is not None and not case.args for case in load_fixture(n).cases)]
+
+
+@pytest.mark.parametrize("name", SCORED)
 def test_a_scorer_with_its_sign_flipped_breaks_its_fixture(name):
     fixture = load_fixture(name)
     _, scorer = build_scorer(fixture.scorer, name)
@@ -131,11 +134,13 @@ def test_a_users_metric_that_differs_returns_1_and_shows_both_numbers(tmp_path, 
 
 
 def test_a_users_own_fixture_file_is_read(tmp_path, capsys):
-    cases = [{"sample": {"target": "a"}, "output": "a", "score": 1}, {"sample": {"target": "a"}, "output": "b", "score": 0}]
+    cases = [{"sample": {"target": "a"}, "output": said, "score": score} for said, score in (("a", 1), ("b", 0))]
     path = tmp_path / "cases.json"
     path.write_text(json.dumps({"name": "same", "source": "us", "made_by": "hand", "cases": cases}))
 
-    assert command([metric_file(tmp_path, "return output.text == sample.target"), "--against", str(path), "--json"]) == 0
+    mine = metric_file(tmp_path, "return output.text == sample.target")
+
+    assert command([mine, "--against", str(path), "--json"]) == 0
     (plain,) = json.loads(capsys.readouterr().out)
     assert (plain["verdict"], plain["equal"], plain["made_by"]) == ("equal", 2, "hand")
 

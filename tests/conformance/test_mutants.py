@@ -38,9 +38,8 @@ EQUIVALENT = {
 def signs(tree):
     """The nodes with a sign to flip, in a fixed order."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and type(node.op) in FLIPS and not is_text(node):
-            yield node
-        elif isinstance(node, ast.Compare) and type(node.ops[0]) in FLIPS:
+        is_sum = isinstance(node, ast.BinOp) and type(node.op) in FLIPS and not is_text(node)
+        if is_sum or (isinstance(node, ast.Compare) and type(node.ops[0]) in FLIPS):
             yield node
 
 

@@ -52,13 +52,14 @@ def test_a_missing_program_is_answered_with_its_apt_line(name, apt, nothing_inst
 
 
 def test_an_install_line_names_programs_and_wheels():
-    entry = embedded.Embedded("", "", (Part("say", apt="say"), Part("one", "one"), Part("two", "two")), lambda args: None)
+    parts = (Part("say", apt="say"), Part("one", "one"), Part("two", "two"))
+    entry = embedded.Embedded("", "", parts, lambda args: None)
 
     assert entry.install == "apt-get install -y say && pip install one && pip install two"
 
 
 def test_a_wrong_option_of_a_specialist_is_answered_with_the_nearest():
-    with pytest.raises(UsageError, match=r"model 'renderer' has no option 'letter_pixel'.*did you mean 'letter_pixels'"):
+    with pytest.raises(UsageError, match=r"has no option 'letter_pixel'; fix: did you mean 'letter_pixels'"):
         build_model("renderer", {"letter_pixel": 4})
 
 

@@ -117,7 +117,9 @@ class TestVoices:
         assert decode_audio(more).seconds > 2 * decode_audio(yes).seconds > 0
 
     def test_a_sentence_sounds_the_same_whatever_was_said_before(self, name):
-        first, _, again = build_model(name).generate([ask("Good morning."), ask("Something else."), ask("Good morning.")])
+        said = ("Good morning.", "Something else.", "Good morning.")
+
+        first, _, again = build_model(name).generate([ask(text) for text in said])
 
         assert first.media[0].digest == again.media[0].digest
 

@@ -19,7 +19,7 @@ def command(arguments: Sequence[str]) -> int:
     """Prints a line for each fixture; 1 if one differs."""
     p = Parser(prog="assay conformance", description="Scorers, or your own metric, against what official code says.")
     p.add_argument("name", nargs="?", default=None, help="a scorer, a protocol (scorer@protocol), or FILE.py:METRIC")
-    p.add_argument("--against", default=None, metavar="FILE|SCORER", help="the fixtures your own metric is held against")
+    p.add_argument("--against", default=None, metavar="FILE|SCORER", help="the cases your own metric is held against")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)

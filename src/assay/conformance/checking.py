@@ -153,7 +153,7 @@ def _unlike(case: str, official: Any, ours: Any, tolerance: float) -> Iterator[D
 def same(official: Any, ours: Any, tolerance: float) -> bool:
     """Whether two values are equal: numbers within the tolerance, `"inf"` as infinity, all else exactly."""
     if isinstance(official, str) and official == "inf":
-        return ours == math.inf
+        return bool(ours == math.inf)
     if isinstance(official, (bool, int, float)) and isinstance(ours, (bool, int, float)):
         return math.isclose(official, ours, rel_tol=tolerance, abs_tol=tolerance)
     return bool(official == ours)

@@ -83,7 +83,8 @@ def select(name: str | None) -> list[Fixture]:
         return [load_fixture(name)]
     found = [one for one in names if name in (one, one.partition("@")[0])]
     if not found:
-        raise UnknownName("fixture", name, names, hint=f"known: {', '.join(sorted({n.partition('@')[0] for n in names}))}")
+        known = ", ".join(sorted({one.partition("@")[0] for one in names}))
+        raise UnknownName("fixture", name, names, hint=f"known: {known}")
     return [load_fixture(one) for one in found]
 
 
@@ -92,7 +93,8 @@ def _fixture(plain: Any, where: str) -> Fixture:
         raise UsageError("a fixture is a JSON object", where=where)
     lacking = [key for key in ("name", "source", "made_by", "cases") if not plain.get(key)]
     if lacking:
-        raise UsageError(f"the fixture has no {lacking[0]!r}", where=where, fix="say whose numbers these are and how made")
+        fix = "say whose numbers these are and how they were made"
+        raise UsageError(f"the fixture has no {lacking[0]!r}", where=where, fix=fix)
     known = Fixture.__dataclass_fields__.keys()
     strange = [key for key in plain if key not in known]
     if strange:

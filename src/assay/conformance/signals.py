@@ -21,14 +21,14 @@ def _ramp() -> "Array":
     """64 x 64 bytes, every row 0, 4, …, 252."""
     import numpy as np
 
-    return np.tile(np.arange(0, 256, 4, dtype=np.uint8), (64, 1))
+    return np.zeros((64, 1), np.uint8) + np.arange(0, 256, 4, dtype=np.uint8)
 
 
 def _brighter() -> "Array":
     """The ramp ten levels brighter, cut at white."""
     import numpy as np
 
-    return np.clip(_ramp().astype(int) + 10, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(_ramp().astype(int) + 10, 0, 255), np.uint8)
 
 
 def _noisy() -> "Array":
@@ -36,7 +36,7 @@ def _noisy() -> "Array":
     import numpy as np
 
     noise = np.random.RandomState(0).randint(-20, 21, (64, 64))
-    return np.clip(_ramp().astype(int) + noise, 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(_ramp().astype(int) + noise, 0, 255), np.uint8)
 
 
 def _tone() -> "Array":

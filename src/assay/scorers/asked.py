@@ -42,6 +42,8 @@ class Asked:
     """What is said beside the medium: a text, or a function of the sample that gives one."""
     expects: str = "image"
     """The kind of medium the output must have."""
+    name: str = "asked"
+    """What the metric is called: the inner scorer's name, as a rule."""
     wants: str = "json"
     """`json` asks for a structured reply, `text` takes it as it is written, `lines` takes the lines of it."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)

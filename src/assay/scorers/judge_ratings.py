@@ -37,6 +37,7 @@ class JudgeRatings:
     """Whether the judge sees the media of the question too."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    name: ClassVar[str] = "judge_ratings"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
 
     def __post_init__(self) -> None:

@@ -54,6 +54,8 @@ class Rescaled:
     high: float = 1.0
     to: float = 100.0
     power: float = 1.0
+    label: str = ""
+    """Added to the name of the metric, where the plain mean stands beside it: `judge.rescaled`."""
 
     def __post_init__(self) -> None:
         if self.high <= self.low or self.power <= 0 or self.to <= 0:
@@ -63,11 +65,12 @@ class Rescaled:
             )
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        """One result for each metric, under its own name."""
+        """One result for each metric, under its own name or that with the label."""
         table = read_table(records)
         scale = OtherScale.of(context, bounds=(0.0, self.to))
         for metric in table.names(context.scorer):
-            yield mean_of(with_metric(table, metric, metric, self._move), metric, scale, reducer_of(context))
+            name = f"{metric}.{self.label}" if self.label else metric
+            yield mean_of(with_metric(table, metric, name, self._move), name, scale, reducer_of(context))
 
     def _move(self, value: float) -> float:
         share = (value - self.low) / (self.high - self.low)

@@ -74,7 +74,7 @@ def judged_reply(name: str, title: str, criteria: str, power: float) -> tuple[Ta
             read=Spoken(tags=("emotion",)),
         ),
         scorers=({"name": "judge", "scale": "0-5", "template": "rubric", "criteria": criteria},),
-        summarizers=(ABOVE_60, Rescaled(high=5.0, power=power)),
+        summarizers=(ABOVE_60, Rescaled(high=5.0, power=power, label="rescaled")),
         options=OPTIONS,
         description=f"{title}: a judge's 0 to 5, share above 3",
         citation="arXiv 2507.18061",

@@ -1,0 +1,84 @@
+"""Pictures from composed and imagined prompts: T2I-CompBench, GenAI-Bench, GenEval++, ImagineBench.
+
+One row: `{"index": "12", "prompt": "a red ball and a blue box", "category": "color"}`; ImagineBench has its kind of
+prompt in `type`, GenAI-Bench its skills in `category`.
+
+Citations: T2I-CompBench arXiv 2307.06350; GenAI-Bench arXiv 2406.13743; GenEval++ and ImagineBench arXiv 2508.09987.
+
+Protocols: `t2i_compbench@worker` takes the number, 0 to 1, that the model under the role `compbench` gives each of ten
+pictures (BLIP-VQA, UniDet or CLIP in the official code, by category), and `genai_bench@vqascore` that of the role
+`vqascore` (CLIP-FlanT5); both reply with JSON `{"score": 0.83}`. `geneval_pp@judge` is a judge's yes or no,
+`imagine_bench@judge` its ratings 0 to 10 weighted .6 fantasy, .3 identity, .1 aesthetics: the judge sees the picture,
+the wording is assay's own, so numbers are not the published ones.
+"""
+
+from ...core import DataSource, Sample, Task
+from ...scorers.asked import Asked
+from ...scorers.judge_ratings import JudgeRatings
+from ...scorers.saved_number import SavedNumber
+from ...summarizers.weighted import GroupMean
+from ...templates import Question
+from .rows import FREE, prompts, tag_of
+
+MINI = "benchmarks/data/image/prompts.jsonl"
+LOOK = (
+    "The answer is a picture that was made for the prompt in the question. It is right only if every object, number, "
+    "colour, size and place that the prompt names is to be seen in it, and nothing contradicts the prompt."
+)
+IMAGINED = {
+    "fantasy": "does the picture show the unreal thing that the prompt asks for?",
+    "identity": "can what the prompt is about still be recognized as what it is?",
+    "aesthetics": "is the picture well made?",
+}
+
+
+def prompt_of(sample: Sample) -> str:
+    """What the picture should show."""
+    return str(sample.input)
+
+
+t2i_compbench = Task(
+    name="t2i_compbench",
+    dataset=DataSource(local=("T2ICompBench_VAL.tsv",), mini=MINI, read=prompts()),
+    template=Question(),
+    scorers=(Asked("compbench", "score", SavedNumber(), prompt_of, name="t2i_compbench"),),
+    summarizers=("mean", GroupMean("category")),
+    options=FREE.set(n=10),
+    produces=("image",),
+    protocol="t2i_compbench@worker",
+    description="T2I-CompBench: attributes and relations by a worker (format-checked)",
+    citation="arXiv 2307.06350",
+    licence="MIT",
+    data_hint="T2ICompBench_VAL.tsv with index, prompt, category",
+)
+genai_bench = t2i_compbench.but(
+    name="genai_bench",
+    dataset=DataSource(local=("GenAI_Bench.tsv",), mini=MINI, read=prompts()),
+    scorers=(Asked("vqascore", "score", SavedNumber(), prompt_of, name="vqascore"),),
+    summarizers=("mean",),
+    options=FREE,
+    protocol="genai_bench@vqascore",
+    description="GenAI-Bench: VQAScore by a worker (format-checked)",
+    citation="arXiv 2406.13743",
+    licence="see its data card",
+    data_hint="GenAI_Bench.tsv with index, prompt, category",
+)
+geneval_pp = genai_bench.but(
+    name="geneval_pp",
+    dataset=DataSource(local=("GenEvalPP.tsv", "GenEval++.tsv"), mini=MINI, read=prompts(tag_of("tag"))),
+    scorers=({"name": "judge", "scale": "yes-no", "template": "rubric", "criteria": LOOK, "expects": "image"},),
+    protocol="geneval_pp@judge",
+    description="GenEval++: a judge's yes or no on the picture (format-checked)",
+    citation="arXiv 2508.09987",
+    data_hint="GenEvalPP.tsv with index, prompt, tag",
+)
+imagine_bench = geneval_pp.but(
+    name="imagine_bench",
+    dataset=DataSource(local=("ImagineBench.tsv",), mini=MINI, read=prompts(tag_of("type"))),
+    scorers=(
+        JudgeRatings(IMAGINED, {"fantasy": 0.6, "identity": 0.3, "aesthetics": 0.1}, expects="image"),
+    ),
+    protocol="imagine_bench@judge",
+    description="ImagineBench: a judge's three ratings, weighted (format-checked)",
+    data_hint="ImagineBench.tsv with index, prompt, type",
+)

@@ -1,0 +1,58 @@
+"""DPG-Bench: long prompts, taken apart into propositions that a model answers yes or no.
+
+One row: `{"index": "7", "prompt": "A red ball lies on …", "questions": [{"proposition_id": 1, "dependency": "0",
+"category_broad": "entity", "category_detailed": "whole", "question_natural_language": "Is there a ball?"}, …]}`;
+`questions` may be JSON in a cell. Rows with the prompt alone are drawn but cannot be scored.
+
+Citation: arXiv 2403.05135.
+
+Protocols: `dpg@vqa` shows each of four pictures to the model under the role `vqa` (`--judge vqa=MODEL`) with the
+questions as JSON, and takes JSON `{"answers": {"1": "yes", …}}`; `dpg@saved` reads a column `answers`. A proposition
+whose parent does not hold does not hold either. Beside the official mean over pictures stands the mean over questions.
+Numbers belong to one model under `vqa`: the published ones to mPLUG-large.
+"""
+
+import json
+
+from ...core import DataSource, Sample, Task
+from ...scorers.asked import Asked
+from ...scorers.dpg import Dpg
+from ...scorers.saved import read_json
+from ...templates import Question
+from .rows import FREE, prompts
+
+FILES = ("DPG_Bench.tsv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
+
+
+def propositions(sample: Sample) -> str:
+    """What the model under `vqa` is told: the questions by their ids, as JSON."""
+    listed = read_json(sample.fields.get("questions"))
+    asked = {str(one["proposition_id"]): one["question_natural_language"] for one in listed or ()}
+    return json.dumps({"questions": asked, "reply": "yes or no for each"}, ensure_ascii=False)
+
+
+dpg_bench = Task(
+    name="dpg_bench",
+    dataset=DataSource(local=FILES, mini="benchmarks/data/image/dpg.jsonl", read=prompts()),
+    template=Question(),
+    scorers=(Asked("vqa", "answers", Dpg(), propositions, name="dpg"),),
+    summarizers=("dpg",),
+    options=FREE.set(n=4),
+    produces=("image",),
+    protocol="dpg@vqa",
+    description="DPG-Bench: propositions by a VQA model (format-checked)",
+    citation="arXiv 2403.05135",
+    licence="Apache 2.0",
+    data_hint="DPG_Bench.tsv with index, prompt, questions (JSON)",
+)
+dpg_bench_saved = dpg_bench.but(
+    name="dpg_bench_saved",
+    dataset=DataSource(
+        local=("dpg_bench_saved.jsonl",), mini="benchmarks/data/image/dpg_saved.jsonl", read=prompts()
+    ),
+    scorers=("dpg",),
+    options=FREE,
+    protocol="dpg@saved",
+    description="DPG-Bench from saved answers (format-checked)",
+    data_hint="dpg_bench_saved.jsonl with index, prompt, questions, answers",
+)

@@ -1,0 +1,54 @@
+"""Rows of picture generation and editing: prompts, with the pictures to start from and the pictures to arrive at.
+
+The reader is that of the vision-language tables; here a row needs no picture, and `prompt` or `instruction` is what is
+asked. Pictures are base64 in `image` (several in a list), files beside the table, or the hub's own.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ...core import GenerateOptions, Image
+from ...datasets.faults import RowFault
+from ...datasets.tsv_images import inline
+from ..vision.tables import RowOf, Table, is_blank
+
+FREE = GenerateOptions()
+"""Drawing is left to the model's own settings, except for the number of pictures."""
+PROMPTS = {"index": "id", "question": "prompt"}
+EDITS = {"index": "key", "question": "instruction"}
+
+
+def prompts(tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases: str) -> Table:
+    """Rows with nothing but a text to draw."""
+    return Table(pictures=False, tags=tags, aliases={**PROMPTS, **aliases})
+
+
+def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
+    """Rows with pictures and what is to become of them."""
+    return Table(pictures=True, target=target or nothing, aliases={**EDITS, **aliases})
+
+
+def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
+    """Breakdowns by columns, where a row has them."""
+
+    def tags(row: RowOf) -> dict[str, str]:
+        return {name: str(row[name]) for name in columns if not is_blank(row.get(name))}
+
+    return tags
+
+
+def nothing(row: RowOf) -> None:
+    """There is no one right picture."""
+    return None
+
+
+def target_picture(row: RowOf) -> Image:
+    """The picture in `target_image` that an edit should arrive at."""
+    cell = row.get("target_image")
+    if isinstance(cell, Mapping):
+        cell = cell.get("bytes")
+    if isinstance(cell, bytes):
+        return Image(cell)
+    if not isinstance(cell, str) or not cell:
+        raise RowFault("the row has no picture to compare with", column="target_image", fix="give it as base64 or bytes")
+    return inline(cell)

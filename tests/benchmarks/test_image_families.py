@@ -1,0 +1,256 @@
+"""Image generation and editing families: every task runs on its mini-set with a scripted model and scripted helpers."""
+
+import importlib.util
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.benchmarks.image import composition, dpg, editing, geneval, rendering, wise
+from assay.benchmarks.image.rows import target_picture
+from assay.core import Image, Output, Sample, Task, UsageError
+from assay.datasets.faults import RowFault
+from assay.models.scripted import Scripted
+from assay.runner import run
+from assay.runner.locate import PACKAGE, find_data
+
+TASKS = {
+    value.name: value
+    for module in (composition, dpg, editing, geneval, rendering, wise)
+    for name, value in vars(module).items()
+    if isinstance(value, Task) and not name.startswith("_")
+}
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+# What a helper that finds every picture right replies, and the numbers that then stand in the summary.
+HELPERS = {
+    "geneval": ("detector", None, {"overall": 1.0, "geneval": 1.0}),
+    "geneval_saved": ("", "", {"overall": 1.0, "geneval": 1.0}),
+    "dpg_bench": ("vqa", None, {"dpg": 1.0, "dpg_questions": 1.0}),
+    "dpg_bench_saved": ("", "", {"dpg": 1.0, "dpg_questions": 1.0}),
+    "wise_verified": ("judge", "1", {"right": 1.0, "wise_verified": 1.0}),
+    "wise_legacy": (
+        "judge",
+        '{"consistency": 2, "realism": 1, "aesthetic": 2}',
+        {"wise_legacy": 0.9, "wiscore_legacy": 0.9},
+    ),
+    "t2i_compbench": ("compbench", '{"score": 0.75}', {"t2i_compbench": 0.75, "overall": 0.75}),
+    "genai_bench": ("vqascore", "0.25", {"vqascore": 0.25}),
+    "geneval_pp": ("judge", '{"verdict": "yes"}', {"judge": 1.0}),
+    "imagine_bench": (
+        "judge",
+        '{"fantasy": 10, "identity": 5, "aesthetics": 0}',
+        {"fantasy": 10.0, "identity": 5.0, "aesthetics": 0.0, "overall": 7.5},
+    ),
+    "omnicontext": (
+        "judge",
+        '{"prompt_following": 9, "subject_consistency": 4}',
+        {"prompt_following": 9.0, "subject_consistency": 4.0, "overall": 6.0},
+    ),
+    "gedit": ("judge", '{"success": 0, "quality": 9}', {"success": 0.0, "quality": 9.0, "overall": 0.0}),
+    "imgedit": (
+        "judge",
+        '{"instruction": 5, "preservation": 4, "quality": 3}',
+        {"instruction": 5.0, "preservation": 4.0, "quality": 3.0, "overall": 4.0},
+    ),
+    "edit_similarity": ("", "", {"image_similarity.psnr": 100.0, "image_similarity.ssim": 1.0}),
+    "text_rendering": ("ocr", None, {"ocr_text.word_accuracy": 1.0, "ocr_text.ned": 1.0, "ocr_text.line_match": 1.0}),
+}
+
+
+def samples_of(task: Task) -> list[Sample]:
+    made = list(task.dataset.read(find_data(task, "mini")))
+    assert made and all(isinstance(sample, Sample) for sample in made)
+    return made
+
+
+def blank(colour: str = "white") -> bytes:
+    from PIL import Image as Pillow
+
+    kept = io.BytesIO()
+    Pillow.new("RGB", (64, 48), colour).save(kept, "PNG")
+    return kept.getvalue()
+
+
+def picture_for(place: int) -> bytes:
+    return blank(f"#{place * 10 + 5:02x}0000")
+
+
+def painter(task: Task) -> Scripted:
+    """A model that makes another picture for each prompt, as often as it is asked to."""
+    samples = samples_of(task)
+
+    def draw(request):
+        place = next(n for n, sample in enumerate(samples) if sample.input in request.prompt.text)
+        target = samples[place].target
+        picture = target if isinstance(target, Image) else Image(picture_for(place))
+        return Output.of(*[picture] * request.options.n)
+
+    return Scripted(draw)
+
+
+def replies_of(task: Task) -> dict[str, str]:
+    """What a specialist says of the picture of each sample, by the picture's digest."""
+    said = {}
+    rows = [json.loads(line) for line in (PACKAGE / "benchmarks/data/image/geneval_saved.jsonl").open()]
+    for place, sample in enumerate(samples_of(task)):
+        if task.name == "geneval":
+            reply = json.dumps({"detections": rows[place]["detections"]})
+        elif task.name == "dpg_bench":
+            reply = json.dumps({"answers": {str(one["proposition_id"]): "yes" for one in sample["questions"]}})
+        else:
+            reply = str(sample.target).lower()
+        said[Image(picture_for(place)).digest] = reply
+    return said
+
+
+def helper(task: Task, folder: Path) -> dict[str, str]:
+    """A model in a file that answers by the picture it is shown, and refuses to answer where it is shown none."""
+    role, reply, _ = HELPERS[task.name]
+    if not role:
+        return {}
+    known = replies_of(task) if reply is None else {}
+    path = folder / "helper.py"
+    path.write_text(
+        f"""KNOWN = {known!r}
+REPLY = {reply!r}
+
+
+def generate(request):
+    shown = request.prompt.media
+    if not shown:
+        raise ValueError("no picture")
+    return KNOWN[shown[-1].digest] if REPLY is None else REPLY
+"""
+    )
+    return {role: f"{path}:generate"}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
+    task = TASKS[name]
+
+    assert "@" in task.protocol and task.citation and task.licence and task.data_hint
+    assert "format-checked" in task.description and len(task.description) < 90
+    assert task.dataset.local and (PACKAGE / task.dataset.mini).is_file()
+    assert task.produces == ("image",)
+
+
+def test_protocols_are_all_different_and_every_task_is_tried():
+    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) and TASKS.keys() == HELPERS.keys()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_pictures_are_scored_from_what_the_helper_says_of_them(name, tmp_path):
+    task = TASKS[name]
+
+    done = run(task, painter(task), data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "run"))
+
+    values = {result.metric.removeprefix("judge_ratings."): result.value for result in done.results}
+    assert done.status == "complete"
+    assert values == pytest.approx(HELPERS[name][2])
+
+
+@pytest.mark.parametrize("name", [name for name in TASKS if not name.endswith("_saved")])
+def test_a_model_that_draws_nothing_gets_nothing(name, tmp_path):
+    task = TASKS[name]
+
+    done = run(task, Scripted("I cannot draw."), data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "r"))
+
+    # DPG has no count of questions for a picture that is not there.
+    assert all(result.value in (0.0, None) for result in done.results)
+    assert done.results[0].value == 0.0 and done.results[0].outcomes == {"unparsed": len(samples_of(task))}
+
+
+@pytest.mark.parametrize("name", [name for name, (role, _, _) in HELPERS.items() if role])
+def test_a_task_without_its_helper_is_refused_before_the_run(name, tmp_path):
+    role = HELPERS[name][0]
+
+    with pytest.raises(UsageError, match=f"needs a model as '{role}'"):
+        run(TASKS[name], painter(TASKS[name]), data="mini", output=str(tmp_path / "run"))
+
+
+def test_a_judge_of_an_edit_sees_what_was_given_and_what_was_made(tmp_path):
+    task = TASKS["gedit"]
+    path = tmp_path / "judge.py"
+    path.write_text(
+        """def generate(request):
+    kinds = [getattr(part, "kind", "text") for part in request.prompt.messages[-1].parts]
+    seen = kinds == ["text", "text", "image", "text", "image", "text"]
+    return '{"success": %d, "quality": %d}' % (10 * seen, 10 * seen)
+"""
+    )
+
+    done = run(task, painter(task), data="mini", judge=f"{path}:generate", output=str(tmp_path / "run"))
+
+    assert {result.value for result in done.results} == {10.0}
+
+
+def test_several_pictures_of_one_prompt_keep_their_own_verdicts(tmp_path):
+    task = TASKS["geneval"].but(options=TASKS["geneval"].options.set(n=2))
+    good = painter(task)
+    half = Scripted(lambda r: Output.of(good.answers(r).media[0], Image(blank("blue"))))
+    judge = helper(task, tmp_path)
+    path = tmp_path / "helper.py"
+    path.write_text(path.read_text().replace("KNOWN[shown[-1].digest]", "KNOWN.get(shown[-1].digest, '{}')"))
+
+    done = run(task, half, data="mini", judge=judge, output=str(tmp_path / "run"))
+
+    assert {result.metric: result.value for result in done.results} == {"overall": 0.5, "geneval": 0.5}
+
+
+def test_the_field_of_a_wise_prompt_goes_by_its_category_or_its_number():
+    fields = [wise.field_of({"prompt_id": n, "Category": "?"}) for n in (400, 401, 567, 568, 701, 801, 1000)]
+
+    assert [field["category"] for field in fields] == [
+        "culture", "time", "time", "space", "biology", "physics", "chemistry"
+    ]  # fmt: skip
+    assert wise.field_of({"prompt_id": 1, "Category": "Physics"}) == {"category": "physics"}
+    assert wise.field_of({"prompt_id": "x"}) == {}
+
+
+def test_an_edit_without_its_result_is_a_fault_of_the_row():
+    with pytest.raises(RowFault, match="no picture to compare with"):
+        target_picture({"target_image": ""})
+
+
+def test_the_official_geneval_prompts_are_read_in_place():
+    if not (SHARED / "geneval").is_dir():
+        pytest.skip("../shared/data/geneval is not there")
+    task = TASKS["geneval"]
+
+    samples = list(task.dataset.read(find_data(task, str(SHARED))))
+
+    assert len(samples) == 553 and all(isinstance(sample, Sample) for sample in samples)
+    assert {sample.tags["tag"] for sample in samples} == {
+        "single_object", "two_object", "counting", "colors", "position", "color_attr"
+    }  # fmt: skip
+    assert json.loads(geneval.classes_to_find(samples[0])) == {"classes": [samples[0]["include"][0]["class"]]}
+
+
+def test_the_official_dpg_prompts_are_read_in_place():
+    if not (SHARED / "dpg").is_dir():
+        pytest.skip("../shared/data/dpg is not there")
+    task = TASKS["dpg_bench"]
+
+    samples = list(task.dataset.read(find_data(task, str(SHARED))))
+
+    assert samples and all(isinstance(sample, Sample) and sample.input for sample in samples)
+    assert samples[0].id == "103"
+
+
+def test_the_mini_sets_are_what_their_script_makes(tmp_path):
+    path = Path(__file__).parents[2] / "tools" / "make_sound_and_drawing_minisets.py"
+    spec = importlib.util.spec_from_file_location("make_sound_and_drawing_minisets", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+
+    script.main(tmp_path)
+
+    def without_pictures(line: str) -> dict:
+        return {k: v for k, v in json.loads(line).items() if k not in ("image", "images", "target_image")}
+
+    shipped = PACKAGE / "benchmarks" / "data" / "image"
+    for made in (tmp_path / "image").glob("*.jsonl"):
+        pairs = zip(made.open(), (shipped / made.name).open(), strict=True)
+        assert all(without_pictures(one) == without_pictures(other) for one, other in pairs)

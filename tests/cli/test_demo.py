@@ -1,0 +1,76 @@
+"""`assay demo`: one table, the paired line, what each model is, and what to install where a part cannot be run."""
+
+import json
+
+import pytest
+
+import assay.scorers.digit_accuracy
+import assay.scorers.rendered_text
+import assay.scorers.spoken_wer  # noqa: F401 - their names are registered
+from assay import registry
+from assay.benchmarks import demo as sets
+from assay.cli import demo
+from assay.cli.demo import PARTS, Part, error_shares
+from assay.core import UsageError
+from assay.models import embedded
+from assay.store import RunReader
+
+KNOWN = {part.name: part for part in PARTS}
+
+
+@pytest.fixture(autouse=True)
+def shipped(monkeypatch, tmp_path):
+    """The sets by name, in a folder of their own."""
+    for name in ("demo_asr", "demo_tts", "demo_ocr", "demo_digits", "demo_signs"):
+        if name not in registry.tasks:
+            monkeypatch.setitem(registry.tasks._entries, name, registry.Entry(getattr(sets, name)))
+    monkeypatch.chdir(tmp_path)
+
+
+def installed(*names: str):
+    lines = [line for name in names if (line := KNOWN[name].missing())]
+    return pytest.mark.skipif(bool(lines), reason=" && ".join(lines))
+
+
+def test_the_parts_cover_every_modality_with_models_of_the_catalogue():
+    assert [part.name for part in PARTS][:5] == ["text", "speech-in", "speech-out", "image-in", "image-out"]
+    assert all(name in embedded.CATALOGUE for part in PARTS for name in part.everyone)
+
+
+def test_an_unknown_part_is_refused_with_the_known_ones():
+    with pytest.raises(UsageError, match="no part 'smell'; fix: one of text, speech-in"):
+        demo.command(["smell"])
+
+
+def test_a_part_whose_model_is_missing_is_named_with_its_line_and_the_rest_goes_on(monkeypatch, capsys):
+    monkeypatch.setattr(embedded.shutil, "which", lambda name: None)
+    monkeypatch.setattr(demo, "PARTS", (Part("voice", ("demo_tts",), ("flite",)),))
+
+    code = demo.command([])
+
+    assert code == demo.PARTIAL
+    assert "voice: not run; fix: apt-get install -y flite" in capsys.readouterr().out
+
+
+@pytest.mark.embedded
+@installed("image-in")
+def test_the_table_and_the_line_about_the_model_come_out(capsys):
+    code = demo.command(["image-in"])
+
+    said = capsys.readouterr().out
+    assert code == 0
+    assert "demo_ocr" in said and "read_text.exact" in said and "read_text.ned" not in said
+    assert "rapidocr: picture in, text out" in said and "Apache-2.0" in said
+
+
+@pytest.mark.embedded
+@installed("speech-in")
+def test_two_recognisers_are_compared_clip_by_clip(capsys, tmp_path):
+    demo.command(["speech-in", "--json"])
+
+    document = json.loads(capsys.readouterr().out)
+    rates = {result["model"]: result["value"] for result in document["results"]}
+    shares = error_shares(RunReader(tmp_path / "runs/demo/speech-in"), "demo_asr", "moonshine")
+    assert set(rates) == {"moonshine", "pocketsphinx"}
+    assert sum(shares.values()) / len(shares) == pytest.approx(rates["moonshine"])
+    assert "(moonshine against pocketsphinx)" in document["notes"][0] and "of 10 common" in document["notes"][0]

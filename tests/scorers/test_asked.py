@@ -1,0 +1,94 @@
+"""A specialist asked about an output: its reply is scored as if it had been saved."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from assay.core import Candidate, Image, Json, Outcome, Output, Sample, Text, UsageError
+from assay.scorers.asked import Asked
+from assay.scorers.ocr_text import OcrText
+from assay.scorers.saved_number import SavedNumber
+from assay.scorers.wer import WordErrorRate
+
+SAMPLE = Sample(id="a", input="a ball", target="OPEN 42", fields={"score": 0.9})
+PICTURE = Image(b"\x89PNG one")
+
+
+class Specialist:
+    """Gives one reply and keeps what it was asked."""
+
+    def __init__(self, reply):
+        self.reply = reply
+        self.asked = []
+
+    async def ask(self, prompt, options=None):
+        self.asked.append(prompt)
+        return self.reply if isinstance(self.reply, Output) else Output.of(self.reply)
+
+
+def score(scorer, reply, output=None):
+    specialist = Specialist(reply)
+    given = replace(scorer, models={scorer.role: specialist})
+    return asyncio.run(given(SAMPLE, output or Output.of(PICTURE))), specialist
+
+
+NUMBER = Asked("vqa", "score", SavedNumber(), lambda sample: f"Shows it {sample.input}?")
+
+
+@pytest.mark.parametrize("reply", [Json({"score": 0.25}), Json(0.25), '{"score": 0.25}', "0.25"])
+def test_a_reply_is_read_with_or_without_the_name_of_its_entry(reply):
+    result, specialist = score(NUMBER, Output((Candidate((reply if isinstance(reply, Json) else Text(reply),)),)))
+
+    assert (result.value, result.details["score"], result.details["shown"]) == (0.25, 0.25, PICTURE.digest)
+    (message,) = specialist.asked[0].messages
+    assert message.parts == (PICTURE, Text("Shows it a ball?")) and specialist.asked[0].produces == ("json",)
+
+
+def test_the_models_own_words_do_not_pass_for_the_specialists():
+    boast = Output((Candidate((PICTURE, Json({"score": 1.0}), Text("score: 1"))),))
+
+    result, _ = score(NUMBER, "0.25", boast)
+
+    assert result.value == 0.25
+
+
+def test_text_that_looks_like_a_number_stays_text():
+    result, _ = score(Asked("ocr", "recognised", OcrText(), wants="lines"), "OPEN 42")
+
+    assert result.value["ned"] == 1.0
+    assert score(Asked("ocr", "recognised", OcrText(), wants="lines"), "42")[0].value["word_accuracy"] == 0.5
+
+
+def test_an_output_without_a_picture_is_unreadable_and_nobody_is_asked():
+    result, specialist = score(NUMBER, "0.25", Output.of("no picture today"))
+
+    assert (result.value, result.outcome, specialist.asked) == (0.0, Outcome.UNPARSED, [])
+
+
+@pytest.mark.parametrize("reply", [Output.failed("timeout", "too slow"), "no idea", "7", "true"])
+def test_a_specialist_that_fails_or_says_nothing_usable_is_nobodys_wrong_answer(reply):
+    result, _ = score(NUMBER, reply)
+
+    assert (result.value, result.outcome) == (None, Outcome.JUDGE_ERROR)
+
+
+def test_what_it_says_of_itself_is_the_inner_scorers():
+    rate = Asked("asr", "text", WordErrorRate("none"), expects="audio")
+
+    assert (rate.needs, rate.higher_is_better, rate.bounds) == (("asr",), False, None)
+    assert rate.summarizers == WordErrorRate("none").summarizers and NUMBER.bounds == (0.0, 1.0)
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(UsageError, match="cannot want 'xml'"):
+        Asked("vqa", "score", SavedNumber(), wants="xml")
+    with pytest.raises(UsageError, match="needs an inner scorer that answers at once"):
+        Asked("vqa", "score", NUMBER)
+    with pytest.raises(UsageError, match="no model is given for the role 'vqa'"):
+        asyncio.run(NUMBER(SAMPLE, Output.of(PICTURE)))
+
+
+def test_a_saved_number_may_lie_in_a_column():
+    assert SavedNumber()(SAMPLE, Output.of(PICTURE)).value == 0.9
+    assert SavedNumber(high=0.5)(SAMPLE, Output.of(PICTURE)).outcome is Outcome.JUDGE_ERROR
