@@ -1,4 +1,4 @@
-"""Makes the mini-sets of the speech and the image-generation families: a few rows each, tones for sounds, drawn pictures.
+"""Makes the mini-sets of the speech and the image-generation families: a few rows each, tones and drawn pictures.
 
 Run `python tools/make_sound_and_drawing_minisets.py` from the repository; sounds and rows are the same bytes each time,
 pictures are under the same Pillow. Texts, sounds and pictures are our own, CC0. A tone stands where speech would:
@@ -86,7 +86,8 @@ SPEECH: dict[str, list[Row]] = {
         {"query": "What falls from clouds?", "ref": "rain"},
     ]),
     "single_choice_zh": spoken([
-        {"query": "下列哪个是水果?", "A": "苹果", "B": "石头", "C": "铁", "D": "玻璃", "answer": "A", "subject": "常识"},
+        {"query": "下列哪个是水果?", "A": "苹果", "B": "石头", "C": "铁", "D": "玻璃", "answer": "A",
+         "subject": "常识"},
         {"query": "下列说法错误的是哪一项?", "A": "水能结冰", "B": "太阳从西边升起", "C": "鱼会游泳", "D": "鸟有羽毛",
          "answer": "B", "subject": "常识"},
         {"query": "二加三等于几?", "A": "四", "B": "六", "C": "五", "D": "七", "answer": "C", "subject": "数学"},
@@ -222,7 +223,8 @@ PICTURES: dict[str, list[Row]] = {
     "subjects": [
         {"index": "1", "images": [drawn("ball", "red"), drawn("box", "blue")], "instruction": "Put both on a table.",
          "category": "multiple"},
-        {"index": "2", "images": [drawn("ball", "green")], "instruction": "Show it on the beach.", "category": "single"},
+        {"index": "2", "images": [drawn("ball", "green")], "instruction": "Show it at the beach.",
+         "category": "single"},
         {"index": "3", "images": [drawn("box", "red")], "instruction": "Show it in a forest.", "category": "scene"},
     ],
     "rendering": [

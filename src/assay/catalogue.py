@@ -80,6 +80,7 @@ SCORERS: dict[str, tuple[str, str]] = {
     "si_sdr": ("assay.scorers.si_sdr:SiSdr", "scale-invariant signal-to-distortion ratio"),
     "speaker_similarity": ("assay.scorers.speaker_similarity:SpeakerSimilarity", "cosine of speaker embeddings"),
     "speech_consistency": ("assay.scorers.consistency:SpeechConsistency", "a model's speech against its own text"),
+    "mmvet": ("assay.scorers.mmvet:MmVet", "MM-Vet: a judge's grade from 0 to 1"),
     "hf_metric": ("assay.scorers.hf_metric:HfMetric", "a Hugging Face evaluate metric from a local file"),
 }
 
@@ -102,6 +103,7 @@ SUMMARIZERS: dict[str, tuple[str, str]] = {
     "wise_verified": ("assay.summarizers.weighted:WiseVerified", "WISE overall, verified version"),
     "caption": ("assay.summarizers.caption:caption", "corpus BLEU, ROUGE-L and CIDEr-D"),
     "dpg": ("assay.summarizers.propositions:dpg", "DPG by picture and by question"),
+    "mmvet": ("assay.summarizers.mmvet:MmVet", "MM-Vet by capability and combination"),
     "bleu": ("assay.summarizers.translation:bleu", "corpus BLEU from stored counts"),
     "chrf": ("assay.summarizers.translation:chrf", "corpus chrF from stored counts"),
     "perplexity": ("assay.summarizers.perplexity:perplexity", "corpus-weighted perplexities"),
@@ -125,6 +127,104 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "ifeval": ("assay.benchmarks.ifeval:ifeval", "verifiable instructions, the official checks"),
     "humaneval": ("assay.benchmarks.humaneval:humaneval", "pass@k from a file of verdicts"),
     "humaneval_generate": ("assay.benchmarks.humaneval:humaneval_generate", "completions, parsed but never run"),
+    "ai2d": ("assay.benchmarks.vision.choices:ai2d", "AI2D, diagrams of school science (format-checked)"),
+    "ccbench": (
+        "assay.benchmarks.vision.circular:ccbench",
+        "CCBench, Chinese culture, right under every rotation (format-checked)",
+    ),
+    "chartqa": ("assay.benchmarks.vision.documents:chartqa", "ChartQA, within 5 % (format-checked)"),
+    "coco_caption": (
+        "assay.benchmarks.vision.captions:coco_caption",
+        "COCO captions: BLEU, ROUGE-L, CIDEr (format-checked)",
+    ),
+    "core_mm": (
+        "assay.benchmarks.vision.judged:core_mm",
+        "CORE-MM: several pictures, a judge's rating (format-checked)",
+    ),
+    "docvqa": ("assay.benchmarks.vision.documents:docvqa", "DocVQA val, ANLS (format-checked)"),
+    "flickr30k": (
+        "assay.benchmarks.vision.captions:flickr30k",
+        "Flickr30k captions: BLEU, ROUGE-L, CIDEr (format-checked)",
+    ),
+    "hallusionbench": (
+        "assay.benchmarks.vision.yes_no:hallusionbench",
+        "HallusionBench: aAcc, qAcc, fAcc (format-checked)",
+    ),
+    "infovqa": ("assay.benchmarks.vision.documents:infovqa", "InfographicVQA val, ANLS (format-checked)"),
+    "mathvista_mini": (
+        "assay.benchmarks.vision.choices:mathvista_mini",
+        "MathVista mini, with options (format-checked)",
+    ),
+    "mmbench_dev_cn": (
+        "assay.benchmarks.vision.circular:mmbench_dev_cn",
+        "MMBench dev, Chinese, right under every rotation (format-checked)",
+    ),
+    "mmbench_dev_cn_v11": (
+        "assay.benchmarks.vision.circular:mmbench_dev_cn_v11",
+        "MMBench 1.1 dev, Chinese, right under every rotation (format-checked)",
+    ),
+    "mmbench_dev_en": (
+        "assay.benchmarks.vision.circular:mmbench_dev_en",
+        "MMBench dev, English, right under every rotation (format-checked)",
+    ),
+    "mmbench_dev_en_v11": (
+        "assay.benchmarks.vision.circular:mmbench_dev_en_v11",
+        "MMBench 1.1 dev, English, right under every rotation (format-checked)",
+    ),
+    "mmbench_test_cn": (
+        "assay.benchmarks.vision.circular:mmbench_test_cn",
+        "MMBench test, Chinese, letters to hand in (format-checked)",
+    ),
+    "mmbench_test_cn_v11": (
+        "assay.benchmarks.vision.circular:mmbench_test_cn_v11",
+        "MMBench 1.1 test, Chinese, letters to hand in (format-checked)",
+    ),
+    "mmbench_test_en": (
+        "assay.benchmarks.vision.circular:mmbench_test_en",
+        "MMBench test, English, letters to hand in (format-checked)",
+    ),
+    "mmbench_test_en_v11": (
+        "assay.benchmarks.vision.circular:mmbench_test_en_v11",
+        "MMBench 1.1 test, English, letters to hand in (format-checked)",
+    ),
+    "mme": ("assay.benchmarks.vision.yes_no:mme", "MME: acc, acc+, perception, cognition (format-checked)"),
+    "mme_official": (
+        "assay.benchmarks.vision.yes_no:mme_official",
+        "MME, the first four letters read, as its own script does (format-checked)",
+    ),
+    "mmmu": ("assay.benchmarks.vision.choices:mmmu", "MMMU, college subjects (format-checked)"),
+    "mmstar": ("assay.benchmarks.vision.choices:mmstar", "MMStar, needs the picture (format-checked)"),
+    "mmvet": ("assay.benchmarks.vision.judged:mmvet", "MM-Vet: a judge's grade by capability (format-checked)"),
+    "ocrbench": ("assay.benchmarks.vision.documents:ocrbench", "OCRBench, five kinds of reading (format-checked)"),
+    "ocrvqa": ("assay.benchmarks.vision.short_answers:ocrvqa", "OCR-VQA, book covers, VQA accuracy (format-checked)"),
+    "ocrvqa_exact": (
+        "assay.benchmarks.vision.short_answers:ocrvqa_exact",
+        "OCR-VQA by equality apart from case (format-checked)",
+    ),
+    "okvqa": ("assay.benchmarks.vision.short_answers:okvqa", "OK-VQA val, VQA accuracy (format-checked)"),
+    "pope": ("assay.benchmarks.vision.yes_no:pope", "POPE: objects that are not there (format-checked)"),
+    "pope_official": (
+        "assay.benchmarks.vision.yes_no:pope_official",
+        "POPE, what does not deny is yes, as its own script reads (format-checked)",
+    ),
+    "realworldqa": ("assay.benchmarks.vision.choices:realworldqa", "RealWorldQA, photographs (format-checked)"),
+    "refcoco": ("assay.benchmarks.vision.refcoco:refcoco", "RefCOCO val: box overlap of 0.5 (format-checked)"),
+    "refcoco_plus": (
+        "assay.benchmarks.vision.refcoco:refcoco_plus",
+        "RefCOCO+ val, no words of place: box overlap of 0.5 (format-checked)",
+    ),
+    "refcocog": (
+        "assay.benchmarks.vision.refcoco:refcocog",
+        "RefCOCOg val, longer phrases: box overlap of 0.5 (format-checked)",
+    ),
+    "scienceqa": ("assay.benchmarks.vision.choices:scienceqa", "ScienceQA with pictures (format-checked)"),
+    "seedbench_img": ("assay.benchmarks.vision.choices:seedbench_img", "SEED-Bench, pictures (format-checked)"),
+    "textvqa": ("assay.benchmarks.vision.short_answers:textvqa", "TextVQA val, VQA accuracy (format-checked)"),
+    "vqav2": ("assay.benchmarks.vision.short_answers:vqav2", "VQAv2 val, VQA accuracy (format-checked)"),
+    "vqav2_a013f00": (
+        "assay.benchmarks.vision.short_answers:vqav2_a013f00",
+        "VQAv2 val as the last official revision scores it (format-checked)",
+    ),
 }
 
 RECOGNISERS: tuple[str, ...] = ("assay.dialects.recognise:recognise",)

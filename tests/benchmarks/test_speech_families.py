@@ -254,6 +254,17 @@ def test_parquet_with_bytes_is_read_as_the_hub_has_it(tmp_path):
     assert sample.media[0].data() == sound
 
 
+def test_readings_of_one_sentence_are_samples_of_one_cluster(tmp_path):
+    rows = [{"id": 7, "audio": f"{n}.wav", "transcription": "rain"} for n in range(2)]
+    (tmp_path / "fleurs_en.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    first, second = TASKS["fleurs_en"].dataset.read(tmp_path / "fleurs_en.jsonl")
+    _, repeated = TASKS["librispeech"].dataset.read(tmp_path / "fleurs_en.jsonl")
+
+    assert first.id != second.id and first.cluster == second.cluster == "7"
+    assert isinstance(repeated, BadSample)
+
+
 @pytest.mark.parametrize(
     ("mode", "what"), [("text", "the row has no text of what is said"), ("audio", "the row has no sound")]
 )

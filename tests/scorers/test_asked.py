@@ -60,6 +60,13 @@ def test_text_that_looks_like_a_number_stays_text():
     assert score(Asked("ocr", "recognised", OcrText(), wants="lines"), "42")[0].value["word_accuracy"] == 0.5
 
 
+def test_the_inner_scorer_may_be_named_as_in_a_file():
+    named = Asked("ocr", "recognised", {"name": "ocr_text", "ignore_case": False}, wants="lines")
+
+    assert named.scorer == OcrText(ignore_case=False) and Asked("ocr", "recognised", "ocr_text").scorer == OcrText()
+    assert score(named, "open 42")[0].value["word_accuracy"] == 0.5
+
+
 def test_an_output_without_a_picture_is_unreadable_and_nobody_is_asked():
     result, specialist = score(NUMBER, "0.25", Output.of("no picture today"))
 

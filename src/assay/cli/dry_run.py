@@ -14,13 +14,13 @@ from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
 from ..runner.options import RunOptions
-from ..runner.plan import Cell, make_plan
+from ..runner.plan import PRICES, Cell, make_plan
 from ..templates import has_rounds
 from .samples import prompt_lines
 
 CHARACTERS_PER_TOKEN = 4
 PROMPTS_RENDERED = 200
-PRICES = ("price_input", "price_output")
+
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ VERBS = {
     "new": "write a benchmark, model or scorer to start from",
     "export": "a run as csv, parquet or lm-eval JSON",
     "doctor": "versions, extras, disk",
+    "conformance": "whether scorers say what official code says",
     "parity": "whether answers depend on batch size or order",
     "python": "run a script written against another system's package",
     "vlmeval": "VLMEvalKit's own command line",
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
-        verbs = "\n".join(f"  {verb:<9} {text}" for verb, text in VERBS.items())
+        verbs = "\n".join(f"  {verb:<11} {text}" for verb, text in VERBS.items())
         print(HELP.format(verbs=verbs))
         return 0
     if given[0] in ("-V", "--version", "version"):

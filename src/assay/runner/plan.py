@@ -1,8 +1,8 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, cast
 
 from .. import registry
 from ..core import (
@@ -32,6 +32,9 @@ from .locate import find_data
 from .options import DEFAULT_MODEL, RunOptions
 from .resolve import resolve_tasks
 from .scoring import Scoring
+
+PRICES = ("price_input", "price_output")
+"""Of a million tokens, for the forecast of `--dry_run`."""
 
 
 @dataclass(slots=True)
@@ -125,9 +128,21 @@ class _Models:
         place = (name, id(own))
         if place not in self._built:
             self._built[place] = (
-                self._given.get(name) or own or _gather(self._faults, lambda: build_model(name, self._run.model_args))
+                self._given.get(name) or own or _gather(self._faults, lambda: _trusted_model(name, self._run))
             )
         return self._built[place]
+
+
+def _trusted_model(name: str, run: RunOptions) -> Model:
+    """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag."""
+    args = {option: value for option, value in run.model_args.items() if option not in PRICES}
+    if "trust_remote_code" in args:
+        raise UsageError("trust_remote_code is no option of a model", fix="--trust_remote_code")
+    model = build_model(name, args)
+    if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
+        trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
+        return cast(Model, trusted)
+    return model
 
 
 def _gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
@@ -348,7 +363,7 @@ def digests_of(cell: Cell) -> dict[str, Any]:
         "data": cell.samples.fingerprint(),
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
         "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
-        "to_sample": code_digest(cell.task.to_sample),
+        "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None)]),
         "shots": digest_of(cell.shots),
         "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
         "model": digest_of(dict(cell.model.identity)),

@@ -11,7 +11,9 @@ from typing import Any
 
 from ..core import (
     EMPTY,
+    Audio,
     GenerateOptions,
+    Image,
     Message,
     ModelError,
     Outcome,
@@ -20,8 +22,10 @@ from ..core import (
     Prompt,
     Sample,
     Score,
+    Spec,
     Text,
     UsageError,
+    Video,
     as_score,
 )
 from ..registry import scorers
@@ -38,6 +42,7 @@ class Asked:
     entry: str
     """The name under which the inner scorer looks for the reply: `detections`, `answers`, `recognised`, `rating`."""
     scorer: Any
+    """The inner scorer: a name, a name with options, or the thing itself."""
     request: Callable[[Sample], str] | str = ""
     """What is said beside the medium: a text, or a function of the sample that gives one."""
     expects: str = "image"
@@ -51,6 +56,9 @@ class Asked:
     def __post_init__(self) -> None:
         if self.wants not in ("json", "text", "lines"):
             raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json, text or lines")
+        if isinstance(self.scorer, (str, Mapping, Spec)):
+            built = scorers.build(Spec.of(self.scorer, where="scorer 'asked'"), where="scorer 'asked'")
+            object.__setattr__(self, "scorer", built)
         if not callable(self.scorer) or inspect.iscoroutinefunction(getattr(self.scorer, "__call__", None)):  # noqa: B004
             raise UsageError("scorer 'asked' needs an inner scorer that answers at once", fix="as scorer: OcrText()")
 
@@ -85,7 +93,7 @@ class Asked:
             return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error), "shown": medium.digest})
         kept = replace(output, details={**output.details, self.entry: reply})
         # What the model wrote beside the picture must not pass for the specialist's words.
-        score = as_score(self.scorer(sample, without_json(kept)))
+        score = as_score(self.scorer(sample, only_media(kept)))
         return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
@@ -106,7 +114,8 @@ class Asked:
         return found[self.entry] if isinstance(found, Mapping) and self.entry in found else found
 
 
-def without_json(output: Output) -> Output:
+def only_media(output: Output) -> Output:
     """The output with nothing but its media: neither text nor structure of the model's own."""
-    candidates = tuple(replace(one, parts=one.media) for one in output.candidates)
-    return replace(output, candidates=candidates)
+    kept = (Image, Audio, Video)
+    candidates = (replace(one, parts=tuple(p for p in one.parts if isinstance(p, kept))) for one in output.candidates)
+    return replace(output, candidates=tuple(candidates))

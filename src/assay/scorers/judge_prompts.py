@@ -95,9 +95,7 @@ def pair_prompt(
     return _prompt(_PAIR_TASKS[template], PAIR_SCALE, sample_id, material, criteria, _reference(template, reference))
 
 
-def prompt_hash(
-    template: TemplateName, scale: Scale, criteria: str, *, pairwise: bool, has_media: bool = False
-) -> str:
+def prompt_hash(template: TemplateName, scale: Scale, criteria: str, *, pairwise: bool, has_media: bool = False) -> str:
     """Names the wording of a judge's instructions, apart from what it judges."""
     task = (_PAIR_TASKS if pairwise else _SINGLE_TASKS)[template]
     wording = [_DATA_NOTICE, task, scale.form, list(scale.values), _ONE_OBJECT, criteria]

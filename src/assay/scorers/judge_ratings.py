@@ -42,7 +42,7 @@ class JudgeRatings:
 
     def __post_init__(self) -> None:
         if not self.aspects or "reason" in self.aspects:
-            raise UsageError("scorer 'judge_ratings' needs aspects", fix="aspects: {name: what it means}, none `reason`")
+            raise UsageError("scorer 'judge_ratings' needs aspects", fix="aspects: {name: meaning}, none called reason")
         if self.combine not in get_args(Combine):
             raise UsageError(f"scorer 'judge_ratings' cannot combine {self.combine!r}", fix="weighted or geometric")
         if self.weights and self.weights.keys() != self.aspects.keys():

@@ -1,4 +1,4 @@
-"""A number that a specialist gave an output: VQAScore, a probability, a similarity; passed on, checked for its range."""
+"""A number that a specialist gave an output: VQAScore, a probability; passed on, its range checked."""
 
 import math
 from dataclasses import dataclass

@@ -90,8 +90,8 @@ class WorstCase:
             value = number_of(record, self.metric or next(iter(record.values), context.scorer), context)
             return None if value is None else (value, 1.0)
         below = record.details.get(self.denominator)
-        above = [record.details.get(name) for name in self.numerator]
-        if below is None or None in above:
+        above = [record.details[name] for name in self.numerator if record.details.get(name) is not None]
+        if below is None or len(above) < len(self.numerator):
             return None
         return float(sum(above)), float(below)
 

@@ -75,9 +75,7 @@ geneval_pp = genai_bench.but(
 imagine_bench = geneval_pp.but(
     name="imagine_bench",
     dataset=DataSource(local=("ImagineBench.tsv",), mini=MINI, read=prompts(tag_of("type"))),
-    scorers=(
-        JudgeRatings(IMAGINED, {"fantasy": 0.6, "identity": 0.3, "aesthetics": 0.1}, expects="image"),
-    ),
+    scorers=(JudgeRatings(IMAGINED, {"fantasy": 0.6, "identity": 0.3, "aesthetics": 0.1}, expects="image"),),
     protocol="imagine_bench@judge",
     description="ImagineBench: a judge's three ratings, weighted (format-checked)",
     data_hint="ImagineBench.tsv with index, prompt, type",

@@ -47,9 +47,7 @@ dpg_bench = Task(
 )
 dpg_bench_saved = dpg_bench.but(
     name="dpg_bench_saved",
-    dataset=DataSource(
-        local=("dpg_bench_saved.jsonl",), mini="benchmarks/data/image/dpg_saved.jsonl", read=prompts()
-    ),
+    dataset=DataSource(local=("dpg_bench_saved.jsonl",), mini="benchmarks/data/image/dpg_saved.jsonl", read=prompts()),
     scorers=("dpg",),
     options=FREE,
     protocol="dpg@saved",

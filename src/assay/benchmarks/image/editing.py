@@ -1,8 +1,9 @@
 """Pictures from pictures: OmniContext, GEdit-Bench, ImgEdit, and edits with a known result.
 
 One row of an edit: `{"key": "12", "image": "iVBORw0…", "instruction": "Make the ball blue.", "category": "color"}`; the
-hub's GEdit-Bench calls the picture `input_image` and the kind of edit `task_type`, ImgEdit asks in `prompt`. OmniContext has several pictures in
-`images` or in a list in `image`. Edits with a known result have it in `target_image`.
+hub's GEdit-Bench calls the picture `input_image` and the kind of edit `task_type`, ImgEdit asks in `prompt`.
+OmniContext has several pictures in `images` or in a list in `image`. Edits with a known result have it in
+`target_image`.
 
 Citations: OmniContext arXiv 2506.18871; GEdit-Bench arXiv 2504.17761; ImgEdit arXiv 2505.20275; SSIM IEEE TIP 13(4).
 
@@ -81,9 +82,7 @@ imgedit = omnicontext.but(
 )
 edit_similarity = omnicontext.but(
     name="edit_similarity",
-    dataset=DataSource(
-        local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_picture)
-    ),
+    dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_picture)),
     scorers=("image_similarity",),
     protocol="edit_similarity@psnr-ssim",
     description="Edits with a known result: PSNR and SSIM (format-checked)",

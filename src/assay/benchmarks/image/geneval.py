@@ -5,11 +5,11 @@ One row: `{"tag": "counting", "include": [{"class": "clock", "count": 2}], "excl
 
 Citation: arXiv 2310.11513.
 
-Protocols: `geneval@detector` shows each picture to the model under the role `detector` (`--judge detector=MODEL`), which
-is told the classes and answers with JSON `{"detections": {class: [[x1, y1, x2, y2, score], …]}}`; colours as `{"box": …,
-"score": …, "color": …}`. `geneval@saved` reads the same from a column `detections`. Thresholds and geometry are the
-official ones; the value is the mean of the six tasks' means. Numbers belong to one detector: the published ones to
-Mask2Former with CLIP ViT-L/14 for colours.
+Protocols: `geneval@detector` shows each picture to the model under the role `detector` (`--judge detector=MODEL`),
+which is told the classes and answers with JSON `{"detections": {class: [[x1, y1, x2, y2, score], …]}}`, with colours as
+`{"box": …, "score": …, "color": …}`. `geneval@saved` reads the same from a column `detections`. Thresholds and geometry
+are the official ones; the value is the mean of the six tasks' means. Numbers belong to one detector: the published ones
+to Mask2Former with CLIP ViT-L/14 for colours.
 """
 
 import json
@@ -33,9 +33,7 @@ def classes_to_find(sample: Sample) -> str:
 
 geneval = Task(
     name="geneval",
-    dataset=DataSource(
-        local=FILES, mini="benchmarks/data/image/geneval.jsonl", read=prompts(tag_of("tag"))
-    ),
+    dataset=DataSource(local=FILES, mini="benchmarks/data/image/geneval.jsonl", read=prompts(tag_of("tag"))),
     template=Question(),
     scorers=(Asked("detector", "detections", GenEval(), classes_to_find, name="geneval"),),
     summarizers=(GroupMean("tag"), "mean"),

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...core import GenerateOptions, Image
 from ...datasets.faults import RowFault
-from ...datasets.tsv_images import inline
-from ..vision.tables import RowOf, Table, is_blank
+from ...datasets.tsv_images import inline, is_blank
+from ..vision.tables import RowOf, Table
 
 FREE = GenerateOptions()
 """Drawing is left to the model's own settings, except for the number of pictures."""
@@ -50,5 +50,5 @@ def target_picture(row: RowOf) -> Image:
     if isinstance(cell, bytes):
         return Image(cell)
     if not isinstance(cell, str) or not cell:
-        raise RowFault("the row has no picture to compare with", column="target_image", fix="give it as base64 or bytes")
+        raise RowFault("the row has no picture to compare with", column="target_image", fix="give it as base64")
     return inline(cell)

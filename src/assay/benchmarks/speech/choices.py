@@ -1,9 +1,9 @@
 """Choices by ear: Chinese exams read aloud, MMAU, and the choices of VoiceBench.
 
-One row of a spoken exam: `{"key": "c1", "audio": "c1.wav", "query": "下列哪个是水果?", "A": "苹果", "B": "石头", "answer": "A"}`,
-question and options being said in the sound. One row of MMAU: `{"id": "m1", "audio": "m1.wav", "question": "Which
-instrument is heard?", "choices": ["piano", "violin"], "answer": "piano", "task": "music"}`. VoiceBench has `audio`,
-`prompt` (its text, options included) and `reference` (a letter).
+One row of a spoken exam: `{"key": "c1", "audio": "c1.wav", "query": "下列哪个是水果?", "A": "苹果", "B": "石头",
+"answer": "A"}`, question and options being said in the sound. One row of MMAU: `{"id": "m1", "audio": "m1.wav",
+"question": "Which instrument is heard?", "choices": ["piano", "violin"], "answer": "piano", "task": "music"}`.
+VoiceBench has `audio`, `prompt` (its text, options included) and `reference` (a letter).
 
 Citations: C-Eval arXiv 2305.08322 and AGIEval arXiv 2304.06364, as read aloud by TELEVAL arXiv 2507.18061; MMAU arXiv
 2410.19168; VoiceBench arXiv 2410.17196.
@@ -77,9 +77,7 @@ def voicebench_choices(subset: str) -> tuple[Task, ...]:
             config=subset,
             local=(f"{name}.jsonl", f"{name}.parquet", name),
             mini="benchmarks/data/speech/voicebench_choices.jsonl",
-            read=Spoken(
-                target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)
-            ),
+            read=Spoken(target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)),
         ),
         scorers=("choice",),
         options=OPTIONS,

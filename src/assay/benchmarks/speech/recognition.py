@@ -18,6 +18,9 @@ from .rows import TRANSCRIPTS, Spoken
 
 ENGLISH = {"name": "wer", "normalize": "whisper-en"}
 CHINESE = {"name": "cer", "normalize": "zh"}
+READ = Spoken(target=TRANSCRIPTS, query=(), cluster="speaker_id")
+READINGS = Spoken(target=TRANSCRIPTS, query=(), cluster="id", repeats=True)
+"""FLEURS has one sentence read by several people under one id."""
 ASK_EN = "Transcribe the speech word for word. Write the transcript alone."
 ASK_ZH = "请逐字转写这段语音,只输出转写文本。"
 
@@ -32,17 +35,15 @@ def recognition(
     licence: str,
     config: str | None = None,
     split: str = "test",
-    local: tuple[str, ...] = (),
+    read: Spoken = READ,
 ) -> tuple[Task, ...]:
     """The two tasks of one recognition set."""
     is_chinese = scorer is CHINESE
-    files = local or (f"{name}.jsonl", f"{name}.parquet", name)
+    files = (f"{name}.jsonl", f"{name}.parquet", name)
     mini = f"benchmarks/data/speech/recognition_{'zh' if is_chinese else 'en'}.jsonl"
     task = Task(
         name=name,
-        dataset=DataSource(
-            hub=hub, config=config, split=split, local=files, mini=mini, read=Spoken(target=TRANSCRIPTS, query=())
-        ),
+        dataset=DataSource(hub=hub, config=config, split=split, local=files, mini=mini, read=read),
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=512),
         description=f"{title}: corpus {'CER' if is_chinese else 'WER'}",
@@ -70,11 +71,11 @@ common_voice_zh, common_voice_zh_audio_text = recognition(
     config="zh", citation="arXiv 1912.06670", licence="CC0 1.0",
 )  # fmt: skip
 fleurs_en, fleurs_en_audio_text = recognition(
-    "fleurs_en", title="FLEURS, English", scorer=ENGLISH, hub="google/fleurs", config="en_us",
+    "fleurs_en", title="FLEURS, English", scorer=ENGLISH, hub="google/fleurs", config="en_us", read=READINGS,
     citation="arXiv 2205.12446", licence="CC BY 4.0",
 )  # fmt: skip
 fleurs_zh, fleurs_zh_audio_text = recognition(
-    "fleurs_zh", title="FLEURS, Mandarin", scorer=CHINESE, hub="google/fleurs", config="cmn_hans_cn",
+    "fleurs_zh", title="FLEURS, Mandarin", scorer=CHINESE, hub="google/fleurs", config="cmn_hans_cn", read=READINGS,
     citation="arXiv 2205.12446", licence="CC BY 4.0",
 )  # fmt: skip
 aishell1, aishell1_audio_text = recognition(

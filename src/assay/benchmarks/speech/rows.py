@@ -1,7 +1,7 @@
 """Rows with sounds: how the rows of a speech benchmark become samples.
 
 Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own sound), `query` (what is said in
-it), `ref` or `answer` (a text; a list, of which any will do; `{"__tuple__": true, "items": […]}`, which are all wanted),
+it), `ref` or `answer` (a text; a list, of which any will do; `{"__tuple__": true, "items": […]}`, all of it wanted),
 options `A`, `B`, … or a list in `choices`. Dialogues have `user_audio1`, `user_text1`, `bot_text1`, and so on by round.
 """
 
@@ -47,16 +47,26 @@ class Spoken:
     tags: tuple[str, ...] = ()
     """Columns to break the result down by, where a row has them."""
     cluster: str = ""
+    """A column that says which rows are not independent: one speaker, one sentence."""
+    repeats: bool = False
+    """Whether several rows may have one id, as readings of one sentence do in FLEURS."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Columns of the hub's copy by the names they have here: `{"choices": "option_list"}`."""
 
     def __call__(self, found: str | Path) -> Samples:
+        folder: Path | None = None
         if str(found).startswith(("hub:", "hf://")):
-            return Samples(open_dataset(found).shards, to_sample=ToSample(self, None), where=str(found))
-        path = Path(found)
-        shards, _ = open_files(path, None, str(path))
-        folder = path if path.is_dir() else path.parent
-        return Samples(shards, to_sample=ToSample(self, folder), where=str(found))
+            shards = open_dataset(found).shards
+        else:
+            path = Path(found)
+            shards, _ = open_files(path, None, str(path))
+            folder = path if path.is_dir() else path.parent
+        return Samples(
+            shards,
+            on_duplicate="suffix" if self.repeats else "error",
+            to_sample=ToSample(self, folder),
+            where=str(found),
+        )
 
 
 @dataclass(frozen=True)
