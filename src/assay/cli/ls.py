@@ -82,7 +82,7 @@ def _about_model(name: str) -> dict[str, Any]:
     if entry is None:
         return _declared(ALL["models"].get(name))
     if entry.missing:
-        return {"accepts": None, "produces": None, "installed": False, "pip": f"pip install {entry.pip}"}
+        return {"accepts": None, "produces": None, "installed": False, "pip": entry.install}
     abilities = embedded.build(name).abilities
     return {"accepts": sorted(abilities.accepts), "produces": sorted(abilities.produces), "installed": True}
 

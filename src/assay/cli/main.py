@@ -12,6 +12,7 @@ VERBS = {
     "new": "write a benchmark, model or scorer to start from",
     "export": "a run as csv, parquet or lm-eval JSON",
     "doctor": "versions, extras, disk",
+    "demo": "one real number for each modality",
     "conformance": "whether scorers say what official code says",
     "parity": "whether answers depend on batch size or order",
     "python": "run a script written against another system's package",
