@@ -17,7 +17,7 @@ demo: $(VENV)/.made-demo
 test: lint types unit
 
 lint: $(VENV)/.made-dev
-	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff check src tests bench examples tools
 
 types: $(VENV)/.made-dev
 	$(BIN)/mypy

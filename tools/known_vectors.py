@@ -320,7 +320,7 @@ def drawings() -> None:
     ]
     write("wise_verified@2026", "PKU-YuanGroup/WISE eb51174, WISE_Verified: .4 culture and .12 for each other", BY_HAND,
           verified, scorer="wise_verified",
-          corpus=[{"summarizer": "wise_verified", "results": {"wise_verified": 0.4 + 0.12 * 3}}])  # fmt: skip
+          corpus=[{"summarizer": "wise_verified", "results": {"wise_verified.overall": 0.4 + 0.12 * 3}}])  # fmt: skip
     for variant, values in (("official", (0.775, 0.45, 0)), ("torchmetrics", (31, 18, 0))):
         write(f"clip_score@{variant}", "2.5 max(cos, 0)" if variant == "official" else "100 max(cos, 0)", BY_HAND,
               [{"output": {"json": {"cosine": c}}, "score": v}

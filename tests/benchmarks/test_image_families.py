@@ -28,7 +28,7 @@ HELPERS = {
     "geneval_saved": ("", "", {"overall": 1.0, "geneval": 1.0}),
     "dpg_bench": ("vqa", None, {"dpg": 1.0, "dpg_questions": 1.0}),
     "dpg_bench_saved": ("", "", {"dpg": 1.0, "dpg_questions": 1.0}),
-    "wise_verified": ("judge", "1", {"right": 1.0, "wise_verified": 1.0}),
+    "wise_verified": ("judge", "1", {"right": 1.0, "wise_verified.overall": 1.0}),
     "wise_legacy": (
         "judge",
         '{"consistency": 2, "realism": 1, "aesthetic": 2}',

@@ -91,7 +91,9 @@ MUTANTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "module", "attribute", "change"), MUTANTS, ids=lambda part: str(part)[:40])
+@pytest.mark.parametrize(
+    ("name", "module", "attribute", "change"), MUTANTS, ids=lambda part: getattr(part, "__name__", str(part))
+)
 def test_one_flipped_sign_inside_a_metric_is_noticed(name, module, attribute, change, monkeypatch):
     monkeypatch.setattr(f"{module}.{attribute}", change(getattr(import_module(module), attribute)))
 

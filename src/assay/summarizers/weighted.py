@@ -90,7 +90,7 @@ class WiseVerified:
     by: str = "category"
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        yield from GroupMean(self.by, WISE_VERIFIED, name="wise_verified")(records, context)
+        yield from GroupMean(self.by, WISE_VERIFIED, name="wise_verified.overall")(records, context)
 
 
 def _flags(absent: Sequence[str], strange: Sequence[str], by: str) -> list[str]:

@@ -8,8 +8,10 @@ nothing here knows of tensors.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 MIN_SAVED = 32
 """A trunk costs a pass of its own: tokens it must save."""
@@ -48,6 +50,8 @@ class Node:
 def grow(sequences: Sequence[Sequence[int]]) -> Node:
     """The tree of all sequences; its root spans what is common to every one of them."""
     order = sorted(range(len(sequences)), key=lambda row: tuple(sequences[row]))
+    import numpy as np
+
     arrays = [np.asarray(sequences[row], dtype=np.int64) for row in order]
     shared = [_common(a, b) for a, b in pairwise(arrays)]
     root = Node(0, 0, order[0])
@@ -75,6 +79,8 @@ def grow(sequences: Sequence[Sequence[int]]) -> Node:
 
 def common(a: Sequence[int], b: Sequence[int]) -> int:
     """How many tokens two sequences begin with alike."""
+    import numpy as np
+
     return _common(np.asarray(a, dtype=np.int64), np.asarray(b, dtype=np.int64))
 
 

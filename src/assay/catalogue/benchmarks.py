@@ -1,0 +1,468 @@
+"""The benchmarks that ship, by name: `name: (module:attribute, one line)`."""
+
+BENCHMARKS: dict[str, tuple[str, str]] = {
+    "quickstart": ("assay.benchmarks.quickstart:quickstart", "five small sets, half a minute on one core"),
+    "quickstart_arithmetic": ("assay.benchmarks.quickstart:quickstart_arithmetic", "small sums"),
+    "quickstart_facts": ("assay.benchmarks.quickstart:quickstart_facts", "well-known facts"),
+    "quickstart_choices": ("assay.benchmarks.quickstart:quickstart_choices", "four options, one letter"),
+    "quickstart_dialogue": ("assay.benchmarks.quickstart:quickstart_dialogue", "the second answer of a dialogue"),
+    "quickstart_format": ("assay.benchmarks.quickstart:quickstart_format", "answers of a prescribed form"),
+    "demo_asr": ("assay.benchmarks.demo:demo_asr", "eight short clips to write down"),
+    "demo_tts": ("assay.benchmarks.demo:demo_tts", "sentences to say, heard by a given recogniser"),
+    "demo_ocr": ("assay.benchmarks.demo:demo_ocr", "pictures of text to read"),
+    "demo_digits": ("assay.benchmarks.demo:demo_digits", "digits to draw, judged by a classifier"),
+    "demo_signs": ("assay.benchmarks.demo:demo_signs", "signs to draw, read by a given recogniser"),
+    "gsm8k": ("assay.benchmarks.gsm8k:gsm8k", "word problems after five worked examples, as a chat"),
+    "gsm8k_completion": ("assay.benchmarks.gsm8k:gsm8k_completion", "the same as one text, as lm-eval asks"),
+    "mmlu_pro": ("assay.benchmarks.mmlu_pro:mmlu_pro", "14 subjects, ten options, the letter at once"),
+    "mmlu_pro_cot": ("assay.benchmarks.mmlu_pro:mmlu_pro_cot", "MMLU-Pro with steps, no examples"),
+    "mmlu_pro_cot_5shot": ("assay.benchmarks.mmlu_pro:mmlu_pro_cot_5shot", "MMLU-Pro as published: steps, 5 examples"),
+    "bbh": ("assay.benchmarks.bbh:bbh", "BIG-Bench Hard after the official worked examples"),
+    "bbh_direct": ("assay.benchmarks.bbh:bbh_direct", "BIG-Bench Hard without steps"),
+    "lambada": ("assay.benchmarks.lambada:lambada", "likelihood of a passage's last word"),
+    "ifeval": ("assay.benchmarks.ifeval:ifeval", "verifiable instructions, the official checks"),
+    "humaneval": ("assay.benchmarks.humaneval:humaneval", "pass@k from a file of verdicts"),
+    "humaneval_generate": ("assay.benchmarks.humaneval:humaneval_generate", "completions, parsed but never run"),
+    "ai2d": ("assay.benchmarks.vision.choices:ai2d", "AI2D, diagrams of school science (format-checked)"),
+    "ccbench": (
+        "assay.benchmarks.vision.circular:ccbench",
+        "CCBench, Chinese culture, right under every rotation (format-checked)",
+    ),
+    "chartqa": ("assay.benchmarks.vision.documents:chartqa", "ChartQA, within 5 % (format-checked)"),
+    "coco_caption": (
+        "assay.benchmarks.vision.captions:coco_caption",
+        "COCO captions: BLEU, ROUGE-L, CIDEr (format-checked)",
+    ),
+    "core_mm": (
+        "assay.benchmarks.vision.judged:core_mm",
+        "CORE-MM: several pictures, a judge's rating (format-checked)",
+    ),
+    "docvqa": ("assay.benchmarks.vision.documents:docvqa", "DocVQA val, ANLS (format-checked)"),
+    "flickr30k": (
+        "assay.benchmarks.vision.captions:flickr30k",
+        "Flickr30k captions: BLEU, ROUGE-L, CIDEr (format-checked)",
+    ),
+    "hallusionbench": (
+        "assay.benchmarks.vision.yes_no:hallusionbench",
+        "HallusionBench: aAcc, qAcc, fAcc (format-checked)",
+    ),
+    "infovqa": ("assay.benchmarks.vision.documents:infovqa", "InfographicVQA val, ANLS (format-checked)"),
+    "mathvista_mini": (
+        "assay.benchmarks.vision.choices:mathvista_mini",
+        "MathVista mini, with options (format-checked)",
+    ),
+    "mmbench_dev_cn": (
+        "assay.benchmarks.vision.circular:mmbench_dev_cn",
+        "MMBench dev, Chinese, right under every rotation (format-checked)",
+    ),
+    "mmbench_dev_cn_v11": (
+        "assay.benchmarks.vision.circular:mmbench_dev_cn_v11",
+        "MMBench 1.1 dev, Chinese, right under every rotation (format-checked)",
+    ),
+    "mmbench_dev_en": (
+        "assay.benchmarks.vision.circular:mmbench_dev_en",
+        "MMBench dev, English, right under every rotation (format-checked)",
+    ),
+    "mmbench_dev_en_v11": (
+        "assay.benchmarks.vision.circular:mmbench_dev_en_v11",
+        "MMBench 1.1 dev, English, right under every rotation (format-checked)",
+    ),
+    "mmbench_test_cn": (
+        "assay.benchmarks.vision.circular:mmbench_test_cn",
+        "MMBench test, Chinese, letters to hand in (format-checked)",
+    ),
+    "mmbench_test_cn_v11": (
+        "assay.benchmarks.vision.circular:mmbench_test_cn_v11",
+        "MMBench 1.1 test, Chinese, letters to hand in (format-checked)",
+    ),
+    "mmbench_test_en": (
+        "assay.benchmarks.vision.circular:mmbench_test_en",
+        "MMBench test, English, letters to hand in (format-checked)",
+    ),
+    "mmbench_test_en_v11": (
+        "assay.benchmarks.vision.circular:mmbench_test_en_v11",
+        "MMBench 1.1 test, English, letters to hand in (format-checked)",
+    ),
+    "mme": ("assay.benchmarks.vision.yes_no:mme", "MME: acc, acc+, perception, cognition (format-checked)"),
+    "mme_official": (
+        "assay.benchmarks.vision.yes_no:mme_official",
+        "MME, the first four letters read, as its own script does (format-checked)",
+    ),
+    "mmmu": ("assay.benchmarks.vision.choices:mmmu", "MMMU, college subjects (format-checked)"),
+    "mmstar": ("assay.benchmarks.vision.choices:mmstar", "MMStar, needs the picture (format-checked)"),
+    "mmvet": ("assay.benchmarks.vision.judged:mmvet", "MM-Vet: a judge's grade by capability (format-checked)"),
+    "ocrbench": ("assay.benchmarks.vision.documents:ocrbench", "OCRBench, five kinds of reading (format-checked)"),
+    "ocrvqa": ("assay.benchmarks.vision.short_answers:ocrvqa", "OCR-VQA, book covers, VQA accuracy (format-checked)"),
+    "ocrvqa_exact": (
+        "assay.benchmarks.vision.short_answers:ocrvqa_exact",
+        "OCR-VQA by equality apart from case (format-checked)",
+    ),
+    "okvqa": ("assay.benchmarks.vision.short_answers:okvqa", "OK-VQA val, VQA accuracy (format-checked)"),
+    "pope": ("assay.benchmarks.vision.yes_no:pope", "POPE: objects that are not there (format-checked)"),
+    "pope_official": (
+        "assay.benchmarks.vision.yes_no:pope_official",
+        "POPE, what does not deny is yes, as its own script reads (format-checked)",
+    ),
+    "realworldqa": ("assay.benchmarks.vision.choices:realworldqa", "RealWorldQA, photographs (format-checked)"),
+    "refcoco": ("assay.benchmarks.vision.refcoco:refcoco", "RefCOCO val: box overlap of 0.5 (format-checked)"),
+    "refcoco_plus": (
+        "assay.benchmarks.vision.refcoco:refcoco_plus",
+        "RefCOCO+ val, no words of place: box overlap of 0.5 (format-checked)",
+    ),
+    "refcocog": (
+        "assay.benchmarks.vision.refcoco:refcocog",
+        "RefCOCOg val, longer phrases: box overlap of 0.5 (format-checked)",
+    ),
+    "scienceqa": ("assay.benchmarks.vision.choices:scienceqa", "ScienceQA with pictures (format-checked)"),
+    "seedbench_img": ("assay.benchmarks.vision.choices:seedbench_img", "SEED-Bench, pictures (format-checked)"),
+    "textvqa": ("assay.benchmarks.vision.short_answers:textvqa", "TextVQA val, VQA accuracy (format-checked)"),
+    "vqav2": ("assay.benchmarks.vision.short_answers:vqav2", "VQAv2 val, VQA accuracy (format-checked)"),
+    "vqav2_a013f00": (
+        "assay.benchmarks.vision.short_answers:vqav2_a013f00",
+        "VQAv2 val as the last official revision scores it (format-checked)",
+    ),
+    "spoken_ceval": (
+        "assay.benchmarks.speech.choices:spoken_ceval",
+        "C-Eval read aloud: letter, in Chinese, audio (format-checked)",
+    ),
+    "spoken_ceval_audio_text": (
+        "assay.benchmarks.speech.choices:spoken_ceval_audio_text",
+        "C-Eval read aloud: letter, in Chinese, audio+text (format-checked)",
+    ),
+    "spoken_ceval_text": (
+        "assay.benchmarks.speech.choices:spoken_ceval_text",
+        "C-Eval read aloud: letter, in Chinese, text (format-checked)",
+    ),
+    "spoken_agieval": (
+        "assay.benchmarks.speech.choices:spoken_agieval",
+        "AGIEval read aloud: letter, in Chinese, audio (format-checked)",
+    ),
+    "spoken_agieval_audio_text": (
+        "assay.benchmarks.speech.choices:spoken_agieval_audio_text",
+        "AGIEval read aloud: letter, in Chinese, audio+text (format-checked)",
+    ),
+    "spoken_agieval_text": (
+        "assay.benchmarks.speech.choices:spoken_agieval_text",
+        "AGIEval read aloud: letter, in Chinese, text (format-checked)",
+    ),
+    "mmau": (
+        "assay.benchmarks.speech.choices:mmau",
+        "MMAU: speech, sound and music, one option, audio+text (format-checked)",
+    ),
+    "mmau_text": (
+        "assay.benchmarks.speech.choices:mmau_text",
+        "MMAU: speech, sound and music, one option, text (format-checked)",
+    ),
+    "voicebench_openbookqa": (
+        "assay.benchmarks.speech.choices:voicebench_openbookqa",
+        "VoiceBench openbookqa: options said aloud, audio (format-checked)",
+    ),
+    "voicebench_openbookqa_audio_text": (
+        "assay.benchmarks.speech.choices:voicebench_openbookqa_audio_text",
+        "VoiceBench openbookqa: options said aloud, audio+text (format-checked)",
+    ),
+    "voicebench_openbookqa_text": (
+        "assay.benchmarks.speech.choices:voicebench_openbookqa_text",
+        "VoiceBench openbookqa: options said aloud, text (format-checked)",
+    ),
+    "voicebench_mmsu": (
+        "assay.benchmarks.speech.choices:voicebench_mmsu",
+        "VoiceBench mmsu: options said aloud, audio (format-checked)",
+    ),
+    "voicebench_mmsu_audio_text": (
+        "assay.benchmarks.speech.choices:voicebench_mmsu_audio_text",
+        "VoiceBench mmsu: options said aloud, audio+text (format-checked)",
+    ),
+    "voicebench_mmsu_text": (
+        "assay.benchmarks.speech.choices:voicebench_mmsu_text",
+        "VoiceBench mmsu: options said aloud, text (format-checked)",
+    ),
+    "voicebench_alpacaeval": (
+        "assay.benchmarks.speech.judged:voicebench_alpacaeval",
+        "VoiceBench alpacaeval: a judge's grade, audio (format-checked)",
+    ),
+    "voicebench_alpacaeval_audio_text": (
+        "assay.benchmarks.speech.judged:voicebench_alpacaeval_audio_text",
+        "VoiceBench alpacaeval: a judge's grade, audio+text (format-checked)",
+    ),
+    "voicebench_alpacaeval_text": (
+        "assay.benchmarks.speech.judged:voicebench_alpacaeval_text",
+        "VoiceBench alpacaeval: a judge's grade, text (format-checked)",
+    ),
+    "voicebench_commoneval": (
+        "assay.benchmarks.speech.judged:voicebench_commoneval",
+        "VoiceBench commoneval: a judge's grade, audio (format-checked)",
+    ),
+    "voicebench_commoneval_audio_text": (
+        "assay.benchmarks.speech.judged:voicebench_commoneval_audio_text",
+        "VoiceBench commoneval: a judge's grade, audio+text (format-checked)",
+    ),
+    "voicebench_commoneval_text": (
+        "assay.benchmarks.speech.judged:voicebench_commoneval_text",
+        "VoiceBench commoneval: a judge's grade, text (format-checked)",
+    ),
+    "voicebench_sd_qa": (
+        "assay.benchmarks.speech.judged:voicebench_sd_qa",
+        "VoiceBench sd_qa: a judge's grade, audio (format-checked)",
+    ),
+    "voicebench_sd_qa_audio_text": (
+        "assay.benchmarks.speech.judged:voicebench_sd_qa_audio_text",
+        "VoiceBench sd_qa: a judge's grade, audio+text (format-checked)",
+    ),
+    "voicebench_sd_qa_text": (
+        "assay.benchmarks.speech.judged:voicebench_sd_qa_text",
+        "VoiceBench sd_qa: a judge's grade, text (format-checked)",
+    ),
+    "spoken_humanlike": (
+        "assay.benchmarks.speech.judged:spoken_humanlike",
+        "Human-like replies: a judge's 0 to 5, share above 3, audio (format-checked)",
+    ),
+    "spoken_humanlike_audio_text": (
+        "assay.benchmarks.speech.judged:spoken_humanlike_audio_text",
+        "Human-like replies: a judge's 0 to 5, share above 3, audio+text (format-checked)",
+    ),
+    "spoken_humanlike_text": (
+        "assay.benchmarks.speech.judged:spoken_humanlike_text",
+        "Human-like replies: a judge's 0 to 5, share above 3, text (format-checked)",
+    ),
+    "spoken_empathy": (
+        "assay.benchmarks.speech.judged:spoken_empathy",
+        "Empathic replies: a judge's 0 to 5, share above 3, audio (format-checked)",
+    ),
+    "spoken_empathy_audio_text": (
+        "assay.benchmarks.speech.judged:spoken_empathy_audio_text",
+        "Empathic replies: a judge's 0 to 5, share above 3, audio+text (format-checked)",
+    ),
+    "spoken_empathy_text": (
+        "assay.benchmarks.speech.judged:spoken_empathy_text",
+        "Empathic replies: a judge's 0 to 5, share above 3, text (format-checked)",
+    ),
+    "spoken_memory": (
+        "assay.benchmarks.speech.memory:spoken_memory",
+        "Memory over two spoken rounds: exists-match, audio (format-checked)",
+    ),
+    "spoken_memory_audio_text": (
+        "assay.benchmarks.speech.memory:spoken_memory_audio_text",
+        "Memory over two spoken rounds: exists-match, audio+text (format-checked)",
+    ),
+    "spoken_memory_text": (
+        "assay.benchmarks.speech.memory:spoken_memory_text",
+        "Memory over two spoken rounds: exists-match, text (format-checked)",
+    ),
+    "librispeech": (
+        "assay.benchmarks.speech.recognition:librispeech",
+        "LibriSpeech test-clean: corpus WER, audio (format-checked)",
+    ),
+    "librispeech_audio_text": (
+        "assay.benchmarks.speech.recognition:librispeech_audio_text",
+        "LibriSpeech test-clean: corpus WER, audio+text (format-checked)",
+    ),
+    "librispeech_other": (
+        "assay.benchmarks.speech.recognition:librispeech_other",
+        "LibriSpeech test-other: corpus WER, audio (format-checked)",
+    ),
+    "librispeech_other_audio_text": (
+        "assay.benchmarks.speech.recognition:librispeech_other_audio_text",
+        "LibriSpeech test-other: corpus WER, audio+text (format-checked)",
+    ),
+    "common_voice_en": (
+        "assay.benchmarks.speech.recognition:common_voice_en",
+        "Common Voice 15, English: corpus WER, audio (format-checked)",
+    ),
+    "common_voice_en_audio_text": (
+        "assay.benchmarks.speech.recognition:common_voice_en_audio_text",
+        "Common Voice 15, English: corpus WER, audio+text (format-checked)",
+    ),
+    "common_voice_zh": (
+        "assay.benchmarks.speech.recognition:common_voice_zh",
+        "Common Voice 15, Chinese: corpus CER, audio (format-checked)",
+    ),
+    "common_voice_zh_audio_text": (
+        "assay.benchmarks.speech.recognition:common_voice_zh_audio_text",
+        "Common Voice 15, Chinese: corpus CER, audio+text (format-checked)",
+    ),
+    "fleurs_en": (
+        "assay.benchmarks.speech.recognition:fleurs_en",
+        "FLEURS, English: corpus WER, audio (format-checked)",
+    ),
+    "fleurs_en_audio_text": (
+        "assay.benchmarks.speech.recognition:fleurs_en_audio_text",
+        "FLEURS, English: corpus WER, audio+text (format-checked)",
+    ),
+    "fleurs_zh": (
+        "assay.benchmarks.speech.recognition:fleurs_zh",
+        "FLEURS, Mandarin: corpus CER, audio (format-checked)",
+    ),
+    "fleurs_zh_audio_text": (
+        "assay.benchmarks.speech.recognition:fleurs_zh_audio_text",
+        "FLEURS, Mandarin: corpus CER, audio+text (format-checked)",
+    ),
+    "aishell1": ("assay.benchmarks.speech.recognition:aishell1", "AISHELL-1: corpus CER, audio (format-checked)"),
+    "aishell1_audio_text": (
+        "assay.benchmarks.speech.recognition:aishell1_audio_text",
+        "AISHELL-1: corpus CER, audio+text (format-checked)",
+    ),
+    "wenetspeech": (
+        "assay.benchmarks.speech.recognition:wenetspeech",
+        "WenetSpeech test_net: corpus CER, audio (format-checked)",
+    ),
+    "wenetspeech_audio_text": (
+        "assay.benchmarks.speech.recognition:wenetspeech_audio_text",
+        "WenetSpeech test_net: corpus CER, audio+text (format-checked)",
+    ),
+    "robust_qa": (
+        "assay.benchmarks.speech.robustness:robust_qa",
+        "Questions under noise: by level, worst case, audio (format-checked)",
+    ),
+    "robust_qa_audio_text": (
+        "assay.benchmarks.speech.robustness:robust_qa_audio_text",
+        "Questions under noise: by level, worst case, audio+text (format-checked)",
+    ),
+    "robust_asr": (
+        "assay.benchmarks.speech.robustness:robust_asr",
+        "Recognition under noise: WER by level, worst case, audio (format-checked)",
+    ),
+    "robust_asr_audio_text": (
+        "assay.benchmarks.speech.robustness:robust_asr_audio_text",
+        "Recognition under noise: WER by level, worst case, audio+text (format-checked)",
+    ),
+    "speech_quality": (
+        "assay.benchmarks.speech.spoken_answers:speech_quality",
+        "Quality of the model's speech: DNSMOS, audio (format-checked)",
+    ),
+    "speech_quality_audio_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_quality_audio_text",
+        "Quality of the model's speech: DNSMOS, audio+text (format-checked)",
+    ),
+    "speech_quality_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_quality_text",
+        "Quality of the model's speech: DNSMOS, text (format-checked)",
+    ),
+    "speech_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_text",
+        "Speech against the model's text: WER, audio (format-checked)",
+    ),
+    "speech_text_audio_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_text_audio_text",
+        "Speech against the model's text: WER, audio+text (format-checked)",
+    ),
+    "speech_text_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_text_text",
+        "Speech against the model's text: WER, text (format-checked)",
+    ),
+    "speech_text_zh": (
+        "assay.benchmarks.speech.spoken_answers:speech_text_zh",
+        "Speech against the model's Chinese text: CER, audio (format-checked)",
+    ),
+    "speech_text_zh_audio_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_text_zh_audio_text",
+        "Speech against the model's Chinese text: CER, audio+text (format-checked)",
+    ),
+    "speech_text_zh_text": (
+        "assay.benchmarks.speech.spoken_answers:speech_text_zh_text",
+        "Speech against the model's Chinese text: CER, text (format-checked)",
+    ),
+    "llama_questions": (
+        "assay.benchmarks.speech.spoken_qa:llama_questions",
+        "LLaMA-Questions: exists-match, audio (format-checked)",
+    ),
+    "llama_questions_audio_text": (
+        "assay.benchmarks.speech.spoken_qa:llama_questions_audio_text",
+        "LLaMA-Questions: exists-match, audio+text (format-checked)",
+    ),
+    "llama_questions_text": (
+        "assay.benchmarks.speech.spoken_qa:llama_questions_text",
+        "LLaMA-Questions: exists-match, text (format-checked)",
+    ),
+    "spoken_webq": (
+        "assay.benchmarks.speech.spoken_qa:spoken_webq",
+        "Spoken WebQuestions: exists-match, audio (format-checked)",
+    ),
+    "spoken_webq_audio_text": (
+        "assay.benchmarks.speech.spoken_qa:spoken_webq_audio_text",
+        "Spoken WebQuestions: exists-match, audio+text (format-checked)",
+    ),
+    "spoken_webq_text": (
+        "assay.benchmarks.speech.spoken_qa:spoken_webq_text",
+        "Spoken WebQuestions: exists-match, text (format-checked)",
+    ),
+    "spoken_triviaqa": (
+        "assay.benchmarks.speech.spoken_qa:spoken_triviaqa",
+        "Spoken TriviaQA: exists-match, audio (format-checked)",
+    ),
+    "spoken_triviaqa_audio_text": (
+        "assay.benchmarks.speech.spoken_qa:spoken_triviaqa_audio_text",
+        "Spoken TriviaQA: exists-match, audio+text (format-checked)",
+    ),
+    "spoken_triviaqa_text": (
+        "assay.benchmarks.speech.spoken_qa:spoken_triviaqa_text",
+        "Spoken TriviaQA: exists-match, text (format-checked)",
+    ),
+    "covost2_en_zh": (
+        "assay.benchmarks.speech.translation:covost2_en_zh",
+        "CoVoST 2 en_zh: sacreBLEU, audio+text (format-checked)",
+    ),
+    "covost2_en_zh_text": (
+        "assay.benchmarks.speech.translation:covost2_en_zh_text",
+        "CoVoST 2 en_zh: sacreBLEU, text (format-checked)",
+    ),
+    "covost2_en_de": (
+        "assay.benchmarks.speech.translation:covost2_en_de",
+        "CoVoST 2 en_de: sacreBLEU, audio+text (format-checked)",
+    ),
+    "covost2_en_de_text": (
+        "assay.benchmarks.speech.translation:covost2_en_de_text",
+        "CoVoST 2 en_de: sacreBLEU, text (format-checked)",
+    ),
+    "geneval": (
+        "assay.benchmarks.image.geneval:geneval",
+        "GenEval: objects by a detector, mean of six tasks (format-checked)",
+    ),
+    "geneval_saved": ("assay.benchmarks.image.geneval:geneval_saved", "GenEval from saved detections (format-checked)"),
+    "dpg_bench": ("assay.benchmarks.image.dpg:dpg_bench", "DPG-Bench: propositions by a VQA model (format-checked)"),
+    "dpg_bench_saved": ("assay.benchmarks.image.dpg:dpg_bench_saved", "DPG-Bench from saved answers (format-checked)"),
+    "wise_verified": (
+        "assay.benchmarks.image.wise:wise_verified",
+        "WISE, 2026: a judge's right or wrong (format-checked)",
+    ),
+    "wise_legacy": (
+        "assay.benchmarks.image.wise:wise_legacy",
+        "WISE as first published: WiScore by a judge (format-checked)",
+    ),
+    "t2i_compbench": (
+        "assay.benchmarks.image.composition:t2i_compbench",
+        "T2I-CompBench: attributes and relations by a worker (format-checked)",
+    ),
+    "genai_bench": (
+        "assay.benchmarks.image.composition:genai_bench",
+        "GenAI-Bench: VQAScore by a worker (format-checked)",
+    ),
+    "geneval_pp": (
+        "assay.benchmarks.image.composition:geneval_pp",
+        "GenEval++: a judge's yes or no on the picture (format-checked)",
+    ),
+    "imagine_bench": (
+        "assay.benchmarks.image.composition:imagine_bench",
+        "ImagineBench: a judge's three ratings, weighted (format-checked)",
+    ),
+    "omnicontext": (
+        "assay.benchmarks.image.editing:omnicontext",
+        "OmniContext: given subjects in a new picture, judged (format-checked)",
+    ),
+    "gedit": (
+        "assay.benchmarks.image.editing:gedit",
+        "GEdit-Bench: edits as users ask for them, judged (format-checked)",
+    ),
+    "imgedit": (
+        "assay.benchmarks.image.editing:imgedit",
+        "ImgEdit: a judge's three ratings of an edit (format-checked)",
+    ),
+    "edit_similarity": (
+        "assay.benchmarks.image.editing:edit_similarity",
+        "Edits with a known result: PSNR and SSIM (format-checked)",
+    ),
+    "text_rendering": (
+        "assay.benchmarks.image.rendering:text_rendering",
+        "Text in pictures, read by a recogniser (format-checked)",
+    ),
+}
