@@ -41,12 +41,14 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
     known = registry.tasks.resolve(name)
-    if known is not None:
+    if known is not None and run.dialect is None:  # whoever asks for a dialect means its task of that name
         return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     for recognise in registry.recognisers():
         tasks = recognise(name, run)
         if tasks is not None:
             return list(tasks)
+    if known is not None:
+        return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     if is_reference(name):
         return [_with_num(task, shots) for task in _from_python(name, run)]
     path = Path(name).expanduser()

@@ -12,9 +12,9 @@ from ...datasets.suffix_files import write_table
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
+from ...summarizers.mmvet import CAPABILITIES
 from .evaluating import prediction_format
 from .facade.dataset.utils.multiple_choice import ABBREVIATIONS
-from .mmvet import CAPABILITIES
 from .places import SNAPSHOT
 
 

@@ -9,13 +9,14 @@ from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
 from ...runner.run import run_folder
+from ...scorers.mmvet import MmVet
 from ...scorers.yes_no import YesNo
+from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference
 from .classes import ClassDataset, dataset_classes
 from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest, source_digest
-from .mmvet import MmVet, MmVetScores
 from .places import DATASET_URLS, SNAPSHOT, data_root
 from .prompts import GuestPrompt, TsvPrompt
 from .rows import Source
