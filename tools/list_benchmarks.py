@@ -10,8 +10,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "all-benchmarks.md"
 HEAD = """# All benchmarks
 
 Written by `tools/list_benchmarks.py` from what each task says of itself; a test keeps it current. *Data*: where rows
-come from besides `--data PATH`; `mini` is a tiny set of our own that ships (`--data mini`). Official code each scorer is
-held against: `assay conformance`. Text benchmarks in more words: [benchmarks.md](benchmarks.md).
+come from besides `--data PATH`; `mini` is a tiny set of our own that ships (`--data mini`). Official code each scorer
+is held against: `assay conformance`. Text benchmarks in more words: [benchmarks.md](benchmarks.md).
 
 | name | protocol | what | metrics | data | licence |
 | --- | --- | --- | --- | --- | --- |
