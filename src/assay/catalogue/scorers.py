@@ -7,6 +7,10 @@ SCORERS: dict[str, tuple[str, str]] = {
     "regex": ("assay.scorers.match:Regex", "a pattern finds the answer, or matches it"),
     "f1": ("assay.scorers.tokens_f1:TokenF1", "overlap of words with the best target"),
     "choice": ("assay.scorers.choice:Choice", "the chosen letter, read by the rule stack"),
+    "choice_vlmeval": (
+        "assay.scorers.choice_vlmeval:ChoiceVlmeval",
+        "the letter as VLMEvalKit's exact matching finds it",
+    ),
     "choice_likelihood": (
         "assay.scorers.likelihood:ChoiceLikelihood",
         "the most probable option: acc, acc_norm, acc_bytes",
