@@ -5,6 +5,8 @@ recogniser), image in, image out. All but the first are specialists, and the las
 """
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,4 +162,11 @@ def _print(results: Sequence[Result], lines: Sequence[str], asked: Sequence[str]
     console.print("Small sets: a smoke test of every modality, not a measure of ability. The models:")
     for name, line in about(asked):
         console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
-    console.print(f"Every sample, prompt and verdict: assay show {folder}/PART", markup=False, soft_wrap=True)
+    command = "assay" if shutil.which("assay") else sys.argv[0]
+    steps = (
+        f"runs: {folder}; next:",
+        f"  {command} show {folder}/text     every sample: prompt, answer, verdict",
+        f"  {command} run data.jsonl --model my.py:fn     your rows, your function",
+    )
+    for step in steps:
+        console.print(step, markup=False, soft_wrap=True)

@@ -73,13 +73,25 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     if without:
         details["without_value"] = without
     return Result(
-        **interval_of(estimate),
+        **within(interval_of(estimate), ends),
         **common,
         groups=groups,
         parsed_value=estimate.value if parsed is cells else _parsed_value(table, parsed, reducer, metric),
         flags=(*flags, *_cluster_flags(table, units)),
         details=details,
     )
+
+
+def within(interval: dict[str, Any], ends: tuple[float, float] | None) -> dict[str, Any]:
+    """An interval that does not promise values the score cannot have."""
+    ci = interval["ci"]
+    if ci is None or ends is None or (ends[0] <= ci[0] and ci[1] <= ends[1]):
+        return interval
+    return {
+        **interval,
+        "ci": (max(ci[0], ends[0]), min(ci[1], ends[1])),
+        "interval": f"{interval['interval']}, cut to bounds",
+    }
 
 
 def known_bounds(cells: Sequence[float], context: SummaryContext) -> tuple[float, float] | None:
