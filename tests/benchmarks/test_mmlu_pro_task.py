@@ -80,10 +80,10 @@ def test_ten_options_are_lettered_to_j_and_broken_down_by_subject(tmp_path):
     write_rows(tmp_path / "test.jsonl", [*rows("law", 2), *rows("math", 2, start=2)])
     model = Scripted(["J", "J", "J", "A"])
 
-    result = run(mmlu_pro, model, data=str(tmp_path), output=str(tmp_path / "run")).results[0]
+    result = run(mmlu_pro, model, measure="letter", data=str(tmp_path), output=str(tmp_path / "run")).results[0]
 
     assert "\nJ. option 9\n" in model.calls[0].prompt.text
-    assert (result.value, result.protocol) == (0.75, "mmlu_pro@direct-0shot")
+    assert (result.value, result.protocol) == (0.75, "mmlu_pro@direct-0shot-letter")
     assert {name: group.value for name, group in result.groups["category"].items()} == {"law": 1.0, "math": 0.5}
 
 

@@ -81,3 +81,48 @@ def test_continuations_that_are_weighed_are_shown(assay, folder):
 
 def test_faults_are_found_as_in_a_run(assay):
     assert assay("run", "nope.jsonl", *FOUR, "--dry_run").code == 2
+
+
+READER = """
+from assay.core import Abilities, Output
+class Reader:
+    abilities = Abilities()
+    identity = {{"reader": 1}}
+    def generate(self, requests):
+        return [Output.of("x") for r in requests]
+    def shown(self, prompt):
+        return "<s><s>[INST]" + prompt.messages[0].text + "[/INST]"
+    def preflight(self, prompt, stops=()):
+        return {faults}
+"""
+
+
+def test_a_model_that_renders_prompts_shows_the_first_with_its_special_tokens(assay, folder):
+    (folder / "reader.py").write_text(READER.format(faults=[]))
+
+    said = assay("run", "sums.jsonl", "--model", "reader.py:Reader", "--dry_run")
+
+    assert said.code == 0
+    assert "as the model reads it:\n      <s><s>[INST]2+2?[/INST]" in said.out
+
+
+def test_what_is_wrong_with_a_chat_template_is_a_fault_and_the_command_fails(assay, folder):
+    (folder / "reader.py").write_text(READER.format(faults=["two beginning-of-sequence tokens"]))
+
+    said = assay("run", "sums.jsonl", "--model", "reader.py:Reader", "--dry_run")
+    document = assay("run", "sums.jsonl", "--model", "reader.py:Reader", "--dry_run", "--json")
+
+    assert said.code == 1 and "fault: two beginning-of-sequence tokens" in said.out
+    assert document.code == 1 and document.json["cells"][0]["faults"] == ["two beginning-of-sequence tokens"]
+    assert document.json["cells"][0]["rendered"].startswith("<s><s>")
+
+
+def test_a_model_whose_tokenizer_cannot_be_had_says_why(assay, folder):
+    text = READER.format(faults=[]).replace(
+        'return "<s><s>[INST]"', 'from assay.core import MissingExtra; raise MissingExtra("x", "transformers"); return ""'
+    )
+    (folder / "reader.py").write_text(text)
+
+    said = assay("run", "sums.jsonl", "--model", "reader.py:Reader", "--dry_run")
+
+    assert said.code == 0 and "cannot be shown (" in said.out and "pip install transformers" in said.out

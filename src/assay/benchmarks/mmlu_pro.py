@@ -5,7 +5,8 @@ One row: `{"question_id": 70, "question": "…", "options": ["…", …], "answe
 
 Citation: Wang et al. 2024, MMLU-Pro, arXiv 2406.01574. Licence: Apache-2.0 (code), MIT (data on the hub).
 
-Protocols: `mmlu_pro` asks for the letter at once. `mmlu_pro_cot` asks for steps and then "the answer is (X)", without
+Protocols: `mmlu_pro` asks for the letter at once, by likelihood, first token or the letter written, whichever the model
+can serve first. `mmlu_pro_cot` asks for steps and then "the answer is (X)", without
 examples, so that it means the same on every copy of the data. `mmlu_pro_cot_5shot` is the official one: before the
 question the first five of `validation` of its subject, with their worked answers.
 """
@@ -57,6 +58,7 @@ mmlu_pro = Task(
     columns={"target": "answer", "choices": "options", "id": "question_id"},
     template=Choices(layout="lines"),
     scorers=("choice",),
+    measures=("likelihood", "first_token", "letter"),
     options=GenerateOptions(temperature=0.0, max_tokens=32),
     tags=("category",),
     protocol="mmlu_pro@direct-0shot",
@@ -70,6 +72,7 @@ mmlu_pro_cot = mmlu_pro.but(
     name="mmlu_pro_cot",
     template=StepByStep(),
     scorers=("mmlu_pro",),
+    measures=(),
     options=mmlu_pro.options.set(max_tokens=2048, stop=("Question:",)),
     protocol="mmlu_pro@cot-0shot",
     description="MMLU-Pro with steps before \"the answer is (X)\", no examples",

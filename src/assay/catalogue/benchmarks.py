@@ -17,6 +17,31 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "mmlu_pro": ("assay.benchmarks.mmlu_pro:mmlu_pro", "14 subjects, ten options, the letter at once"),
     "mmlu_pro_cot": ("assay.benchmarks.mmlu_pro:mmlu_pro_cot", "MMLU-Pro with steps, no examples"),
     "mmlu_pro_cot_5shot": ("assay.benchmarks.mmlu_pro:mmlu_pro_cot_5shot", "MMLU-Pro as published: steps, 5 examples"),
+    "mmlu": ("assay.benchmarks.common_choices:mmlu", "57 subjects, four options (format-checked)"),
+    "arc_challenge": (
+        "assay.benchmarks.common_choices:arc_challenge",
+        "ARC, the harder questions of school science (format-checked)",
+    ),
+    "arc_easy": (
+        "assay.benchmarks.common_choices:arc_easy",
+        "ARC, the easier questions of school science (format-checked)",
+    ),
+    "hellaswag": (
+        "assay.benchmarks.common_choices:hellaswag",
+        "HellaSwag, which ending follows (format-checked)",
+    ),
+    "openbookqa": (
+        "assay.benchmarks.common_choices:openbookqa",
+        "OpenBookQA, elementary science (format-checked)",
+    ),
+    "commonsense_qa": (
+        "assay.benchmarks.common_choices:commonsense_qa",
+        "CommonsenseQA, everyday knowledge (format-checked)",
+    ),
+    "piqa": (
+        "assay.benchmarks.common_choices:piqa",
+        "PIQA, which of two ways reaches a goal (format-checked)",
+    ),
     "bbh": ("assay.benchmarks.bbh:bbh", "BIG-Bench Hard after the official worked examples"),
     "bbh_direct": ("assay.benchmarks.bbh:bbh_direct", "BIG-Bench Hard without steps"),
     "lambada": ("assay.benchmarks.lambada:lambada", "likelihood of a passage's last word"),

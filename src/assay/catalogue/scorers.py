@@ -15,6 +15,7 @@ SCORERS: dict[str, tuple[str, str]] = {
         "assay.scorers.likelihood:ChoiceLikelihood",
         "the most probable option: acc, acc_norm, acc_bytes",
     ),
+    "first_token": ("assay.scorers.first_token:FirstToken", "the most probable letter before anything is written"),
     "gsm8k": ("assay.scorers.numbers:Gsm8k", "GSM8K: strict and flexible filters, numeric equality beside"),
     "number": ("assay.scorers.numbers:NumberMatch", "the final number equals the target's"),
     "math": ("assay.scorers.math_equivalence:MathEquivalence", "mathematical equivalence (math-verify)"),

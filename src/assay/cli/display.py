@@ -31,6 +31,7 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     from rich.console import Console
 
     from ..report import group_rows, printable, show_table
+    from ..runner.usage import spent
 
     console = Console(file=stdout, highlight=False, width=None if stdout.isatty() else 150)
     console.print()
@@ -48,6 +49,9 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     console.print()
     for note in result.notes:
         console.print(printable(f"note: {note}"), markup=False, soft_wrap=True)
+    total = spent(result.usage)
+    if total:
+        console.print(f"asked in all: {total}", markup=False)
     console.print(f"{result.status}: {result.folder}", markup=False, soft_wrap=True)
     for line in next_steps(result):
         console.print(f"  {line}", markup=False, soft_wrap=True)

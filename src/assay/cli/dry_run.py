@@ -1,6 +1,8 @@
 """`assay run --dry_run`: the first prompt, how many requests, and a forecast of tokens and cost.
 
-Nothing is written and no model is loaded. Tokens are guessed as characters divided by four, from the first prompts.
+Nothing is written and no weights are loaded. Tokens are guessed as characters divided by four, from the first prompts.
+A model that renders its own chat template shows the first prompt as it reads it, special tokens and all; what is wrong
+with the template is a fault, and the command fails.
 """
 
 import json
@@ -9,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TextIO
 
-from ..core import BadSample, ComponentError, Prompt, Sample
+from ..core import AssayError, BadSample, ComponentError, Prompt, Sample
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
@@ -20,7 +22,41 @@ from .samples import prompt_lines
 
 CHARACTERS_PER_TOKEN = 4
 PROMPTS_RENDERED = 200
+SHOWN_AT_MOST = 6000
+"""Characters of a rendered prompt that are printed; its middle is left out beyond that."""
 
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The first prompt as the model itself reads it, where the model can say that."""
+
+    text: str | None = None
+    faults: tuple[str, ...] = ()
+    why_not: str = ""
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        if self.why_not:
+            yield f"as the model reads it: cannot be shown ({printable(self.why_not)})"
+        if self.text is not None:
+            yield "as the model reads it:"
+            half = SHOWN_AT_MOST // 2
+            long = len(self.text) > SHOWN_AT_MOST
+            shown = f"{self.text[:half]} […] {self.text[-half:]}" if long else self.text
+            yield from (f"    {printable(line)}" for line in shown.split("\n"))
+        yield from (f"fault: {printable(fault)}" for fault in self.faults)
+
+
+def rendered_by(cell: Cell, prompt: Prompt) -> Rendered:
+    """Asks a model that has a tokenizer of its own how it reads a prompt, and what is wrong with that."""
+    shown, preflight = getattr(cell.model, "shown", None), getattr(cell.model, "preflight", None)
+    if shown is None:
+        return Rendered()
+    try:
+        faults = preflight(prompt, cell.options.stop) if preflight is not None else ()
+        return Rendered(shown(prompt), tuple(str(fault) for fault in faults))
+    except AssayError as error:
+        return Rendered(why_not=str(error))
 
 
 @dataclass(slots=True)
@@ -39,6 +75,7 @@ class Forecast:
     output_tokens: int | None
     """At most, by `max_tokens`; `None` where nothing limits the answer."""
     cost: float | None
+    rendered: "Rendered"
 
     def lines(self) -> Iterator[str]:
         """For people."""
@@ -47,6 +84,9 @@ class Forecast:
         if self.first is not None:
             yield f"  first prompt (sample {printable(self.first[0])}):"
             yield from (f"  {line}" for line in prompt_lines(self.first[1]))
+        yield from (f"  {line}" for line in self.rendered.lines())
+        if cell.task.protocol != cell.task.name:
+            yield f"  protocol: {printable(cell.task.protocol)}"
         options = ", ".join(f"{name}={value!r}" for name, value in cell.options.given().items())
         yield f"  options: {options or 'those of the model'}"
         shown = f"  samples {self.samples}, epochs {cell.task.epochs}, "
@@ -69,8 +109,11 @@ class Forecast:
             first = {"id": self.first[0], "messages": prompt_to_plain(prompt), "continuations": continuations}
         return {
             "task": self.cell.task.name,
+            "protocol": self.cell.task.protocol,
             "model": self.cell.model_name,
             "first_prompt": first,
+            "rendered": self.rendered.text,
+            "faults": list(self.rendered.faults),
             "options": self.cell.options.given(),
             "samples": self.samples,
             "epochs": self.cell.task.epochs,
@@ -94,12 +137,16 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
     if is_json:
         document = {"dry_run": True, "cells": [f.to_plain() for f in forecasts], "requests": _total(forecasts)}
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
-        return 0
+        return _exit_code(forecasts)
     for item in forecasts:
         for line in item.lines():
             stdout.write(line + "\n")
     stdout.write(f"{_total(forecasts)} requests in all; nothing was asked or written\n")
-    return 0
+    return _exit_code(forecasts)
+
+
+def _exit_code(forecasts: Sequence[Forecast]) -> int:
+    return 1 if any(item.rendered.faults for item in forecasts) else 0
 
 
 def _total(forecasts: Sequence[Forecast]) -> int:
@@ -135,6 +182,7 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         input_tokens,
         output_tokens,
         _cost(prices, input_tokens, output_tokens),
+        rendered_by(cell, first[1]) if first else Rendered(),
     )
 
 

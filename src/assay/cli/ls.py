@@ -3,11 +3,10 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core import Abilities, UnknownName, UsageError
+from ..core import UnknownName, UsageError
 from ..registry import ALL
 from .arguments import Parser
 
@@ -76,34 +75,16 @@ def entries(kind: str) -> list[dict[str, Any]]:
 
 
 def _about_model(name: str) -> dict[str, Any]:
-    from ..models import embedded
+    from ..models.declared import declared
 
-    entry = embedded.CATALOGUE.get(name)
-    if entry is None:
-        return _declared(ALL["models"].get(name))
-    if entry.missing:
-        return {"accepts": None, "produces": None, "installed": False, "pip": entry.install}
-    abilities = embedded.build(name).abilities
-    return {"accepts": sorted(abilities.accepts), "produces": sorted(abilities.produces), "installed": True}
-
-
-def _declared(thing: Any) -> dict[str, Any]:
-    """What a class of models takes and makes, where it can be told without building one."""
-    own = {f.name: f for f in fields(thing)} if is_dataclass(thing) else {}
-    declared: dict[str, Any] = {"accepts": None, "produces": None}
-    for part in declared:
-        default: Any = own[part].default if part in own else MISSING
-        if default is not MISSING:
-            declared[part] = sorted(default)
-    if declared["accepts"] is None and isinstance(vars(thing).get("abilities"), property):
-        try:
-            # An instance without its options: abilities that need them are not the same for all.
-            abilities = thing.__new__(thing).abilities
-        except AttributeError:
-            return declared
-        if isinstance(abilities, Abilities):
-            return {"accepts": sorted(abilities.accepts), "produces": sorted(abilities.produces)}
-    return declared
+    said = declared(name)
+    if said.missing:
+        return {"accepts": None, "produces": None, "installed": False, "install": said.missing}
+    return {
+        "accepts": None if said.accepts is None else sorted(said.accepts),
+        "produces": None if said.produces is None else sorted(said.produces),
+        "installed": True,
+    }
 
 
 def _lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -118,7 +99,7 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _model_line(row: Mapping[str, Any]) -> str:
     if row.get("installed") is False:
-        return f"not installed: {row['pip']}"
+        return f"not installed: {row['install']}"
     if row["accepts"] is None:
         return UNKNOWN
     return f"{', '.join(row['accepts'])} → {', '.join(row['produces'])}"

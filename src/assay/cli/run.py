@@ -19,8 +19,9 @@ GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
     ("reasoning_effort", str),
 )  # fmt: skip
 COPIED = (
-    "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "system", "epochs", "reducer",
-    "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache", "dialect",
+    "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "measure", "system", "epochs",
+    "reducer", "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache",
+    "dialect",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
 
@@ -69,6 +70,10 @@ def parser() -> Parser:
     prompt.add_argument("--template", default=None, help="a name, Jinja text or file, or file.py:fn")
     prompt.add_argument("--system", "--system_instruction", "--system_message", default=None)
     prompt.add_argument("--scorer", "--scorers", action="append", default=None, help="in place of the task's own")
+    prompt.add_argument(
+        "--measure", default=None,
+        help="choices by likelihood, first_token or letter (default: the best the model can serve)",
+    )
     generation = p.add_argument_group("generation")
     for name, kind in GENERATION_FLAGS:
         generation.add_argument(f"--{name}", type=kind, default=None)

@@ -45,7 +45,7 @@ from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request
 from .sample import EMPTY, AllOf, BadSample, Sample
 from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
 from .spec import Spec
-from .task import DataSource, Fewshot, Suite, Task
+from .task import DataSource, Fewshot, Measure, Suite, Task
 
 __all__ = [
     "COUNTED_AS_ZERO",
@@ -72,6 +72,7 @@ __all__ = [
     "Json",
     "KeyMaker",
     "Likelihood",
+    "Measure",
     "Media",
     "Message",
     "MissingExtra",

@@ -42,6 +42,27 @@ class DataSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """One way to measure a task: what is asked, how it is scored, and what a model must be able to do for it."""
+
+    name: str
+    """Becomes part of the protocol id: `likelihood`, `first_token`, `letter`."""
+    template: Any = None
+    """In place of the task's; `None` keeps it."""
+    scorers: tuple[Any, ...] = ()
+    """In place of the task's; empty keeps them."""
+    summarizers: tuple[Any, ...] | None = None
+    """In place of the task's; `None` keeps them."""
+    needs: frozenset[str] = frozenset()
+    """Abilities of the model it takes: `likelihood`, `logprobs`."""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Generation options over those of the task."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scorers", _as_tuple(self.scorers))
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """Everything needed to measure one thing, by name or by value."""
 
@@ -74,6 +95,9 @@ class Task:
     """Free roles mapped to chat roles, so that chat-only models can be asked."""
     history: str = "model"
     """Whose answers a dialogue goes on from: the `model`'s own or the `reference` ones."""
+    measures: tuple[Any, ...] = ()
+    """Ways to measure it, the best first: a `Measure`, or the name of a standard one. The first that a model can serve
+    is taken before the run and named in the protocol id; empty measures it as it stands."""
     needs: frozenset[str] = frozenset()
     """Abilities without which the task makes no sense: `likelihood`, `image`, `audio`, …"""
     produces: tuple[str, ...] = ("text",)
@@ -93,6 +117,7 @@ class Task:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scorers", _as_tuple(self.scorers))
         object.__setattr__(self, "summarizers", _as_tuple(self.summarizers))
+        object.__setattr__(self, "measures", _as_tuple(self.measures))
         if isinstance(self.options, Mapping):
             object.__setattr__(self, "options", DEFAULT_OPTIONS.set(**self.options))
         if isinstance(self.fewshot, Mapping):

@@ -42,6 +42,7 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
             "accepts": sorted(cell.model.abilities.accepts),
             "produces": sorted(cell.model.abilities.produces),
             "likelihood": cell.model.abilities.likelihood,
+            "logprobs": cell.model.abilities.logprobs,
         },
         "options": cell.options.given(),
         "epochs": task.epochs,
@@ -98,8 +99,10 @@ def _absolute(run: RunOptions) -> RunOptions:
 def _absolute_reference(name: Any) -> Any:
     """`file.py:fn`, `gguf/file` and data paths made absolute; names stay."""
     if not isinstance(name, str):
-        return str(getattr(name, "name", name))
+        return str(getattr(name, "reference", None) or getattr(name, "name", name))
     path, colon, rest = name.partition(":") if ".py" in name else (name, "", "")
+    if not colon and "@" in path and not Path(path).expanduser().exists():
+        path, colon, rest = path.partition("@")  # a protocol behind a path
     candidate = Path(path).expanduser()
     if candidate.exists() and (candidate.suffix or "/" in path or candidate.is_dir()):
         return f"{candidate.resolve()}{colon}{rest}"

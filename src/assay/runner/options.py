@@ -31,6 +31,8 @@ class RunOptions:
     template: str | None = None
     """A template's name, a Jinja file or text, or `file.py:function`, in place of the task's."""
     scorers: tuple[str, ...] = ()
+    measure: str | None = None
+    """How choices are measured: `likelihood`, `first_token`, `letter`; by default the best each model can serve."""
     columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     system: str | None = None
     generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)

@@ -24,11 +24,13 @@ from ..core import (
 )
 from ..datasets import Samples, View, open_dataset, view
 from ..models import build_model
+from ..models.declared import models_that
 from ..summarizers.adapt import adapt_summarizer
 from ..templates import apply_fewshot, build_template
 from ..userfiles import is_reference, load_attribute
 from .fingerprint import code_digest
 from .locate import find_data
+from .measure import measured
 from .options import DEFAULT_MODEL, RunOptions
 from .resolve import resolve_tasks
 from .scoring import Scoring
@@ -83,20 +85,26 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
         models.check()
     cells: list[Cell] = []
     for task in tasks:
-        prepared = _gather(faults, lambda task=task: prepare(task, run, faults))  # type: ignore[misc]
-        if prepared is None:
-            list(models.of(task))  # a fault of its model is listed beside its own
-            continue
+        ways = _Ways(task, run, faults)
+        if not task.measures:
+            ways.prepared(task)  # its own faults are listed before those of the models
         for name, model in models.of(task):
+            asked = _gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
+            prepared = None if asked is None else ways.prepared(asked)
+            if prepared is None:
+                continue
             scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in prepared.scorers]
             cell = Cell(
-                task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
+                asked, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
             )
             before = len(faults)
             _gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
+        ways.prepared_at_all()
     _check_judges(cells, run, faults)
+    if run.measure and cells and not faults and all(cell.task.protocol in _protocols(tasks) for cell in cells):
+        faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
     if faults:
         unique = list({str(fault): fault for fault in faults}.values())
         raise unique[0] if len(unique) == 1 else PlanError(unique)
@@ -128,21 +136,56 @@ class _Models:
         place = (name, id(own))
         if place not in self._built:
             self._built[place] = (
-                self._given.get(name) or own or _gather(self._faults, lambda: _trusted_model(name, self._run))
+                self._given.get(name) or own or _gather(self._faults, lambda: trusted_model(name, self._run))
             )
         return self._built[place]
 
 
-def _trusted_model(name: str, run: RunOptions) -> Model:
+def trusted_model(name: str, run: RunOptions) -> Model:
     """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag."""
     args = {option: value for option, value in run.model_args.items() if option not in PRICES}
     if "trust_remote_code" in args:
         raise UsageError("trust_remote_code is no option of a model", fix="--trust_remote_code")
-    model = build_model(name, args)
+    model = build_model(name, args, dialect=run.dialect)
     if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
         trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
         return cast(Model, trusted)
     return model
+
+
+class _Ways:
+    """A task as each model will be asked it; what it needs is prepared once for each way."""
+
+    def __init__(self, task: Task, run: RunOptions, faults: list[AssayError]) -> None:
+        self._task, self._run, self._faults = task, run, faults
+        self._prepared: dict[str, Prepared | None] = {}
+
+    def for_model(self, name: str, model: Model) -> Task:
+        """The task by the best measure the model can serve; what has no options to choose from stays as it is."""
+        task, wanted = self._task, self._run.measure
+        if not task.measures and (wanted is None or not self._has_choices()):
+            return task
+        return measured(task, model.abilities, wanted, name)
+
+    def prepared(self, task: Task) -> "Prepared | None":
+        """What a way needs; `None` if it has a fault, which is then listed."""
+        if task.protocol not in self._prepared:
+            self._prepared[task.protocol] = _gather(self._faults, lambda: prepare(task, self._run, self._faults))
+        return self._prepared[task.protocol]
+
+    def prepared_at_all(self) -> None:
+        """Finds the task's own faults where no model could be asked."""
+        if not self._prepared:
+            self.prepared(self._task)
+
+    def _has_choices(self) -> bool:
+        prepared = self.prepared(self._task)
+        first = next((s for s in prepared.samples if isinstance(s, Sample)), None) if prepared else None
+        return first is not None and bool(first.choices)
+
+
+def _protocols(tasks: Sequence[Task]) -> set[str]:
+    return {task.protocol for task in tasks}
 
 
 def _gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
@@ -329,12 +372,12 @@ def check_abilities(cell: Cell) -> None:
     for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
         raise ModalityMismatch(
             f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
-            fix="`assay ls models` says what each accepts",
+            fix=f"models that accept {kind}: {', '.join(models_that('accepts', kind))}, or your own",
         )
     for kind in sorted(set(cell.task.produces) - abilities.produces):
         raise ModalityMismatch(
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
-            fix="`assay ls models` says what each produces",
+            fix=f"models that make {kind}: {', '.join(models_that('produces', kind))}, or your own",
         )
     if prompt is not None and not weighs and abilities.roles == "chat" and not prompt.is_chat:
         raise ModalityMismatch(

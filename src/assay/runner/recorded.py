@@ -34,6 +34,7 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
             frozenset(said.get("accepts", ("text",))),
             frozenset(said.get("produces", ("text",))),
             likelihood=bool(said.get("likelihood")),
+            logprobs=bool(said.get("logprobs")),
         )
         models[str(cell["model"])] = Recorded(cell.get("identity", {}), abilities)
     return models

@@ -41,7 +41,7 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
     known = registry.tasks.resolve(name)
-    if known is not None and run.dialect is None:  # whoever asks for a dialect means its task of that name
+    if known is not None and not _may_mean_another(run):
         return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     for recognise in registry.recognisers():
         tasks = recognise(name, run)
@@ -64,6 +64,12 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
             fix="TSV, CSV, JSON, JSONL, Parquet (also .gz, .zst), a folder of them, YAML or Python",
         )
     raise UnknownName("task", name, registry.tasks.names())
+
+
+def _may_mean_another(run: RunOptions) -> bool:
+    """Whether a shipped name may be that of a guest's task: a dialect was asked for, or a folder stands beside it."""
+    named = (str(task).partition("@")[0] for task in run.tasks)
+    return run.dialect is not None or any(Path(name).expanduser().is_dir() for name in named)
 
 
 def _split_shots(reference: str) -> tuple[str, int | None]:
@@ -156,8 +162,10 @@ def _with_overrides(task: Task, run: RunOptions) -> Task:
     changes: dict[str, Any] = {}
     if run.template is not None:
         changes["template"] = _template(run.template)
+        changes["measures"] = ()  # whoever says how to ask, or how to score, has chosen the way
     if run.scorers:
         changes["scorers"] = run.scorers
+        changes["measures"] = ()
         changes["summarizers"] = ()
     if run.epochs is not None:
         changes["epochs"] = run.epochs

@@ -21,6 +21,7 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "fewshot": ((dict,), "keys and values, as num: 5"),
     "columns": ((dict,), "keys and values, as target: gold"),
     "roles": ((dict,), "keys and values, as Question: user"),
+    "measures": ((str, list), "a standard measure's name, or a list of them, the best first"),
     "epochs": ((int,), "a whole number"),
     "tags": ((str, list), "a column, or a list of them"),
     "produces": ((list,), "a list, as [text]"),

@@ -1,0 +1,69 @@
+"""What each shipped model takes and makes, as far as it can be told without building or loading one."""
+
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from typing import Any
+
+from .. import registry
+from ..core import Abilities
+from . import embedded
+
+STAND_INS = frozenset({"scripted", "replay"})
+"""They give back what they were told: no use to whoever looks for a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a model takes and makes; `None` where that depends on what it is given."""
+
+    accepts: frozenset[str] | None = None
+    produces: frozenset[str] | None = None
+    missing: str = ""
+    """The line that installs it, where it is not installed."""
+
+
+def declared(name: str) -> Declared:
+    """What a shipped model says of itself."""
+    entry = embedded.CATALOGUE.get(name)
+    if entry is None:
+        return _of_class(registry.models.get(name))
+    if entry.missing:
+        return Declared(missing=entry.install)
+    abilities = embedded.build(name).abilities
+    return Declared(abilities.accepts, abilities.produces)
+
+
+def _of_class(thing: Any) -> Declared:
+    own = {f.name: f.default for f in fields(thing)} if is_dataclass(thing) else {}
+    accepts, produces = own.get("accepts", MISSING), own.get("produces", MISSING)
+    if accepts is not MISSING and produces is not MISSING:
+        return Declared(frozenset(accepts), frozenset(produces))
+    if isinstance(vars(thing).get("abilities"), property):
+        try:
+            # An instance without its options: abilities that need them are not the same for all.
+            abilities = thing.__new__(thing).abilities
+        except AttributeError:
+            return Declared()
+        if isinstance(abilities, Abilities):
+            return Declared(abilities.accepts, abilities.produces)
+    return Declared()
+
+
+def models_that(part: str, kind: str) -> list[str]:
+    """How the models that accept, or produce, a kind of medium are called; `part` is `accepts` or `produces`."""
+    certain, possible = [], []
+    for name in registry.models:
+        if name in STAND_INS:
+            continue
+        said = declared(name)
+        kinds: frozenset[str] | None = getattr(said, part)
+        if kinds is None and not said.missing:
+            possible.append(f"{_spelled(name)} where its weights do")
+        elif kinds is not None and kind in kinds:
+            certain.append(_spelled(name))
+    return [*certain, *possible]
+
+
+def _spelled(name: str) -> str:
+    """A name as it is typed: a backend's with what follows the slash."""
+    summary = registry.models.summary(name)
+    return summary.partition(":")[0] if summary.startswith(f"{name}/") else name
