@@ -28,7 +28,14 @@ MODELS: dict[str, tuple[str, str]] = {
         "assay.models.local_transformers:LocalTransformers",
         "hf/PATH_OR_ID: transformers in process; text, vision, audio, speech, GGUF files; likelihood",
     ),
+    "diffusers": (
+        "assay.models.local_diffusers:LocalDiffusers",
+        "diffusers/PATH_OR_ID: a diffusers pipeline in process; draws from words, or changes a picture",
+    ),
     "openai": ("assay.models.openai:OpenAI", "openai/NAME: any OpenAI-compatible endpoint (--base_url)"),
+    "anthropic": ("assay.models.anthropic:Anthropic", "anthropic/NAME: the Messages API; text and pictures in"),
+    "gemini": ("assay.models.gemini:Gemini", "gemini/NAME: generateContent; text, pictures, sound and film in"),
+    "litellm": ("assay.models.litellm:LiteLLM", "litellm/PROVIDER/NAME: any other service, by the library litellm"),
     "moonshine": (
         "assay.models.specialists.moonshine:Moonshine",
         "speech in, English text out: Moonshine tiny-en; a recogniser, embedded",
@@ -50,6 +57,10 @@ MODELS: dict[str, tuple[str, str]] = {
     "tesseract": ("assay.models.specialists.tesseract:Tesseract", "text in pictures, where the system has Tesseract"),
     "digits-flow": ("assay.models.specialists.digits_flow:DigitsFlow", "draws 8 x 8 digits; trained here on first use"),
     "renderer": ("assay.models.specialists.renderer:Renderer", "draws the words of the prompt; a baseline, no model"),
+    "worker": (
+        "assay.models.workers:Worker",
+        "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a process of its own, for --judge ROLE=",
+    ),
     "scripted": ("assay.models.scripted:Scripted", "fixed answers, for tests and `assay check`"),
     "replay": ("assay.models.replay:Replay", "replay/RUN: the answers of an earlier run"),
 }

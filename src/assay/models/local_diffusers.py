@@ -1,0 +1,251 @@
+"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process, drawing from words or changing a picture by them.
+
+Every picture has a seed of its own, made of the request and the candidate's number: the third picture of a request is
+the same whether two or ten were asked for, and whatever else is drawn beside it.
+"""
+
+import importlib.metadata
+import importlib.util
+import inspect
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ..core import Abilities, Candidate, Image, MissingExtra, ModelError, Output, Request, UsageError, digest_of
+from ..media import decode_image, image_from
+from .function import failure
+from .local_transformers.sampling import generator_for
+from .specialists.base import asked_text
+from .weights import weights_digest
+
+PIP = "diffusers torch transformers accelerate"
+HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
+AT_ONCE = {"cpu": 4, "cuda": 16}
+"""Pictures drawn at the same time."""
+PLANNED = ("height", "width", "negative_prompt", "strength")
+
+
+@dataclass
+class LocalDiffusers:
+    """A text-to-image or image-editing pipeline from a folder or the hub."""
+
+    reference: ClassVar[str] = "path"
+
+    path: str
+    """A pipeline's folder (with `model_index.json`), or a hub name."""
+    pipeline: str | None = None
+    """The pipeline class to load it as, where it should not be the folder's own: `StableDiffusionImg2ImgPipeline`."""
+    dtype: str = "auto"
+    """float32, bfloat16, float16; by default full precision on a CPU, bfloat16 on a GPU."""
+    device: str | None = None
+    """cpu, cuda, cuda:1; by default a GPU where there is one."""
+    revision: str | None = None
+    variant: str | None = None
+    """Which of several sets of weights, as `fp16`."""
+    steps: int | None = None
+    guidance: float | None = None
+    height: int | None = None
+    width: int | None = None
+    negative_prompt: str | None = None
+    strength: float | None = None
+    """How far a picture may be changed, for pipelines that have such a setting."""
+    call_args: Mapping[str, Any] = field(default_factory=dict)
+    """Further settings of each call, as the pipeline takes them."""
+    batch_size: int = 16
+    """Requests handed over at once."""
+    pictures: int = 0
+    """Pictures drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
+    trust_remote_code: bool = False
+    _pipe: Any = field(default=None, init=False, repr=False, compare=False)
+    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for library in ("diffusers", "torch"):
+            if importlib.util.find_spec(library) is None:
+                raise MissingExtra(f"{library}, which diffusion pipelines need,", PIP)
+        folder = self._folder
+        if folder is None and (self.path.startswith((".", "/", "~")) or self.path.count("/") > 1):
+            raise UsageError("no such pipeline folder", where=self.path, fix="check the path")
+        if folder is not None and not (folder / "model_index.json").is_file():
+            raise UsageError("the folder holds no model_index.json", where=self.path, fix="give a pipeline's folder")
+
+    @property
+    def _folder(self) -> Path | None:
+        path = Path(self.path).expanduser()
+        return path if path.exists() else None
+
+    @property
+    def abilities(self) -> Abilities:
+        """Words in, and a picture where the pipeline's call takes one; told by its class, without loading weights."""
+        takes_images = "image" in self._parameters()
+        return Abilities(
+            accepts=frozenset({"text", "image"} if takes_images else {"text"}),
+            produces=frozenset({"image"}),
+        )
+
+    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self._class().__call__).parameters
+
+    def _class(self) -> Any:
+        import diffusers
+
+        name = self.pipeline or str(self._index().get("_class_name", ""))
+        found = getattr(diffusers, name, None)
+        if found is None:
+            raise UsageError(f"diffusers knows no pipeline {name!r}", where=self.path, fix="-a pipeline=CLASS")
+        return found
+
+    def _index(self) -> Mapping[str, Any]:
+        folder = self._folder
+        if folder is None:
+            from huggingface_hub import hf_hub_download
+
+            file = Path(hf_hub_download(self.path, "model_index.json", revision=self.revision))
+        else:
+            file = folder / "model_index.json"
+        try:
+            index: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UsageError(f"model_index.json cannot be read: {error}", where=self.path) from error
+        return index
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Weights and configuration by digest, and the settings that can change a picture."""
+        folder = self._folder
+        if folder is None:
+            found: dict[str, Any] = {"hub": self.path, "revision": self.revision}
+        else:
+            files = sorted(file for file in folder.rglob("*") if file.suffix in HASHED and file.is_file())
+            digests = {str(file.relative_to(folder)): weights_digest(file) for file in files}
+            found = {"name": folder.resolve().name, "sha256": digest_of(digests)}
+        settings = {name: getattr(self, name) for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)}
+        given = {name: value for name, value in settings.items() if value is not None}
+        called = {"call": dict(self.call_args)} if self.call_args else {}
+        return {"diffusers": found, "dtype": self.dtype, **given, **called}
+
+    def load(self) -> None:
+        """Reads the weights, if nobody did before."""
+        import torch
+
+        with self._lock:
+            if self._pipe is not None:
+                return
+            device = self._device()
+            dtype = ("float32" if device == "cpu" else "bfloat16") if self.dtype == "auto" else self.dtype
+            if not isinstance(getattr(torch, dtype, None), torch.dtype):
+                raise UsageError(f"unknown dtype {dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
+            source = self.path if self._folder is None else str(self._folder)
+            options = {"revision": self.revision, "variant": self.variant, "trust_remote_code": self.trust_remote_code}
+            given: dict[str, Any] = {name: value for name, value in options.items() if value}
+            self._settings()  # one the pipeline does not have is found before its weights are read
+            try:
+                given[_dtype_argument()] = getattr(torch, dtype)
+                pipe = self._class().from_pretrained(source, **given)
+            except (OSError, ValueError, TypeError) as error:
+                raise ModelError(f"cannot be loaded: {error}", where=self.path) from error
+            pipe.set_progress_bar_config(disable=True)
+            self._pipe = pipe.to(device)
+
+    def _device(self) -> str:
+        import torch
+
+        return self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+    def close(self) -> None:
+        """Lets the weights go."""
+        with self._lock:
+            self._pipe = None
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """`n` pictures for each request; requests without pictures of their own are drawn together."""
+        self.load()
+        answers: dict[int, Output] = {}
+        with self._lock:
+            for together in self._batches(requests):
+                answers.update(self._drawn([(number, requests[number]) for number in together]))
+        return [answers[number] for number in range(len(requests))]
+
+    def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
+        """Numbers of requests to draw in one call: equal in how many pictures they want, and without any themselves."""
+        at_once = self.pictures or AT_ONCE["cpu" if self._device() == "cpu" else "cuda"]
+        waiting: dict[int, list[int]] = {}
+        for number, request in enumerate(requests):
+            if request.prompt.media:
+                yield [number]
+                continue
+            batch = waiting.setdefault(request.options.n, [])
+            batch.append(number)
+            if len(batch) * request.options.n >= at_once:
+                yield waiting.pop(request.options.n)
+        yield from waiting.values()
+
+    def _drawn(self, numbered: Sequence[tuple[int, Request]]) -> dict[int, Output]:
+        """One call for all of them; where memory does not suffice, two of half the size."""
+        import torch
+
+        try:
+            return dict(zip([number for number, _ in numbered], self._call([r for _, r in numbered]), strict=True))
+        except torch.OutOfMemoryError as error:
+            if len(numbered) == 1:
+                return {numbered[0][0]: Output.failed("oom", f"{self.path}: {error}", retryable=False)}
+        except Exception as error:  # noqa: BLE001 - a fault of one prompt must not cost its neighbours
+            if len(numbered) == 1:
+                return {numbered[0][0]: failure(error, self.path)}
+        half = len(numbered) // 2
+        return {**self._drawn(numbered[:half]), **self._drawn(numbered[half:])}
+
+    def _call(self, requests: Sequence[Request]) -> list[Output]:
+        import torch
+
+        started = time.perf_counter()
+        count = requests[0].options.n
+        seeds = [[self._seed(request, index) for index in range(count)] for request in requests]
+        generators = [torch.Generator("cpu").manual_seed(seed) for row in seeds for seed in row]
+        arguments = {**self._settings(), **self.call_args}
+        texts = [asked_text(request) for request in requests]
+        pictures = [medium for request in requests for medium in request.prompt.media if isinstance(medium, Image)]
+        if pictures:
+            decoded = [decode_image(picture) for picture in pictures]
+            arguments["image"] = decoded[0] if len(decoded) == 1 else decoded
+        with torch.inference_mode():
+            result = self._pipe(prompt=texts, num_images_per_prompt=count, generator=generators, **arguments)
+        blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
+        if len(result.images) != len(requests) * count:
+            raise ModelError(f"drew {len(result.images)} pictures for {len(requests) * count} that were asked for")
+        seconds = (time.perf_counter() - started) / len(requests)
+        outputs = []
+        for place, row in enumerate(seeds):
+            own = slice(place * count, (place + 1) * count)
+            candidates = tuple(
+                Candidate((image_from(picture),), "content_filter" if is_blocked else "stop")
+                for picture, is_blocked in zip(result.images[own], blocked[own], strict=True)
+            )
+            outputs.append(replace(Output(candidates, seconds=seconds), details={"seeds": row}))
+        return outputs
+
+    def _seed(self, request: Request, index: int) -> int:
+        drawn = generator_for(request.options, request.seed, request.key or asked_text(request), request.repeat, index)
+        return drawn.getrandbits(63)
+
+    def _settings(self) -> dict[str, Any]:
+        """What every call is given; a setting the pipeline does not have is a fault, not passed over."""
+        wanted = {"num_inference_steps": self.steps, "guidance_scale": self.guidance}
+        wanted |= {name: getattr(self, name) for name in PLANNED}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        known = self._parameters()
+        for name in (*given, *self.call_args):
+            # Many calls take any further argument for old names' sake, and pass it over.
+            if name not in known:
+                raise UsageError(f"{self._class().__name__} has no setting {name!r}", where=self.path)
+        return given
+
+
+def _dtype_argument() -> str:
+    """How diffusers calls the precision to load with: it has been renamed."""
+    numbers = importlib.metadata.version("diffusers").split(".")[:2]
+    return "dtype" if tuple(int(number) for number in numbers) >= (0, 42) else "torch_dtype"

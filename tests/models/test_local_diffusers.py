@@ -1,0 +1,200 @@
+"""Diffusion pipelines: real classes with tiny random weights, made on the spot."""
+
+import importlib.util
+import json
+
+import pytest
+
+import assay
+from assay.core import Image, Message, Prompt, Request, Text, UsageError
+from assay.core.request import GenerateOptions
+from assay.media import image_from
+from assay.models import build_model
+
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.skipif(
+        any(importlib.util.find_spec(name) is None for name in ("torch", "transformers", "diffusers")),
+        reason="pip install torch transformers diffusers",
+    ),
+]
+
+
+def tokenizer(folder):
+    from transformers import CLIPTokenizer
+
+    letters = [chr(code) for code in range(33, 127)]
+    words = [*letters, *(f"{letter}</w>" for letter in letters), "<|startoftext|>", "<|endoftext|>"]
+    folder.mkdir()
+    (folder / "vocab.json").write_text(json.dumps({word: number for number, word in enumerate(words)}))
+    (folder / "merges.txt").write_text("#version: 0.2\n")
+    made = CLIPTokenizer.from_pretrained(str(folder))
+    made.model_max_length = 32
+    return made
+
+
+def parts(words, channels):
+    from diffusers import AutoencoderKL, DDIMScheduler, UNet2DConditionModel
+    from transformers import CLIPTextConfig, CLIPTextModel
+
+    unet = UNet2DConditionModel(
+        sample_size=8, in_channels=channels, out_channels=4, layers_per_block=1, block_out_channels=(8, 16),
+        norm_num_groups=4, down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+        up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"), cross_attention_dim=16, attention_head_dim=2,
+    )  # fmt: skip
+    vae = AutoencoderKL(
+        block_out_channels=(8, 8), norm_num_groups=4, down_block_types=("DownEncoderBlock2D",) * 2,
+        up_block_types=("UpDecoderBlock2D",) * 2,
+    )  # fmt: skip
+    text = CLIPTextConfig(
+        vocab_size=len(words), hidden_size=16, intermediate_size=16, num_attention_heads=2, num_hidden_layers=1,
+        max_position_embeddings=32, bos_token_id=0, eos_token_id=len(words) - 1,
+    )  # fmt: skip
+    return {
+        "vae": vae, "text_encoder": CLIPTextModel(text), "tokenizer": words, "unet": unet,
+        "scheduler": DDIMScheduler(clip_sample=False, steps_offset=1), "safety_checker": None,
+        "feature_extractor": None, "requires_safety_checker": False,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    import torch
+    from diffusers import StableDiffusionInstructPix2PixPipeline, StableDiffusionPipeline
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    root = tmp_path_factory.mktemp("pipelines")
+    words = tokenizer(root / "words")
+    StableDiffusionPipeline(**parts(words, 4)).save_pretrained(root / "draws")
+    StableDiffusionInstructPix2PixPipeline(**parts(words, 8)).save_pretrained(root / "edits")
+    return root
+
+
+SMALL = {"steps": 2, "height": 16, "width": 16}
+
+
+@pytest.fixture(scope="module")
+def drawing(folders):
+    return build_model(f"diffusers/{folders}/draws", SMALL)
+
+
+def ask(text, n=1, key="k", picture=None):
+    said = (Text(text),) if picture is None else (picture, Text(text))
+    return Request(Prompt((Message("user", said),), produces=("image",)), GenerateOptions(n=n), key=key)
+
+
+def pixels(output, index=0):
+    return output.candidates[index].media[0].data()
+
+
+def test_it_says_what_it_takes_and_makes_without_loading_weights(folders):
+    draws, edits = (build_model(f"diffusers/{folders}/{name}") for name in ("draws", "edits"))
+
+    assert (draws.abilities.accepts, draws.abilities.produces) == ({"text"}, {"image"})
+    assert edits.abilities.accepts == {"text", "image"}
+    assert draws._pipe is None and edits._pipe is None
+
+
+def test_a_candidate_is_the_same_picture_however_many_are_asked_for(drawing):
+    [one] = drawing.generate([ask("a red cat")])
+    [three] = drawing.generate([ask("a red cat", n=3)])
+
+    assert len({pixels(three, index) for index in range(3)}) == 3
+    assert pixels(one) == pixels(three, 0)
+    assert len(three.details["seeds"]) == 3 and one.details["seeds"] == three.details["seeds"][:1]
+
+
+def test_neighbours_do_not_change_a_picture(drawing):
+    alone = [drawing.generate([ask(text, key=text)])[0] for text in ("a cat", "a dog", "a boat")]
+    together = drawing.generate([ask(text, key=text) for text in ("a cat", "a dog", "a boat")])
+
+    assert [pixels(output) for output in together] == [pixels(output) for output in alone]
+
+
+def test_another_sample_or_seed_is_another_picture(drawing):
+    first, other = drawing.generate([ask("a cat", key="1"), ask("a cat", key="2")])
+
+    assert pixels(first) != pixels(other)
+
+
+def test_n_pictures_are_one_call(drawing, monkeypatch):
+    calls = []
+    own = type(drawing._pipe).__call__
+
+    def counted(pipe, *args, **kwargs):
+        calls.append((kwargs["num_images_per_prompt"], len(kwargs["prompt"])))
+        return own(pipe, *args, **kwargs)
+
+    monkeypatch.setattr(type(drawing._pipe), "__call__", counted)
+    drawing.generate([ask("a cat", n=2, key="1"), ask("a dog", n=2, key="2"), ask("a hat", n=2, key="3")])
+
+    assert calls == [(2, 2), (2, 1)]  # four pictures at a time on a CPU
+
+
+def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
+    import torch
+
+    own = type(drawing._pipe).__call__
+
+    def small_memory(pipe, *args, **kwargs):
+        if len(kwargs["prompt"]) > 1:
+            raise torch.OutOfMemoryError("no room")
+        return own(pipe, *args, **kwargs)
+
+    whole = drawing.generate([ask(text, key=text) for text in ("a cat", "a dog", "a boat")])
+    monkeypatch.setattr(type(drawing._pipe), "__call__", small_memory)
+    halved = drawing.generate([ask(text, key=text) for text in ("a cat", "a dog", "a boat")])
+
+    assert [pixels(output) for output in halved] == [pixels(output) for output in whole]
+
+
+def test_a_prompt_that_fails_costs_no_neighbour(drawing):
+    good, bad = drawing.generate([ask("a cat"), ask("")])
+
+    assert good.candidates and bad.error is not None and "no text" in bad.error.message
+
+
+def test_a_picture_is_changed_by_words(folders):
+    from PIL import Image as pillow
+
+    model = build_model(f"diffusers/{folders}/edits", {"steps": 2})
+    red, blue = (image_from(pillow.new("RGB", (16, 16), color)) for color in ("red", "blue"))
+
+    [first, other] = model.generate([ask("make it green", picture=red), ask("make it green", picture=blue)])
+
+    assert isinstance(first.media[0], Image) and first.error is None
+    assert pixels(first) != pixels(other)
+
+
+def test_a_whole_run_keeps_the_pictures_as_files(folders, tmp_path):
+    rows = [{"id": str(n), "question": f"Draw {thing}."} for n, thing in enumerate(("a cat", "a dog"))]
+    task = assay.Task(
+        "drawn", dataset=rows, template="{{ question }}", produces=("image",), scorers=(lambda s, o: len(o.media),)
+    )
+
+    result = assay.run(
+        task, f"diffusers/{folders}/draws", model_args=SMALL, generation={"n": 2}, output=str(tmp_path / "run")
+    )
+
+    assert result.status == "complete" and result.results[0].n == 2
+    assert len(list((tmp_path / "run" / "media").rglob("*.png"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "args", "words"),
+    [
+        ("nowhere", {}, "no such pipeline folder"),
+        ("words", {}, "the folder holds no model_index.json"),
+        ("draws", {"pipeline": "NoSuchPipeline"}, "diffusers knows no pipeline 'NoSuchPipeline'"),
+        ("draws", {"strength": 0.5}, "StableDiffusionPipeline has no setting 'strength'"),
+        ("draws", {"dtype": "float3"}, "unknown dtype 'float3'"),
+    ],
+    ids=("missing", "not a pipeline", "class", "setting", "dtype"),
+)
+def test_what_is_wrong_is_said(folders, change, args, words):
+    with pytest.raises(UsageError, match=words):
+        model = build_model(f"diffusers/{folders}/{change}", args)
+        assert model.abilities
+        [output] = model.generate([ask("a cat")])
+        raise UsageError(output.error.message)
