@@ -32,6 +32,10 @@ MODELS: dict[str, tuple[str, str]] = {
         "assay.models.local_diffusers:LocalDiffusers",
         "diffusers/PATH_OR_ID: a diffusers pipeline in process; draws from words, or changes a picture",
     ),
+    "vllm": (
+        "assay.models.local_vllm:LocalVllm",
+        "vllm/PATH_OR_ID: vLLM in process; text, vision, audio; likelihood",
+    ),
     "openai": ("assay.models.openai:OpenAI", "openai/NAME: any OpenAI-compatible endpoint (--base_url)"),
     "anthropic": ("assay.models.anthropic:Anthropic", "anthropic/NAME: the Messages API; text and pictures in"),
     "gemini": ("assay.models.gemini:Gemini", "gemini/NAME: generateContent; text, pictures, sound and film in"),
@@ -88,6 +92,7 @@ SUMMARIZERS: dict[str, tuple[str, str]] = {
     "mmvet": ("assay.summarizers.mmvet:MmVet", "MM-Vet by capability and combination"),
     "bleu": ("assay.summarizers.translation:bleu", "corpus BLEU from stored counts"),
     "chrf": ("assay.summarizers.translation:chrf", "corpus chrF from stored counts"),
+    "ter": ("assay.summarizers.ter:ter", "corpus TER from stored counts"),
     "perplexity": ("assay.summarizers.perplexity:perplexity", "corpus-weighted perplexities"),
 }
 

@@ -54,7 +54,7 @@ class TextModel:
             if over > 0 and self.limits.truncate == "refuse":
                 refused[at], own = too_long(over + self.limits.context, self.limits.context), []
             elif over > 0:
-                own, cut[at] = [_cut(pair, self.limits.context) for pair in own], over
+                own, cut[at] = [cut_pair(pair, self.limits.context) for pair in own], over
             pairs += own
             spans.append((start, len(pairs)))
         weighed = self._weigh(pairs)
@@ -190,7 +190,7 @@ def _end_tokens(model: Any, renderer: Renderer) -> set[int]:
     return ends
 
 
-def _cut(pair: Pair, longest: int) -> Pair:
+def cut_pair(pair: Pair, longest: int) -> Pair:
     """The pair without the beginning of its context, which does not fit; at least one token stays before the rest."""
     drop = min(len(pair.computed) - longest, pair.start - 1)
     return pair if drop <= 0 else Pair(pair.tokens[drop:], pair.start - drop)

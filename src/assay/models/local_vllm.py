@@ -1,0 +1,287 @@
+"""`vllm/PATH_OR_ID`: vLLM in this process.
+
+Prompts are rendered and weighed as the `hf` backend does it, so that the two can be compared; vLLM batches and caches
+beginnings by itself. Prompts with media go through its chat, since only it knows where its models want them.
+"""
+
+import importlib.util
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from ..core import EMPTY, Abilities, Candidate, Likelihood, MissingExtra, Output, Prompt, Request, Text, Token, Usage
+from .chat_format import chat_messages
+from .function import failure
+from .local_transformers.likelihood import Pair, windows
+from .local_transformers.loading import Kind, Source, kind_of
+from .local_transformers.model import ACCEPTS
+from .local_transformers.prompts import PromptFault, Renderer
+from .local_transformers.sampling import generator_for
+from .local_transformers.text import cut_pair, too_long, weighed_output
+
+SAMPLED = (
+    "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
+)  # fmt: skip
+"""Options that vLLM calls by the same name."""
+
+
+@dataclass
+class LocalVllm:
+    """A model served by vLLM's engine inside this process; greedy unless a temperature is given."""
+
+    reference: ClassVar[str] = "path"
+
+    path: str
+    """A folder or a hub name."""
+    dtype: str = "auto"
+    revision: str | None = None
+    tensor_parallel: int = 1
+    """GPUs one copy of the model is spread over."""
+    memory: float = 0.9
+    """The share of a GPU's memory that vLLM may take."""
+    context: int | None = None
+    """Tokens of prompt and answer together; by default what the model was trained with."""
+    quantization: str | None = None
+    chat_template: str | None = None
+    max_tokens: int = 512
+    """How long an answer may get where the task does not say."""
+    truncate: Literal["refuse", "left"] = "refuse"
+    """What happens to a prompt that is too long: its sample fails, or its beginning is dropped and that is recorded."""
+    batch_size: int = 512
+    """Requests handed over at once: vLLM keeps as many of them going as its memory holds."""
+    engine_args: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of `vllm.LLM`."""
+    trust_remote_code: bool = False
+    _llm: Any = field(default=None, init=False, repr=False, compare=False)
+    _renderer: Renderer | None = field(default=None, init=False, repr=False, compare=False)
+    _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if importlib.util.find_spec("vllm") is None:
+            raise MissingExtra("vllm, which runs `vllm/…` models,", "vllm")
+        self.source = Source(self.path, self.revision, self.dtype, trust_remote_code=self.trust_remote_code)
+        self.source.check()
+
+    @property
+    def _kind(self) -> Kind:
+        return kind_of(self.source.config())
+
+    @property
+    def abilities(self) -> Abilities:
+        """Read off the configuration: no weight is loaded for it."""
+        return Abilities(accepts=ACCEPTS[self._kind], likelihood=self._kind == "text", logprobs=True, tokens=True)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Weights and configuration by digest, and the settings that can change an answer."""
+        names = ("dtype", "max_tokens", "context", "truncate", "quantization", "chat_template")
+        settings = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        further = {"engine_args": dict(self.engine_args)} if self.engine_args else {}
+        return {**self.source.identity(), **settings, **further, "engine": "vllm"}
+
+    def load(self) -> None:
+        """Starts the engine; done by the first question if nobody did it before."""
+        with self._lock:
+            if self._llm is not None:
+                return
+            from vllm import LLM
+
+            wanted = {
+                "revision": self.revision,
+                "max_model_len": self.context,
+                "quantization": self.quantization,
+                "trust_remote_code": self.trust_remote_code or None,
+            }
+            self._llm = LLM(
+                model=self.source.folder(),
+                dtype=self.dtype,
+                tensor_parallel_size=self.tensor_parallel,
+                gpu_memory_utilization=self.memory,
+                **{name: value for name, value in wanted.items() if value is not None},
+                **self.engine_args,
+            )
+            self._renderer = Renderer(self._llm.get_tokenizer(), chat_template=self.chat_template, where=self.path)
+
+    def close(self) -> None:
+        """Lets the engine go."""
+        with self._lock:
+            self._llm = self._renderer = None
+
+    @property
+    def renderer(self) -> Renderer:
+        """Where text becomes token ids."""
+        self.load()
+        assert self._renderer is not None
+        return self._renderer
+
+    def shown(self, prompt: Prompt) -> str:
+        """A prompt as the model reads it, special tokens and all; needs the tokenizer, not the weights."""
+        return self._light_renderer().shown(prompt)
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """Faults in how a prompt is rendered; needs the tokenizer, not the weights."""
+        return self._light_renderer().preflight(prompt, stops)
+
+    def _light_renderer(self) -> Renderer:
+        if self._renderer is not None:
+            return self._renderer
+        from .local_transformers.loading import load_tokenizer
+
+        return Renderer(load_tokenizer(self.source), chat_template=self.chat_template, where=self.path)
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
+        with self._lock:
+            made: dict[int, Output] = {}
+            by_ids: list[tuple[int, list[int]]] = []
+            by_chat: list[int] = []
+            for at, request in enumerate(requests):
+                if request.prompt.media:
+                    by_chat.append(at)
+                    continue
+                ids = self._prompt_ids(request)
+                if isinstance(ids, Output):
+                    made[at] = ids
+                else:
+                    by_ids.append((at, ids))
+            tokens = dict(by_ids)
+            made |= self._asked(list(tokens), requests, lambda chosen, params: self._llm.generate(
+                [{"prompt_token_ids": tokens[at]} for at in chosen], params, use_tqdm=False
+            ))  # fmt: skip
+            made |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
+                [chat_messages(requests[at].prompt) for at in chosen], params, use_tqdm=False,
+                chat_template=self.chat_template,
+            ))  # fmt: skip
+        return [made[at] for at in range(len(requests))]
+
+    def _prompt_ids(self, request: Request) -> list[int] | Output:
+        try:
+            ids = list(self.renderer.encode(request.prompt))
+        except Exception as error:  # noqa: BLE001 - a template that refuses these messages fails this sample
+            return failure(error, self.path)
+        room = self._longest() - 1
+        if len(ids) <= room:
+            return ids
+        if self.truncate == "refuse":
+            return too_long(len(ids), self._longest())
+        return ids[-max(1, room + 1 - self._answer_length(request)) :]
+
+    def _longest(self) -> int:
+        return int(self._llm.llm_engine.model_config.max_model_len)
+
+    def _answer_length(self, request: Request) -> int:
+        return self.max_tokens if request.options.max_tokens is None else request.options.max_tokens
+
+    def _asked(
+        self, places: Sequence[int], requests: Sequence[Request], call: Callable[[Sequence[int], list[Any]], Any]
+    ) -> dict[int, Output]:
+        """One call for all; where it fails, one for each half, so that a fault costs its own sample alone."""
+        if not places:
+            return {}
+        try:
+            self.load()
+            results = call(places, [self._params(requests[at]) for at in places])
+            return {at: self._read(requests[at], result) for at, result in zip(places, results, strict=True)}
+        except Exception as error:  # noqa: BLE001 - becomes the failure of one sample
+            if len(places) == 1:
+                return {places[0]: failure(error, self.path)}
+        half = len(places) // 2
+        return {**self._asked(places[:half], requests, call), **self._asked(places[half:], requests, call)}
+
+    def _params(self, request: Request) -> Any:
+        from vllm import SamplingParams
+
+        options = request.options
+        given: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
+        if options.temperature:
+            key = request.key or request.prompt.text
+            draws = generator_for(options, request.seed, key, request.repeat, 0)
+            given |= {"temperature": options.temperature, "seed": draws.getrandbits(31)}
+        else:
+            given["temperature"] = 0.0
+        if options.response_format == "json":
+            from vllm.sampling_params import StructuredOutputsParams
+
+            given["structured_outputs"] = StructuredOutputsParams(json_object=True)
+        return SamplingParams(
+            n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **given
+        )
+
+    def _read(self, request: Request, result: Any) -> Output:
+        candidates = tuple(
+            Candidate((Text(made.text),), made.finish_reason, _tokens(made), tuple(made.token_ids))
+            for made in result.outputs
+        )
+        ids = result.prompt_token_ids or ()
+        usage = Usage(len(ids), sum(len(made.token_ids) for made in result.outputs), result.num_cached_tokens)
+        if self.truncate == "refuse" or request.prompt.media:
+            return Output(candidates, usage=usage)
+        cut = len(self.renderer.encode(request.prompt)) - len(ids)
+        return Output(candidates, usage=usage, details={"truncated_tokens": cut} if cut else EMPTY)
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """Weighs continuations by the log-probabilities vLLM reports for the tokens of a prompt."""
+        with self._lock:
+            self.load()
+            return self._weighed(requests)
+
+    def _weighed(self, requests: Sequence[Request]) -> list[Output]:
+        """One call for all; where it fails, one for each half."""
+        try:
+            planned = [self._pairs(request) for request in requests]
+            found = iter(self._weigh([pair for own in planned if not isinstance(own, Output) for pair in own[0]]))
+            return [
+                own if isinstance(own, Output)
+                else weighed_output(request, own[0], [next(found) for _ in own[0]], own[1])
+                for request, own in zip(requests, planned, strict=True)
+            ]  # fmt: skip
+        except Exception as error:  # noqa: BLE001 - becomes the failure of one sample
+            if len(requests) == 1:
+                return [failure(error, self.path)]
+        half = len(requests) // 2
+        return [*self._weighed(requests[:half]), *self._weighed(requests[half:])]
+
+    def _pairs(self, request: Request) -> tuple[list[Pair], int | None] | Output:
+        """What to weigh, and how many tokens were cut off its context."""
+        longest = self._longest() - 1  # vLLM must be allowed to write one token
+        if request.prompt.rolling:
+            first, tokens = self.renderer.whole_text(request.prompt)
+            return windows(tokens, first, longest - 1), None
+        pairs = self.renderer.pairs(request.prompt)
+        over = max((len(pair.tokens) - longest for pair in pairs), default=0)
+        if over <= 0:
+            return pairs, None
+        if self.truncate == "refuse":
+            return too_long(over + longest, self._longest())
+        return [cut_pair(pair, longest - 1) for pair in pairs], over
+
+    def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
+        from vllm import SamplingParams
+
+        # Only the token itself is reported for each place, with its rank: 1 is what greedy decoding would write.
+        params = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0)
+        prompts = [{"prompt_token_ids": list(pair.tokens)} for pair in pairs]
+        results = self._llm.generate(prompts, params, use_tqdm=False) if prompts else []
+        return [_likelihood(pair, result.prompt_logprobs) for pair, result in zip(pairs, results, strict=True)]
+
+
+def _likelihood(pair: Pair, reported: Sequence[Mapping[int, Any] | None]) -> Likelihood:
+    """The sum over the continuation's tokens; the first token of a prompt has nothing before it and no number."""
+    values, greedy = [], True
+    for place in range(pair.start, len(pair.tokens)):
+        found = (reported[place] or {}).get(pair.tokens[place])
+        values.append(math.nan if found is None else float(found.logprob))
+        greedy &= found is not None and found.rank == 1
+    return Likelihood(math.fsum(values), greedy, len(values))
+
+
+def _tokens(made: Any) -> tuple[Token, ...]:
+    """Each written token with its alternatives, the most probable first."""
+    tokens = []
+    for token, alternatives in zip(made.token_ids, made.logprobs or (), strict=False):
+        ordered = sorted(alternatives.values(), key=lambda one: -one.logprob)
+        top = tuple((one.decoded_token or "", one.logprob) for one in ordered)
+        tokens.append(Token(alternatives[token].decoded_token or "", alternatives[token].logprob, top))
+    return tuple(tokens)
