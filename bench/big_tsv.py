@@ -1,6 +1,6 @@
 """A large TSV of base64 pictures: how soon the first sample is there, CPU a row and peak memory of a whole run.
 
-The dataset's own bytes must reach the model: it checks the length of each picture it is given.
+The dataset's own bytes must reach the model: it answers with the length of the picture and the number inside it.
 
     python bench/big_tsv.py [--rows 20000] [--kilobytes 85] [--folder FOLDER]
 """
@@ -23,7 +23,7 @@ def generate(request):
     (picture,) = request.prompt.media
     data = picture.data()
     assert data[:2] == b"\\xff\\xd8" and data[-2:] == b"\\xff\\xd9"
-    return str(len(data))
+    return f"{len(data)} {data[6:18].decode()}"
 """
 FIRST = """
 import sys, time
@@ -63,14 +63,14 @@ def main() -> None:
 
 
 def write_table(path: Path, rows: int, size: int) -> None:
-    """Rows whose pictures differ by a comment segment; the answer is the picture's length in bytes."""
+    """Rows whose pictures differ by a comment segment; the answer is the picture's length and that comment."""
     picture = jpeg(size)
     with open(path, "w", encoding="ascii") as out:
         out.write("index\timage\tquestion\tanswer\n")
         for number in range(rows):
             note = b"%012d" % number
             data = picture[:2] + b"\xff\xfe" + (len(note) + 2).to_bytes(2, "big") + note + picture[2:]
-            out.write(f"{number}\t{base64.b64encode(data).decode()}\tHow many bytes?\t{len(data)}\n")
+            out.write(f"{number}\t{base64.b64encode(data).decode()}\tHow many bytes?\t{len(data)} {note.decode()}\n")
 
 
 def jpeg(size: int) -> bytes:

@@ -1,9 +1,10 @@
 """The `hf` engine on a GPU, with nothing to download: a Llama of SmolLM2's shape with seeded random weights.
 
-    PYTHONPATH=src python bench/local_cuda.py [--questions 256] [--answers 128]
+    PYTHONPATH=src python bench/local_cuda.py [--questions 256] [--answers 128] [--device cuda]
 
 Prints whether CUDA and CPU agree in full precision, and the time of shared-prefix options, of options with nothing in
 common, and of generation, beside a plain batcher of whole requests written here. Times are the best of three.
+`--device cpu` runs all of it with a two-layer model and a few requests, to see that it runs.
 """
 
 import argparse
@@ -25,12 +26,13 @@ BATCHES = (64, 256)
 """Rows of a plain batch; the faster one counts."""
 
 
-def make_model(seed: int = 0) -> Any:
+def make_model(layers: int, seed: int = 0) -> Any:
     """SmolLM2-135M's shape, random weights."""
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
-        num_key_value_heads=3, max_position_embeddings=8192, rope_theta=100000.0, tie_word_embeddings=True,
+        vocab_size=VOCABULARY, hidden_size=576, intermediate_size=1536, num_hidden_layers=layers,
+        num_attention_heads=9, num_key_value_heads=3, max_position_embeddings=8192, rope_theta=100000.0,
+        tie_word_embeddings=True,
     )  # fmt: skip
     return LlamaForCausalLM(config).eval()
 
@@ -72,22 +74,28 @@ def weigh_by_request(model: Any, pairs: Sequence[Pair], batch: int) -> list[floa
     return found
 
 
+def settle() -> None:
+    """Waits for what a GPU still has to do."""
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
 def best_of(action: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
     """The shortest time, and what came out."""
     action()
     shortest = float("inf")
     for _ in range(times):
-        torch.cuda.synchronize()
+        settle()
         started = time.perf_counter()
         result = action()
-        torch.cuda.synchronize()
+        settle()
         shortest = min(shortest, time.perf_counter() - started)
     return shortest, result
 
 
 def fresh(engine: Engine) -> Engine:
     """The engine without what it kept: every time pays for its own header."""
-    engine.release()
+    engine.forget()
     return engine
 
 
@@ -136,21 +144,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=256)
     parser.add_argument("--answers", type=int, default=128)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     given = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = False
-    print(torch.cuda.get_device_name(0), "torch", torch.__version__)
+    layers, device = 30, given.device
+    if device == "cpu":
+        layers, given.questions, given.answers = 2, min(given.questions, 4), min(given.answers, 4)
+        torch.set_num_threads(1)
+    else:
+        torch.backends.cuda.matmul.allow_tf32 = False
+        print(torch.cuda.get_device_name(0), "torch", torch.__version__)
     few = make_pairs(6, 120, 30, 4, 6)
-    on_cpu, on_gpu = make_model(), make_model().cuda()
-    assert why_not(on_cpu) is None and why_not(on_gpu) is None
-    slow, fast = weigh(Engine(on_cpu), few), weigh(Engine(on_gpu), few)
+    on_cpu, there = make_model(layers), make_model(layers).to(device)
+    assert why_not(on_cpu) is None and why_not(there) is None
+    slow, fast = weigh(Engine(on_cpu), few), weigh(Engine(there), few)
     apart = max(abs(a.logprob - b.logprob) for a, b in zip(slow, fast, strict=True))
-    print(f"float32, CUDA against CPU: {len(few)} likelihoods at most {apart:.1e} apart")
+    print(f"float32, {device} against CPU: {len(few)} likelihoods at most {apart:.1e} apart")
     print("| task | requests | tokens, whole | tokens, computed | plain s | ours s | ratio | apart |")
     print("|---|---|---|---|---|---|---|---|")
     shared = make_pairs(given.questions, 610, 45, 4, 8)
     alone = make_pairs(given.questions, 0, 640, 1, 8)
     for dtype in (torch.float32, torch.bfloat16):
-        plain, model = make_model().to(dtype).cuda(), make_model().to(dtype).cuda()
+        plain, model = (make_model(layers).to(dtype).to(device) for _ in range(2))
         reason = why_not(model)
         assert reason is None, reason
         engine = Engine(model)
@@ -158,7 +172,8 @@ def main() -> None:
         compare_options(f"four options after a common header, {kind}", plain, engine, shared)
         compare_options(f"one option, nothing in common, {kind}", plain, engine, alone)
     compare_generation(plain, engine, given.answers)
-    print(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
+    if device == "cuda":
+        print(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
 
 
 if __name__ == "__main__":

@@ -166,9 +166,27 @@ def captions() -> None:
     ]  # fmt: skip
     results = {"bleu1": 0.952381, "bleu2": 0.796819, "bleu3": 0.595936, "bleu4": 0.433373, "rouge_l": 0.804586,
                "cider": 3.054976}  # fmt: skip
+    loud = [([f"{ref.capitalize()}." for ref in refs], f"{said.capitalize()}.") for refs, said, _ in rows]
+    write("caption@untokenized", "pycocoevalcap without its tokenizer, captions with a capital and a point",
+          "the package run on these three pictures", [case(refs, said, outcome="scored") for refs, said in loud],
+          scorer={"name": "caption", "tokenize": "none"}, tolerance=1e-6,
+          corpus=[{"summarizer": "caption", "results": {"cider": 3.027490}}])  # fmt: skip
     write("caption@coco-caption", "pycocoevalcap after PTB tokenization", "the package run on these three pictures",
           [case(refs, said, {"rouge_l": value}) for refs, said, value in rows], scorer="caption", tolerance=1e-6,
           corpus=[{"summarizer": "caption", "results": results}])  # fmt: skip
+
+
+def meteor() -> None:
+    """METEOR 1.5 on the same three pictures: its counts, and what its program says of each and of all."""
+    counts = [
+        "8 8 4 4 3 3 4 4 1 1 0 0 0 0 0 0 0 0 0 0 0 8 8", "6 7 3 3 2 2 3 3 1 1 0 0 0 0 0 0 0 0 0 0 2 6 6",
+        "7 6 4 3 2 2 3 3 0 0 0 0 0 0 0 0 1 1 1 0 0 7 6",
+    ]  # fmt: skip
+    rows = [[float(number) for number in line.split()] for line in counts]
+    cases = [called(value, {"array": [row]}) for row, value in zip(rows, (0.925, 0.384758, 0.896461), strict=True)]
+    write("meteor@java", "METEOR 1.5 as coco-caption calls it", "java -jar meteor-1.5.jar run on three captions",
+          [*cases, called(0.532574, {"array": rows})], function="summarizers.meteor:meteor_of",
+          tolerance=1e-6)  # fmt: skip
 
 
 def verdicts() -> None:
@@ -197,6 +215,10 @@ def verdicts() -> None:
               [case(t, a, float(r)) for (t, a), r in zip(said, right, strict=True)],
               scorer={"name": "yes_no", "rule": rule}, corpus=[{"summarizer": "yes_no", "results": results}],
               tolerance=1e-6)  # fmt: skip
+    ranked = [0.1, 0.4, 0.35, 0.8, 0.4, 0.4], [False, False, True, True, True, False]
+    write("auroc@sklearn", "scikit-learn's roc_auc_score", "scikit-learn 1.9.1 run on these scores", [
+        called(0.75, ranked[0][:4], ranked[1][:4]), called(0.6666666666666667, *ranked),
+        called(0.5, [0.0, 0.0], [True, False])], function="summarizers.auroc:area_under_roc")  # fmt: skip
     places = [("0", "0", 1), ("0", "1", 1), ("1", "0", 1), ("1", "1", 0), ("2", "0", 1)]
     tagged = [
         case("yes", "yes" if hit else "no", float(hit),
@@ -364,11 +386,18 @@ def speech() -> None:
         ("Mr. Smith won't pay $3.50 for twenty-one colour TVs, um, okay?",
          "mister smith will not pay $3.50 for 21 color tvs okay"),
         ("two hundred and five", "205"), ("one oh one", "101"), ("$20 million", "$20000000"), ("3 o'clock", "30 clock"),
-        ("O'Brien's", "0 brien is"), ("neighbour's", "neighbor is"),
+        ("O'Brien's", "0 brien is"), ("neighbour's", "neighbor is"), ("yes [laughs] (applause)", "yes"),
     ]  # fmt: skip
     write("wer@whisper-en", "whisper's English normalizer, oddities included", "the normalizer run on these lines",
           [case(plain, written, 0.0) for written, plain in whisper],
           scorer={"name": "wer", "normalize": "whisper-en"})  # fmt: skip
+    basic = [("नमस्ते दुनिया", "नमस त द न य"), ("สวัสดี", "สว สด")]
+    write("wer@whisper-basic", "whisper's basic normalizer, which takes the vowel signs of some scripts",
+          "the normalizer run on these lines", [case(plain, written, 0.0) for written, plain in basic],
+          scorer={"name": "wer", "normalize": "whisper-basic", "any_script": True})  # fmt: skip
+    write("wer@macro", "the mean of the utterances' rates, beside the corpus rate", BY_HAND,
+          [case("hello world", "hello word", 0.5), case("a b c d", "a b c d", 0.0)], scorer="wer",
+          corpus=[{"summarizer": "mean", "results": {"wer": 0.25}}])  # fmt: skip
     spoken = "我有二点五亿元，二零二四年三月五日，电话幺三八零零幺三八零零零，占百分之五十"
     write("spoken_numbers@wetext", "wetext 0.1.8", "wetext run on this line",
           [called(spoken, "我有2.5亿元，2024年3月5日，电话13800138000，占50%")],
@@ -394,4 +423,4 @@ def _relations(box: Sequence[float], other: Sequence[float]) -> set[str]:
     return found
 
 
-KNOWN = (choices, likelihoods, texts, pictures, captions, verdicts, sounds, judges, drawings, speech)
+KNOWN = (choices, likelihoods, texts, pictures, captions, meteor, verdicts, sounds, judges, drawings, speech)

@@ -2,19 +2,28 @@
 
 from pathlib import Path
 
-from assay.catalogue import BENCHMARKS
-from assay.core import DataSource, Suite, Task
+from assay.catalogue import BENCHMARKS, SCORERS
+from assay.conformance import select
+from assay.core import DataSource, Spec, Suite, Task, UsageError
 from assay.registry import tasks
+from assay.runner.plan import build_scorer
 
+FIXTURES = [fixture for fixture in select(None) if fixture.name != "choice@corpus"]
+"""Those of official code or a published definition; letters are read by rules of our own."""
+MOST = 2
+"""Sources in one cell."""
+REGISTERED = {place.partition(":")[2]: name for name, (place, _) in SCORERS.items()}
 PAGE = Path(__file__).parent.parent / "docs" / "all-benchmarks.md"
 HEAD = """# All benchmarks
 
 Written by `tools/list_benchmarks.py` from what each task says of itself; a test keeps it current. *Data*: where rows
-come from besides `--data PATH`; `mini` is a tiny set of our own that ships (`--data mini`). Official code each scorer
-is held against: `assay conformance`. Text benchmarks in more words: [benchmarks.md](benchmarks.md).
+come from besides `--data PATH`; `mini` is a tiny set of our own that ships (`--data mini`). *Matches*: the official
+code or definition the scorer is held against, number by number, by `assay conformance`
+([conformance.md](conformance.md)); `own rules` where there is none, as for a judge with our wording. Text benchmarks in
+more words: [benchmarks.md](benchmarks.md).
 
-| name | protocol | what | metrics | data | licence |
-| --- | --- | --- | --- | --- | --- |
+| name | protocol | what | metrics | matches | data | licence |
+| --- | --- | --- | --- | --- | --- | --- |
 """
 
 
@@ -25,7 +34,7 @@ def page() -> str:
         thing = tasks.get(name)
         thing = thing() if callable(thing) else thing
         if isinstance(thing, Suite):
-            rows.append(f"| `{name}` | suite | {BENCHMARKS[name][1]} | | {len(thing.tasks)} tasks | |")
+            rows.append(f"| `{name}` | suite | {BENCHMARKS[name][1]} | | | {len(thing.tasks)} tasks | |")
         elif isinstance(thing, Task):
             rows.append(row(name, thing))
     return HEAD + "\n".join(rows) + "\n"
@@ -34,8 +43,26 @@ def page() -> str:
 def row(name: str, task: Task) -> str:
     """One line of the table."""
     scorers = ", ".join(f"`{_name(scorer)}`" for scorer in task.scorers)
-    cells = [f"`{name}`", f"`{task.protocol}`", BENCHMARKS[name][1], scorers, data(task), task.licence]
+    cells = [f"`{name}`", f"`{task.protocol}`", BENCHMARKS[name][1], scorers, matches(task), data(task), task.licence]
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def matches(task: Task) -> str:
+    """The official code the scorers are held against: what the fixtures of a scorer with the same options say."""
+    found: dict[str, None] = {}
+    for scorer in task.scorers:
+        inner = _built(scorer)
+        asked = task.summarizers or getattr(inner, "summarizers", ("mean",))
+        used = {_summarizer(one) for one in asked}
+        for fixture in FIXTURES:
+            if fixture.function:
+                fits = fixture.subject in {_name(scorer), *used}
+            else:
+                fits = _built(fixture.scorer) == inner
+            over = {_summarizer(entry["summarizer"]) for entry in fixture.corpus}
+            if fits and (not over or over & used):
+                found[fixture.source] = None
+    return "; ".join([*found][:MOST]) or "own rules"
 
 
 def data(task: Task) -> str:
@@ -48,12 +75,26 @@ def data(task: Task) -> str:
     return ", ".join(part for part in found if part)
 
 
+def _built(scorer: object) -> object:
+    """The scorer with its options; the inner one where a specialist's reply is scored; `None` if it needs a file."""
+    try:
+        _, built = build_scorer(scorer, "list")
+    except UsageError:
+        return None
+    return getattr(built, "scorer", built)
+
+
+def _summarizer(thing: object) -> str:
+    return Spec.of(thing).name if isinstance(thing, (str, dict, Spec)) else _name(thing)
+
+
 def _name(scorer: object) -> str:
     if isinstance(scorer, str):
         return scorer
     if isinstance(scorer, dict):
         return str(scorer.get("label") or scorer.get("name") or next(iter(scorer)))
-    return str(getattr(scorer, "__name__", None) or getattr(scorer, "name", None) or type(scorer).__name__)
+    named = getattr(scorer, "__name__", None) or getattr(scorer, "name", None)
+    return str(named or REGISTERED.get(type(scorer).__name__, type(scorer).__name__))
 
 
 if __name__ == "__main__":

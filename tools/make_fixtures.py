@@ -1,7 +1,7 @@
 """Makes the fixtures of `assay conformance`: known vectors, and values of reference packages run here.
 
-Run `python tools/make_fixtures.py` from the repository with jiwer, sacrebleu, rouge-score, nltk and math-verify
-installed. Nothing here asks assay: the numbers are those of the code each fixture names.
+Run `python tools/make_fixtures.py` from the repository with jiwer, sacrebleu, rouge-score, nltk, math-verify and
+pycocoevalcap installed. Nothing here asks assay: the numbers are those of the code each fixture names.
 """
 
 import random
@@ -10,6 +10,30 @@ from typing import Any
 
 from fixture_files import CHINESE, FOLDER, HAN, WORDS, case, sentence, write
 from known_vectors import KNOWN
+
+
+def captions() -> None:
+    """pycocoevalcap's own BLEU, ROUGE-L and CIDEr-D on random captions that need no tokenizer."""
+    from pycocoevalcap.bleu.bleu import Bleu  # type: ignore[import-untyped]
+    from pycocoevalcap.cider.cider import Cider  # type: ignore[import-untyped]
+    from pycocoevalcap.rouge.rouge import Rouge  # type: ignore[import-untyped]
+
+    made = f"pycocoevalcap {version('pycocoevalcap')}, called by tools/make_fixtures.py"
+    drawn = random.Random(16)
+    wanted, said = {}, {}
+    for picture in range(30):
+        caption = drawn.choices(WORDS, k=drawn.randint(4, 12))
+        wanted[picture] = [" ".join(caption[drawn.randint(0, 2) :]), " ".join(drawn.sample(caption, len(caption)))]
+        said[picture] = [" ".join([*caption[: drawn.randint(2, 8)], drawn.choice(WORDS)])]
+    bleu, _ = Bleu(4).compute_score(wanted, said, verbose=0)
+    rouge, each = Rouge().compute_score(wanted, said)
+    cider, _ = Cider().compute_score(wanted, said)
+    results = {**{f"bleu{n}": value for n, value in enumerate(bleu, 1)}, "rouge_l": rouge, "cider": cider}
+    rows = zip(wanted.values(), said.values(), each, strict=True)
+    write("caption@pycocoevalcap", "pycocoevalcap's BLEU, ROUGE-L and CIDEr-D", made,
+          [case(golds, answer, {"rouge_l": float(value)}) for golds, (answer,), value in rows], scorer="caption",
+          tolerance=1e-6, corpus=[{"summarizer": "caption", "results": {k: float(v) for k, v in results.items()}}],
+          )  # fmt: skip
 
 
 def caption_bleu() -> None:
@@ -54,12 +78,22 @@ def translations() -> None:
         write(f"bleu@{name}", "sacreBLEU, 13a", made,
               [case(g, a, BLEU(effective_order=True).sentence_score(a, g).score) for g, a in rows],
               scorer="bleu", corpus=[{"summarizer": "bleu", "results": {"bleu": bleu}}])  # fmt: skip
+        edits = sacrebleu.corpus_ter(said, wanted).score
+        write(f"ter@{name}", "sacreBLEU", made, [case(g, a, sacrebleu.sentence_ter(a, g).score) for g, a in rows],
+              scorer="ter", corpus=[{"summarizer": "ter", "results": {"ter": edits}}])  # fmt: skip
         for order, label in ((0, "chrf2"), (2, "chrf2++")):
             chrf = sacrebleu.corpus_chrf(said, wanted, word_order=order).score
             write(f"chrf@{name}-{label}", "sacreBLEU", made,
                   [case(g, a, sacrebleu.sentence_chrf(a, g, word_order=order).score) for g, a in rows],
                   scorer={"name": "chrf", "word_order": order},
                   corpus=[{"summarizer": "chrf", "results": {label: chrf}}])  # fmt: skip
+    single = [case(gold, answer, outcome="scored") for gold, answer in zip(references[0], system, strict=True)]
+    write("bleu@readme-single", "sacreBLEU, 13a, one reference", made, single, scorer="bleu",
+          corpus=[{"summarizer": "bleu", "results": {"bleu": sacrebleu.corpus_bleu(system, references[:1]).score}}],
+          )  # fmt: skip
+    cat = ("The cat is on the mat.", "The cat sat on the mat.")
+    write("bleu@sentence", "sacreBLEU, 13a", made, [case(*cat, sacrebleu.sentence_bleu(cat[1], [cat[0]]).score)],
+          scorer="bleu")  # fmt: skip
     chinese = ("今天天气很好", "今天天气非常好")
     for tokenizer in ("zh", "13a"):
         value = sacrebleu.sentence_bleu(chinese[0], [chinese[1]], tokenize=tokenizer).score
@@ -74,6 +108,8 @@ def summaries() -> None:
     made = f"rouge-score {version('rouge-score')}, called by tools/make_fixtures.py"
     drawn = random.Random(12)
     pairs = [("the cat is on the mat", "the cat sat on the mat"), ("今天天气很好", "今天天气很好")]
+    # A word counts as often as it stands there; stems meet where the words do not.
+    pairs += [("no", "no no no"), ("the dogs were running home", "a dog runs home"), ("it was his", "it wa hi")]
     pairs += [(sentence(drawn), sentence(drawn)) for _ in range(40)]
     names = ["rouge1", "rouge2", "rougeL"]
     for stem in (False, True):
@@ -93,7 +129,8 @@ def transcripts() -> None:
 
     made = f"jiwer {version('jiwer')}, called by tools/make_fixtures.py"
     drawn = random.Random(13)
-    pairs = [("the cat sat on the mat", "the cat sit on mat"), ("hello world", "hello word"), ("a b c d", "a b c d"),
+    pairs = [("the cat sat on the mat", "the cat sit on mat"), ("the cat sat on the mat", "the cat sit on mat now ok"),
+             ("今天天气很好", "今天天汽好"), ("hello world", "hello word"), ("a b c d", "a b c d"),
              ("a", "b c d"), ("Hello, world!", "hello world"), ("a", "")]  # fmt: skip
     pairs += [(sentence(drawn), sentence(drawn)) for _ in range(60)]
     wanted, said = [t for t, _ in pairs], [a for _, a in pairs]
@@ -128,11 +165,9 @@ def _expression(parse: Any, text: str) -> Any:
 
 
 def main() -> None:
-    """Writes all fixtures anew."""
+    """Writes these fixtures anew; those of `make_peer_fixtures.py` stay as they are."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for old in FOLDER.glob("*.json"):
-        old.unlink()
-    for make in (*KNOWN, caption_bleu, translations, summaries, transcripts, mathematics):
+    for make in (*KNOWN, captions, caption_bleu, translations, summaries, transcripts, mathematics):
         make()
 
 

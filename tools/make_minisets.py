@@ -99,6 +99,16 @@ def yes_no() -> list[Row]:
     ]  # fmt: skip
 
 
+def memes() -> list[Row]:
+    """Pictures with words on them; nobody is hated here, the labels only show the format."""
+    rows = [(BALL, "look who bounced back", 0), (BOX, "nobody likes a box", 1), (BOTH, "round ones go home", 1),
+            (WORD, "good morning", 0)]  # fmt: skip
+    return [
+        {"id": 100 + place, "img": f"img/{100 + place:05}.png", "label": label, "text": text, "image": picture}
+        for place, (picture, text, label) in enumerate(rows)
+    ]
+
+
 def pope() -> list[Row]:
     """Objects that are there and objects that are not; one question counts under two headings."""
     rows = [
@@ -177,7 +187,7 @@ def judged() -> list[Row]:
     ]  # fmt: skip
 
 
-SETS = (circular, choices, yes_no, pope, short_answers, documents, captions, refcoco, judged)
+SETS = (circular, choices, yes_no, memes, pope, short_answers, documents, captions, refcoco, judged)
 
 
 def write(rows: Sequence[Row], path: Path) -> None:

@@ -133,6 +133,11 @@ SPEECH: dict[str, list[Row]] = {
         {"query": "Why is the sky blue?"},
         {"query": "What is a good breakfast?"},
     ]),
+    "voices": spoken([
+        {"prompt_text": "the kettle is on the stove", "query": "We walk home after the rain.", "speaker": "one"},
+        {"prompt_text": "it is late", "query": "My sister reads two books.", "speaker": "two"},
+        {"prompt_text": "they sail at noon", "query": "The sea is calm today.", "speaker": "one"},
+    ]),
     "robustness": noisy([
         {"query": "What is two plus two?", "ref": ["four", "4"]},
         {"query": "What falls from clouds?", "ref": ["rain"]},
@@ -209,8 +214,11 @@ PICTURES: dict[str, list[Row]] = {
     ],
     "prompts": [
         {"index": "1", "prompt": "a red ball and a blue box", "category": "color", "type": "composition"},
-        {"index": "2", "prompt": "a round box left of a ball", "category": "spatial", "type": "fantasy"},
-        {"index": "3", "prompt": "a wooden spoon in a glass bowl", "category": "texture", "type": "fantasy"},
+        {"index": "2", "prompt": "a cup on the left of a clock", "category": "spatial", "type": "fantasy"},
+        {"index": "3", "prompt": "a wooden spoon and a glass bowl", "category": "texture", "type": "fantasy"},
+        {"index": "4", "prompt": "a girl feeds a goat", "category": "non_spatial", "type": "composition"},
+        {"index": "5", "prompt": "The red cup is on the top of the brown clock.", "category": "complex",
+         "relation": "spatial", "objects": ["cup", "clock"], "type": "composition"},
     ],
     "edits": [{**row, "prompt": row["instruction"]} for row in [
         {"index": "1", "image": drawn("ball", "red"), "instruction": "Make the ball blue.", "category": "color",

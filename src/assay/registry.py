@@ -194,8 +194,8 @@ ALL: dict[str, Registry[Any]] = {
 }
 
 
-def model_recognisers() -> Iterator[Callable[[str, Mapping[str, Any]], Any]]:
-    """Functions that may know a model in a user's file: `(reference, arguments) -> model or None`."""
+def model_recognisers() -> Iterator[Callable[[str, Mapping[str, Any], str | None], Any]]:
+    """Functions that may know a model in a user's file: `(reference, arguments, dialect) -> model or None`."""
     return _resolved(MODEL_RECOGNISERS)
 
 

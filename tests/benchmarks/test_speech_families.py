@@ -15,15 +15,16 @@ from assay.benchmarks.speech import (
     spoken_answers,
     spoken_qa,
     translation,
+    voices,
 )
 from assay.benchmarks.speech.modes import Heard
 from assay.benchmarks.speech.rows import ROUNDS, Spoken, reference_of
-from assay.core import AllOf, Audio, BadSample, Candidate, Output, Sample, Task, TemplateError, Text
+from assay.core import AllOf, Audio, BadSample, Candidate, Output, Sample, Task, TemplateError, Text, UsageError
 from assay.models.scripted import Scripted
 from assay.runner import run
 from assay.runner.locate import PACKAGE, find_data
 
-MODULES = (choices, judged, memory, recognition, robustness, spoken_answers, spoken_qa, translation)
+MODULES = (choices, judged, memory, recognition, robustness, spoken_answers, spoken_qa, translation, voices)
 TASKS = {
     value.name: value
     for module in MODULES
@@ -33,6 +34,14 @@ TASKS = {
 JUDGED = [name for name, task in TASKS.items() if vars(judged).get(name) is task]
 SPEAKING = [name for name, task in TASKS.items() if "audio" in task.produces]
 ANSWERED = [name for name in TASKS if name not in (*JUDGED, *SPEAKING)]
+
+
+ENCODER = """
+from assay.core import Json
+
+def generate(request):
+    return Json([1.0, request.prompt.media[0].data()[-40] / 255])
+"""
 
 
 def samples_of(task: Task) -> list[Sample]:
@@ -80,7 +89,7 @@ def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
 
 
 def test_protocols_and_names_are_all_different():
-    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) == 74
+    assert len({task.protocol for task in TASKS.values()}) == len(TASKS) == 77
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -178,6 +187,39 @@ def test_the_quality_of_a_models_speech_is_rated(name, tmp_path):
     values = {result.metric: result.value for result in done.results}
     assert set(values) == {"dnsmos.ovrl", "dnsmos.sig", "dnsmos.bak", "dnsmos.p808"}
     assert all(0 < value < 5 for value in values.values())
+
+
+def test_the_voice_of_the_speech_is_held_against_that_of_the_recording(tmp_path):
+    encoder = tmp_path / "encoder.py"
+    encoder.write_text(ENCODER)
+    echo = Scripted(lambda request: Output.of(request.prompt.media[0]))
+    other = Scripted(lambda request: Output.of(Audio(request.prompt.media[0].data()[:-40] + bytes([255] * 40))))
+
+    results = [
+        run(TASKS["voice_similarity"], model, data="mini", judge={"speaker": f"{encoder}:generate"}, output=str(folder))
+        for model, folder in ((echo, tmp_path / "same"), (other, tmp_path / "other"))
+    ]
+
+    (same,), (unlike,) = (done.results for done in results)
+    assert same.metric == "sim[given]" and same.value == pytest.approx(1.0)
+    assert 0.5 < unlike.value < 0.999
+
+
+def test_a_voice_without_an_encoder_is_refused_before_the_run(tmp_path):
+    with pytest.raises(UsageError, match="needs a model as 'speaker'"):
+        run(TASKS["voice_similarity"], Scripted("x"), data="mini", output=str(tmp_path / "run"))
+
+
+def test_what_is_said_in_a_given_voice_is_heard_and_rated_by_the_given_specialists(helper, tmp_path):
+    echo = Scripted(lambda request: Output.of(request.prompt.media[0]))
+
+    heard = run(TASKS["voice_words"], echo, data="mini", limit=1, judge={"asr": helper("we walk home after the snow")},
+                output=str(tmp_path / "words"))  # fmt: skip
+    rated = run(TASKS["voice_mos"], echo, data="mini", judge={"mos": helper('{"mos": 3.5}')},
+                output=str(tmp_path / "mos"))  # fmt: skip
+
+    assert heard.results[0].value == pytest.approx(1 / 6)
+    assert {result.metric: result.value for result in rated.results} == {"mos": 3.5}
 
 
 def test_the_worst_level_of_each_family_is_reported_beside_the_mean(tmp_path):

@@ -14,6 +14,7 @@ from assay.benchmarks.vision import (
     circular,
     documents,
     judged,
+    memes,
     refcoco,
     short_answers,
     yes_no,
@@ -25,7 +26,7 @@ from assay.models.scripted import Scripted
 from assay.runner import run
 from assay.runner.locate import PACKAGE, find_data
 
-MODULES = (captions, choices, circular, documents, judged, refcoco, short_answers, yes_no)
+MODULES = (captions, choices, circular, documents, judged, memes, refcoco, short_answers, yes_no)
 TASKS = {
     value.name: value
     for module in MODULES

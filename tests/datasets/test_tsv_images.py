@@ -71,3 +71,19 @@ def test_an_empty_cell_may_be_lent_a_picture_by_another_row(table):
 
     assert lent.cells({"index": "4", "image": ""}) == [PICTURE]
     assert lent.cells({"index": "6", "image": ""}) == []
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname", "link.png"])
+def test_a_file_outside_the_folders_is_the_fault_of_its_row(table, name):
+    (table.parent / "link.png").symlink_to("/etc/hostname")
+
+    with pytest.raises(RowFault, match="the image file lies outside the data folder"):
+        images(table).of({"image_path": name})
+
+
+def test_a_file_named_by_its_whole_path_may_lie_in_one_of_the_folders(table):
+    (table.parent / "a.png").write_bytes(b"x")
+
+    (picture,) = images(table).of({"image_path": str(table.parent / "a.png")})
+
+    assert picture.data() == b"x"

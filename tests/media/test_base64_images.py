@@ -4,6 +4,7 @@ import base64
 import io
 
 import pytest
+from made_media import bomb
 from PIL import Image as pillow
 
 from assay.core import DataError, Image
@@ -66,3 +67,8 @@ def test_the_header_tells_whether_rgb_must_be_made(mode, wanted):
     pillow.new(mode, (2, 2)).save(buffer, "PNG")
 
     assert needs_rgb(Image(buffer.getvalue())) is wanted
+
+
+def test_a_picture_that_unpacks_to_too_much_is_refused_by_its_header():
+    with pytest.raises(DataError, match="too large: 14,000 x 14,000 pixels"):
+        decode_base64_to_image(base64.b64encode(bomb()).decode())

@@ -10,7 +10,7 @@ from made_media import gradient, saved, sound, tone
 from PIL import Image as pillow
 
 from assay.core import Audio, DataError, Image, Video
-from assay.media import Facts, check_media, place_of, relocated
+from assay.media import Facts, check_media
 
 PICTURES = Path(__file__).parents[2].parent / "shared" / "data" / "images_vqa"
 
@@ -101,12 +101,13 @@ def test_no_bytes_of_a_sound_raise_anything_but_a_located_fault(magic, rest):
 def test_a_fault_is_placed_at_the_row_that_names_the_file(tmp_path):
     path = tmp_path / "a.png"
     path.write_bytes(b"")
+    medium = Image(path)
+    medium.place = ("data.jsonl", 7, "image")
+
     with pytest.raises(DataError) as caught:
-        check_media(Image(path))
+        check_media(medium)
 
-    error = relocated(caught.value, file="data.jsonl", row=7, column="image")
-
-    assert str(error) == f"data.jsonl:7:image: the image is empty: 0 bytes ({path})"
+    assert str(caught.value) == f"data.jsonl:7:image: the image is empty: 0 bytes ({path})"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +121,7 @@ def test_a_fault_is_placed_at_the_row_that_names_the_file(tmp_path):
     ],
 )
 def test_the_place_of_a_medium(medium, place):
-    assert place_of(medium) == place
+    assert medium.fault("broken").file == place
 
 
 def test_an_empty_picture_has_no_area():

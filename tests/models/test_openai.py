@@ -319,19 +319,6 @@ def test_a_server_that_hangs_trickles_or_hangs_up_is_tried_again(stage, limits, 
     assert message in output.error.message
 
 
-def test_a_server_that_is_not_there_is_tried_again():
-    async def talk():
-        model = OpenAI("m", base_url="http://127.0.0.1:1/v1")
-        try:
-            return await model.generate([ask()])
-        finally:
-            await model.close()
-
-    [output] = asyncio.run(talk())
-
-    assert (output.error.kind, output.error.retryable) == ("connection", True)
-
-
 def test_the_key_appears_nowhere_but_in_the_header(monkeypatch):
     monkeypatch.setenv("GATEWAY", "gateway-secret-1")
     seen = []
@@ -391,7 +378,7 @@ def test_the_url_is_taken_from_the_environment(monkeypatch):
 
 
 def test_an_endpoint_for_chat_only_says_so_in_its_abilities():
-    model = build_model("openai/m", {"endpoint": "chat"})
+    model = build_model("openai/m", {"api": "chat"})
 
     assert model.abilities.roles == "chat"
     assert not model.abilities.likelihood
@@ -409,7 +396,7 @@ def test_one_session_serves_many_requests_at_once():
 
     assert [output.text for output in outputs] == ["ok"] * 20
     assert len(connections) == 1
-    assert not model._client._sessions
+    assert not model._client._idle
 
 
 @pytest.mark.embedded

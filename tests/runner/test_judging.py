@@ -6,6 +6,7 @@ import pytest
 
 import assay
 from assay.core import UsageError
+from assay.scorers.judge_canaries import ORDERS
 from assay.store import RunReader
 
 MODEL = "def generate(messages):\n    return 'answer to ' + messages[-1]['content']\n"
@@ -52,7 +53,8 @@ def judged(tmp_path, monkeypatch):
 def test_a_judge_gives_the_score_and_is_asked_once_a_sample(judged, tmp_path):
     result, asked = judged()
 
-    assert result.status == "complete" and result.value("judge") == 4.0 and asked == 5
+    assert result.status == "complete" and result.value("judge") == 4.0 and asked == 5 + len(ORDERS)
+    assert any("answers that do nothing but demand it" in note for note in result.notes)
     calls = [record for record in RunReader(tmp_path / "run").outputs() if record.task.endswith("#judge")]
     assert len(calls) == 5
 
@@ -86,7 +88,7 @@ def test_a_judge_that_failed_is_an_error_and_is_asked_again_on_the_next_run(judg
     assert first.status == "partial" and first[0].outcomes["judge_error"] == 1 and first[0].n == 4
     assert any("the judge is down" in note for note in first.notes)
     assert second.status == "complete" and second[0].n == 5
-    assert (asked_first, asked_second) == (5, 1)
+    assert (asked_first, asked_second) == (5 + len(ORDERS), 1)
 
 
 def test_a_judge_is_demanded_before_anything_starts(tmp_path):

@@ -174,6 +174,14 @@ def test_a_misspelled_standard_measure_is_refused():
         measured(Task("t", measures=("letters",)), Abilities())
 
 
+def test_an_ability_a_server_may_lack_is_used_only_where_it_is_asked_for():
+    task = Task("four", measures=ALL)
+    unsure = Abilities(logprobs=True, unsure=frozenset({"logprobs"}))
+
+    assert measured(task, unsure).protocol == "four@letter"
+    assert measured(task, unsure, "first_token").protocol == "four@first_token"
+
+
 def test_the_standard_measures_ask_only_for_abilities_that_exist():
     names = {need for way in STANDARD.values() for need in way.needs}
 

@@ -10,7 +10,8 @@ from virtual_time import run_virtually
 
 from assay.core import Abilities, ErrorInfo, Message, Output, Prompt, Request, Sample, Text
 from assay.runner.retry import Limiter, RetryPolicy
-from assay.runner.schedule import Job, Scheduler, Work
+from assay.runner.schedule import Scheduler
+from assay.runner.work import Job, Work
 
 
 class Desk:

@@ -74,3 +74,23 @@ def test_no_records_give_a_row_without_a_value():
 
 def test_the_label_names_the_number():
     assert "exact_match.circular" in summarize([record("a", 1.0, group="a")], label="circular")
+
+
+def test_a_question_that_lacks_a_rotation_of_its_options_is_incomplete_and_flagged():
+    whole = [record(f"a{turn}", 1.0, group="a", details={"options": 2}) for turn in range(2)]
+    cut = [record(f"b{turn}", 1.0, group="b", details={"options": 4}) for turn in range(3)]
+
+    result = summarize([*whole, *cut], expected_size="options")["exact_match.grouped"]
+
+    assert (result.value, result.n, result.n_expected) == (1.0, 1, 2)
+    assert result.outcomes == {"scored": 1, "incomplete": 1}
+    assert "1 of 2 groups lack some of their samples" in result.flags
+
+
+def test_the_size_is_known_from_any_sample_of_the_group_that_says_it():
+    records = [record("a0", None, "model_error", group="a"), record("a1", 1.0, group="a", details={"options": 3})]
+
+    result = summarize(records, expected_size="options")["exact_match.grouped"]
+
+    assert result.value is None
+    assert "1 of 1 groups lack some of their samples" in result.flags

@@ -49,6 +49,38 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "humaneval": ("assay.benchmarks.humaneval:humaneval", "pass@k from a file of verdicts"),
     "humaneval_generate": ("assay.benchmarks.humaneval:humaneval_generate", "completions, parsed but never run"),
     "ai2d": ("assay.benchmarks.vision.choices:ai2d", "AI2D, diagrams of school science (format-checked)"),
+    "mmbench_dev_en_upstream": (
+        "assay.benchmarks.vision.upstream:mmbench_dev_en_upstream",
+        "MMBench dev, English, read as VLMEvalKit does (format-checked)",
+    ),
+    "mmbench_dev_cn_upstream": (
+        "assay.benchmarks.vision.upstream:mmbench_dev_cn_upstream",
+        "MMBench dev, Chinese, read as VLMEvalKit does (format-checked)",
+    ),
+    "mmbench_dev_en_v11_upstream": (
+        "assay.benchmarks.vision.upstream:mmbench_dev_en_v11_upstream",
+        "MMBench 1.1 dev, English, read as VLMEvalKit does (format-checked)",
+    ),
+    "mmbench_dev_cn_v11_upstream": (
+        "assay.benchmarks.vision.upstream:mmbench_dev_cn_v11_upstream",
+        "MMBench 1.1 dev, Chinese, read as VLMEvalKit does (format-checked)",
+    ),
+    "ccbench_upstream": (
+        "assay.benchmarks.vision.upstream:ccbench_upstream",
+        "CCBench, read as VLMEvalKit does (format-checked)",
+    ),
+    "seedbench_img_upstream": (
+        "assay.benchmarks.vision.upstream:seedbench_img_upstream",
+        "SEED-Bench, pictures, read as VLMEvalKit does (format-checked)",
+    ),
+    "mme_upstream": (
+        "assay.benchmarks.vision.upstream:mme_upstream",
+        "MME, read as VLMEvalKit does (format-checked)",
+    ),
+    "mmvet_upstream": (
+        "assay.benchmarks.vision.upstream:mmvet_upstream",
+        "MM-Vet, read as VLMEvalKit does (format-checked)",
+    ),
     "ccbench": (
         "assay.benchmarks.vision.circular:ccbench",
         "CCBench, Chinese culture, right under every rotation (format-checked)",
@@ -66,6 +98,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "flickr30k": (
         "assay.benchmarks.vision.captions:flickr30k",
         "Flickr30k captions: BLEU, ROUGE-L, CIDEr (format-checked)",
+    ),
+    "hateful_memes": (
+        "assay.benchmarks.vision.memes:hateful_memes",
+        "Hateful Memes: accuracy and AUROC (format-checked)",
     ),
     "hallusionbench": (
         "assay.benchmarks.vision.yes_no:hallusionbench",
@@ -351,6 +387,18 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.speech.robustness:robust_asr_audio_text",
         "Recognition under noise: WER by level, worst case, audio+text (format-checked)",
     ),
+    "voice_similarity": (
+        "assay.benchmarks.speech.voices:voice_similarity",
+        "The same voice: cosine by a given encoder, audio+text (format-checked)",
+    ),
+    "voice_words": (
+        "assay.benchmarks.speech.voices:voice_words",
+        "Words in a given voice: WER, audio+text (format-checked)",
+    ),
+    "voice_mos": (
+        "assay.benchmarks.speech.voices:voice_mos",
+        "Quality in a given voice: rating by a given predictor, audio+text (format-checked)",
+    ),
     "speech_quality": (
         "assay.benchmarks.speech.spoken_answers:speech_quality",
         "Quality of the model's speech: DNSMOS, audio (format-checked)",
@@ -458,6 +506,27 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.image.composition:t2i_compbench",
         "T2I-CompBench: attributes and relations by a worker (format-checked)",
     ),
+    "t2i_compbench_parts": (
+        "assay.benchmarks.image.composition:t2i_compbench_parts",
+        "T2I-CompBench from a VQA model, a detector and CLIP (format-checked)",
+    ),
+    "clip_score": (
+        "assay.benchmarks.image.measures:clip_score",
+        "CLIPScore of pictures and their prompts, 0 to 2.5 (format-checked)",
+    ),
+    "clip_score_torchmetrics": (
+        "assay.benchmarks.image.measures:clip_score_torchmetrics",
+        "CLIPScore as torchmetrics has it, 0 to 100 (format-checked)",
+    ),
+    "fid": (
+        "assay.benchmarks.image.measures:fid",
+        "FID of the pictures of a set of prompts, Inception features (format-checked)",
+    ),
+    "fid_clip": (
+        "assay.benchmarks.image.measures:fid_clip",
+        "Fréchet distance of the same on CLIP features (format-checked)",
+    ),
+    "edit_lpips": ("assay.benchmarks.image.measures:edit_lpips", "Edits with a known result: LPIPS (format-checked)"),
     "genai_bench": (
         "assay.benchmarks.image.composition:genai_bench",
         "GenAI-Bench: VQAScore by a worker (format-checked)",

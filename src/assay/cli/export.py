@@ -1,4 +1,4 @@
-"""`assay export`: a run as CSV, Parquet, or the results file of lm-eval."""
+"""`assay export`: a run as CSV, Parquet, or the results file of lm-eval; or the whole folder, to a URL."""
 
 import sys
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ def command(arguments: Sequence[str]) -> int:
         "In csv, text that a spreadsheet would take for a formula gets a ' before it (take it away to get the text).",
     )
     p.add_argument("run", help="a run folder")
+    p.add_argument("url", nargs="?", default=None, help="copies the folder there: s3://…, gs://…, file://… (by fsspec)")
     p.add_argument("--to", choices=tuple(SUFFIX), default="csv")
     p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the run's records")
     p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
@@ -26,6 +27,11 @@ def command(arguments: Sequence[str]) -> int:
     from ..store.export import write_csv, write_lm_eval, write_parquet
 
     reader = RunReader(Path(given.run).expanduser())
+    if given.url is not None:
+        from ..store.copying import copy_run
+
+        sys.stdout.write(f"{given.url}: {copy_run(reader.layout, given.url)} files\n")
+        return 0
     name = "results" if given.to == "lm-eval-json" else "samples"
     path = Path(given.output).expanduser() if given.output else reader.layout.folder / f"{name}{SUFFIX[given.to]}"
     if given.to == "lm-eval-json":

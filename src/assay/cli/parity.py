@@ -15,9 +15,9 @@ from typing import Any
 from ..core import BadSample, Candidate, Output, Request, Sample, UsageError
 from ..core.request import KeyMaker
 from ..report import printable
+from ..runner.calls import call_async, call_model
 from ..runner.options import RunOptions
 from ..runner.plan import Cell, make_plan
-from ..runner.schedule import call_async, call_model
 from .arguments import Parser, key_values
 
 TIE = 1e-4

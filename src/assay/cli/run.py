@@ -21,7 +21,7 @@ GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
 COPIED = (
     "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "measure", "system", "epochs",
     "reducer", "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache",
-    "dialect",
+    "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
 
@@ -85,6 +85,10 @@ def parser() -> Parser:
     work = p.add_argument_group("work")
     work.add_argument("-b", "--batch_size", type=int, default=None)
     work.add_argument("--concurrency", "--max_connections", type=int, default=None)
+    work.add_argument("--replicas", type=int, default=None, help="copies of the model, each in a process of its own")
+    work.add_argument("--executor", choices=("local", "ray"), default=None, help="where they run (default local)")
+    work.add_argument("--gpus_per_replica", type=float, default=None)
+    work.add_argument("--address", default=None, help="of a Ray cluster: HOST:PORT or auto (default: one started here)")
     work.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
     work.add_argument(
         "--cache", nargs="?", const="~/.cache/assay/responses", default=None,
@@ -104,6 +108,8 @@ def parser() -> Parser:
     trust.add_argument("--trust_pickle", action="store_true")
     trust.add_argument("--trust_remote_code", action="store_true")
     trust.add_argument("--allow_private_urls", action="store_true")
+    trust.add_argument("--allow_urls", action="store_true", help="fetch media that rows name by URL")
+    trust.add_argument("--media_root", metavar="DIR", default=None, help="folder that holds the media which rows name")
     p.add_argument("--debug", action="store_true", help="show tracebacks")
     return p
 
@@ -205,7 +211,7 @@ def options_from(given: argparse.Namespace) -> Any:
     for name in COPIED:
         if getattr(given, name) is not None:
             changes[name] = getattr(given, name)
-    for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls"):
+    for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls"):
         if getattr(given, name):
             changes[name] = True
     return base.but(**changes)

@@ -1,22 +1,48 @@
 """`assay vlmeval`: VLMEvalKit's own command line."""
 
+import json
 import sys
 from collections.abc import Sequence
 
 
 def command(arguments: Sequence[str]) -> int:
-    """Runs every model on every dataset; the exit code is that of the worst."""
+    """Runs every model on every dataset; the exit code is that of the worst. `circular FILE` rotates a table."""
+    if arguments[:1] == ["circular"]:
+        return _circular(arguments[1:])
+    from ..core.errors import AssayError
     from ..dialects.vlmeval.command import evaluate, idle_flags
     from .display import finish, watcher
     from .run import _stdout_for_people
 
     is_json = "--json" in arguments
     codes = [0]
+    documents = []
     with _stdout_for_people(is_json) as stdout:
         idle = idle_flags(arguments)
         if idle:
             print(f"note: {', '.join(idle)}: assay decides that by itself", file=sys.stderr)
         for result in evaluate(arguments, watcher(is_json)):
-            finish(result, stdout, is_json)
             codes.append(result.exit_code)
-    return next((code for code in (130, 1, 3) if code in codes), 0)
+            if isinstance(result, AssayError):
+                print(f"assay: {result}", file=sys.stderr)
+            elif is_json:
+                documents.append(result.to_plain())
+            else:
+                finish(result, stdout, False)
+        if is_json:
+            stdout.write(json.dumps({"runs": documents}, ensure_ascii=False) + "\n")
+    return next((code for code in (130, 1, 2, 3) if code in codes), max(codes))
+
+
+def _circular(arguments: Sequence[str]) -> int:
+    """`vlmutil circular x.tsv`: writes x_circular.tsv, every question under every rotation of its options."""
+    from pathlib import Path
+
+    from ..core.errors import UsageError
+    from ..dialects.vlmeval.rotating import write_circular
+
+    if len(arguments) != 1:
+        raise UsageError("which table is to be rotated?", fix="assay vlmeval circular FILE.tsv")
+    written, before, after = write_circular(Path(arguments[0]).expanduser())
+    print(f"{written}: {after} rows of {before} questions")
+    return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core import (
     EMPTY,
+    AllOf,
     Candidate,
     Json,
     Likelihood,
@@ -165,10 +166,19 @@ def sample_of(case: Case, number: int) -> Sample:
     target = plain.pop("target", None)
     return Sample(
         id=str(plain.pop("id", number)),
-        target=tuple(target) if isinstance(target, list) else target,
+        target=target_of(target),
         choices=tuple(plain.pop("choices", ())),
         **plain,
     )
+
+
+def target_of(plain: Any) -> Any:
+    """The target a case describes: of a list any will do, of `{"all_of": […]}` all are wanted."""
+    if isinstance(plain, list):
+        return tuple(target_of(one) for one in plain)
+    if isinstance(plain, Mapping) and plain.keys() == {"all_of"}:
+        return AllOf(tuple(target_of(part) for part in plain["all_of"]))
+    return plain
 
 
 def output_of(plain: Any) -> Output:

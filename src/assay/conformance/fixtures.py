@@ -4,9 +4,10 @@
      "tolerance": 1e-9, "cases": [{"sample": {"target": "a b"}, "output": "a c", "score": 0.5}],
      "corpus": [{"summarizer": {"name": "pooled", …}, "results": {"wer[none]": 0.5}}]}
 
-`score` is a number or named numbers; `outcome` stands beside or instead of it where official code gives no number.
-`output` is a text, `{"json": …}`, `{"likelihoods": […]}` or `{"details": {…}}`. `corpus` has numbers over all cases.
-With `function` instead of `scorer`, each case has `args` (and `options`) for a function of the package.
+Of a list as `target` any will do, of `{"all_of": […]}` all are wanted. `score` is a number or named numbers; `outcome`
+stands beside or instead of it where official code gives no number. `output` is a text, `{"json": …}`, `{"likelihoods":
+[…]}` or `{"details": {…}}`. `corpus` has numbers over all cases. With `function` instead of `scorer`, each case has
+`args` (and `options`) for a function of the package.
 """
 
 import json

@@ -25,5 +25,7 @@ class Abilities:
     interleaved: bool = True
     audio_rate: int | None = None
     audio_channels: int | None = None
+    unsure: frozenset[str] = frozenset()
+    """Abilities a server may turn out to lack: used where they are asked for, never chosen by assay itself."""
     fallbacks: frozenset[str] = frozenset()
     """What it may do instead when asked for more than it can: `first_image`, `joined_text`. Recorded when used."""

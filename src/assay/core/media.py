@@ -1,7 +1,8 @@
 """Media: a picture, a sound or a film, named by the hash of its content and opened late.
 
-A `Media` is made from a path, bytes, base64 text, a data URL, an http(s) URL, or anything with PIL's `save`. The
-dataset's own bytes are passed on as they are; decoding belongs to whoever looks inside.
+A `Media` is made from a path, bytes, base64 text, a data URL, an open binary file, or anything with PIL's `save`. The
+dataset's own bytes are passed on as they are; decoding belongs to whoever looks inside. What else a source may be (a
+URL that a task allows, an array) is known to whoever makes the medium, and given with it as `read`.
 """
 
 import base64
@@ -10,12 +11,16 @@ import hashlib
 import io
 import os
 import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from .errors import DataError, shorten
 
 MAX_MEDIA_BYTES = 256 * 1024 * 1024
+LONGEST_PATH = 255
+_BASE64_MAGIC = ("iVBORw0KGgo", "/9j/", "R0lGODdh", "R0lGODlh", "UklGR", "SUkqA", "TU0AK", "ZkxhQ", "T2dnU", "SUQz")
+"""How base64 of PNG, JPEG, GIF, WebP and WAV, TIFF, FLAC, Ogg and MP3 begins."""
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "png"),
@@ -35,6 +40,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 
+Place = tuple[str | None, int | None, str | int | None]
+"""File, row and column of the cell that holds or names a medium."""
+
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
@@ -51,11 +59,17 @@ class Media:
     """One medium; equal to another when the bytes are equal."""
 
     kind: ClassVar[str] = "media"
-    __slots__ = ("_bytes", "_digest", "name", "source")
+    __slots__ = ("_bytes", "_digest", "_reader", "facts", "name", "place", "source")
 
-    def __init__(self, source: Any, *, name: str | None = None) -> None:
+    def __init__(self, source: Any, *, name: str | None = None, read: Callable[[Any], bytes] | None = None) -> None:
+        """`read` turns the source into bytes in place of the usual ways; it is called once."""
         self.source = source
         self.name = name
+        self.place: Place | None = None
+        """Where the row that speaks of it lies; set by whoever reads the row."""
+        self.facts: Mapping[str, Any] = {}
+        """What is known of it beside its format, for the record: bytes, width and height, seconds, rate."""
+        self._reader = read
         self._bytes: bytes | None = source if isinstance(source, bytes) else None
         self._digest: str | None = None
 
@@ -63,10 +77,13 @@ class Media:
         """The original bytes, read when first asked for."""
         if self._bytes is not None:
             return self._bytes
+        if self._reader is not None:
+            self._bytes = self._given(self._reader)
+            return self._bytes
         data = self._read()
-        if isinstance(self.source, (str, os.PathLike)) and not _is_inline(self.source):
-            return data
-        self._bytes = data
+        is_file = isinstance(self.source, os.PathLike) or (isinstance(self.source, str) and not is_inline(self.source))
+        if not is_file:
+            self._bytes = data
         return data
 
     @property
@@ -86,6 +103,31 @@ class Media:
         subtype = self.format or "octet-stream"
         return f"data:{self.kind}/{subtype};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
+    def fault(self, what: str, *, got: object = None, fix: str | None = None) -> DataError:
+        """A `DataError` at the row that speaks of this medium, its own file named too; else at that file."""
+        own = self._own_file()
+        if self.place is None:
+            return DataError(what, file=own, got=got, fix=fix)
+        file, row, column = self.place
+        named = f"{what} ({own})" if own is not None else what
+        return DataError(named, file=file, row=row, column=column, got=got, fix=fix)
+
+    def _own_file(self) -> str | None:
+        source = self.source
+        if isinstance(source, os.PathLike):
+            return str(source)
+        if self.name:
+            return self.name
+        return shorten(source)[1:-1] if isinstance(source, str) and not is_inline(source) else None
+
+    def _given(self, read: Callable[[Any], bytes]) -> bytes:
+        try:
+            return read(self.source)
+        except DataError as error:
+            if self.place is None or error.row is not None:
+                raise
+            raise self.fault(error.what, fix=error.fix) from error
+
     def _read(self) -> bytes:
         source = self.source
         if isinstance(source, (bytearray, memoryview)):
@@ -94,39 +136,52 @@ class Media:
             return self._read_file(Path(source))
         if isinstance(source, str):
             if source.startswith("data:"):
-                return decode_base64(source.partition(",")[2], what=self.kind)
+                return self._given(lambda text: decode_base64(text.partition(",")[2], what=self.kind))
             if source.startswith(("http://", "https://")):
-                raise DataError(
-                    f"{self.kind} given by URL was not fetched", got=source, fix="let the task declare allow_urls"
-                )
-            if _is_inline(source):
-                return decode_base64(source, what=self.kind)
+                raise self.fault(f"{self.kind} given by URL was not fetched", fix="let the task declare allow_urls")
+            if is_inline(source):
+                return self._given(lambda text: decode_base64(text, what=self.kind))
             return self._read_file(Path(source))
         if hasattr(source, "save"):
             return self._saved(source)
-        raise DataError(f"cannot read {self.kind} from a {type(source).__name__}", fix="give a path, bytes or base64")
+        if callable(getattr(source, "read", None)):
+            return self._read_open(source)
+        raise self.fault(
+            f"cannot read {self.kind} from a {type(source).__name__}", fix="give a path, bytes, base64 or an open file"
+        )
 
     def _saved(self, picture: Any) -> bytes:
         buffer = io.BytesIO()
         try:
             picture.save(buffer, format="PNG")
         except (OSError, ValueError, TypeError) as error:
-            raise DataError(f"cannot save {self.kind} as PNG: {error}", fix="convert it to RGB first") from error
+            raise self.fault(f"cannot save {self.kind} as PNG: {error}", fix="convert it to RGB first") from error
         return buffer.getvalue()
+
+    def _read_open(self, stream: Any) -> bytes:
+        data = stream.read(MAX_MEDIA_BYTES + 1)
+        if not isinstance(data, bytes):
+            raise self.fault(f"the {self.kind} is a file opened as text", fix='open it with "rb"')
+        if len(data) > MAX_MEDIA_BYTES:
+            raise self._too_large()
+        return data
+
+    def _too_large(self) -> DataError:
+        return self.fault(f"{self.kind} file is larger than {MAX_MEDIA_BYTES >> 20} MiB")
 
     def _read_file(self, path: Path) -> bytes:
         try:
             found = path.stat()
             if not stat.S_ISREG(found.st_mode):
                 # A pipe would be waited for and a device read for ever.
-                raise DataError(f"cannot open {self.kind}: not a regular file", file=str(path))
+                raise self.fault(f"cannot open {self.kind}: not a regular file")
             if found.st_size > MAX_MEDIA_BYTES:
-                raise DataError(f"{self.kind} file is larger than {MAX_MEDIA_BYTES >> 20} MiB", file=str(path))
+                raise self._too_large()
             return path.read_bytes()
         except OSError as error:
-            raise DataError(f"cannot open {self.kind}: {error.strerror}", file=str(path)) from error
+            raise self.fault(f"cannot open {self.kind}: {error.strerror}") from error
         except ValueError as error:  # a NUL in the name
-            raise DataError(f"cannot open {self.kind}: {error}", file=shorten(str(path))) from error
+            raise self.fault(f"cannot open {self.kind}: {error}") from error
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Media) and self.kind == other.kind and self.digest == other.digest
@@ -176,6 +231,10 @@ def decode_base64(text: str, *, what: str = "media") -> bytes:
         raise DataError(f"{what} is not valid base64: {error}", got=text) from error
 
 
-def _is_inline(source: str | os.PathLike[str]) -> bool:
-    """Whether a string carries the bytes itself: a data URL, or base64 too long to be a path."""
-    return isinstance(source, str) and (source.startswith("data:") or (len(source) > 255 and "." not in source[:255]))
+def is_inline(text: str) -> bool:
+    """Whether a text carries the bytes itself: a data URL, or base64 too long for a path or that of a known format."""
+    if text.startswith("data:"):
+        return True
+    if "." in text[:LONGEST_PATH]:
+        return False
+    return len(text) > LONGEST_PATH or (len(text) >= 32 and text.startswith(_BASE64_MAGIC))

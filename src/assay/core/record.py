@@ -184,13 +184,18 @@ def _finite(number: float) -> float | str:
     return number if math.isfinite(number) else str(number)
 
 
+def _made_part(part: Part) -> dict[str, Any]:
+    """A part of an answer; of a medium also how large it is, which is no part of a request's key."""
+    return {**part_to_plain(part), **part.facts} if isinstance(part, Media) else part_to_plain(part)
+
+
 def _candidate_to_plain(candidate: Candidate) -> dict[str, Any]:
     parts = candidate.parts
     plain: dict[str, Any]
     if len(parts) == 1 and type(parts[0]) is Text:
         plain = {"text": parts[0].text}
     else:
-        plain = {"parts": [part_to_plain(part) for part in parts]}
+        plain = {"parts": [_made_part(part) for part in parts]}
     if candidate.stop_reason is not None:
         plain["stop_reason"] = candidate.stop_reason
     if candidate.tokens:

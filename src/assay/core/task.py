@@ -111,6 +111,8 @@ class Task:
     description: str = ""
     citation: str = ""
     licence: str = ""
+    allow_urls: bool = False
+    """Whether media that rows name by URL are fetched."""
     data_hint: str = ""
     """What `--data` expects when the data cannot be found."""
 

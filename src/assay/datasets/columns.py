@@ -6,14 +6,14 @@ empty name says that there is none. The mapping is worked out once for each set 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from ..core import EMPTY, Media, Message, Sample, UsageError, nearest
 from .cells import as_input, as_target, dialogue_of
 from .choices import LETTERS, letter_of, options_from_cells, options_of
 from .faults import RowFault
-from .media import media_columns, media_of
+from .media import media_columns, media_of, within_reach
+from .reach import Reach
 
 Kind = Literal["choice", "qa", "completion", "dialogue", "unknown"]
 
@@ -44,6 +44,8 @@ CONVENTION: dict[str, tuple[str, ...]] = {
 INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
 """Columns in which digits are an option's number, not its text."""
 CONTINUATIONS = frozenset({"completion", "continuation"})
+ANYWHERE = Reach()
+"""Of rows made by the user's own code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +81,15 @@ class Columns:
             return "unknown"
         return "completion" if self.target is None or self.target in CONTINUATIONS else "qa"
 
-    def sample(self, row: Mapping[str, Any], sample_id: str, folder: Path | None = None) -> Sample:
+    def sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach = ANYWHERE) -> Sample:
         """A row as a sample; raises `RowFault`."""
         if self.plain:
             text, gold = row[self.input], row[self.target]  # type: ignore[index]
             if type(text) is str and type(gold) is str:
                 return Sample(sample_id, text, gold, (), row, (), EMPTY)
-        return self._sample(row, sample_id, folder)
+        return self._sample(row, sample_id, reach)
 
-    def _sample(self, row: Mapping[str, Any], sample_id: str, folder: Path | None) -> Sample:
+    def _sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach) -> Sample:
         if self.lacking:
             raise RowFault(f"column {self.lacking[0]!r} is missing", column=self.lacking[0], got=sorted(row)[:8])
         target = None if self.target is None else row[self.target]
@@ -108,13 +110,15 @@ class Columns:
             target = spoken if target is None else target
         elif self.input is not None:
             asked = as_input(row[self.input], self.input)
+        if not isinstance(asked, str):
+            asked = within_reach(asked, self.messages or self.turns or self.input or "", reach)
         return Sample(
             sample_id,
             asked,
             target,
             choices,
             row,
-            media_of(row, self.media, folder) if self.media else (),
+            media_of(row, self.media, reach) if self.media else (),
             {name: str(row[name]) for name in self.tags} if self.tags else EMPTY,
             None if self.group is None else str(row[self.group]),
             None if self.cluster is None else str(row[self.cluster]),

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 from ..core import DataError
-from .fetch import CHUNK_BYTES, MAX_BYTES, MAX_REDIRECTS, _connect
+from .fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, MAX_REDIRECTS, REDIRECTS, connect
 
 
 def fetch_declared(
@@ -74,15 +74,15 @@ def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None
     """Adds to `part` what is missing of the file behind `url`."""
     start = url
     for _ in range(MAX_REDIRECTS + 1):
-        connection, resource = _connect(url, allow_private)
+        connection, resource = connect(url, allow_private)
         have = part.stat().st_size if part.exists() else 0
-        headers = {"User-Agent": "assay", "Accept-Encoding": "identity"}
+        headers = dict(HEADERS)
         if have:
             headers["Range"] = f"bytes={have}-"
         try:
             connection.request("GET", resource, headers=headers)
             response = connection.getresponse()
-            if response.status in (301, 302, 303, 307, 308):
+            if response.status in REDIRECTS:
                 url = urljoin(url, response.headers.get("Location", ""))
                 continue
             if response.status == 416 and have:

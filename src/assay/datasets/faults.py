@@ -26,6 +26,12 @@ class RowFault(Exception):
         return DataError(self.what, file=file, row=row, column=self.column, got=self.got, fix=self.fix)
 
 
+class NamedFault(DataError):
+    """The fault of a row that has a name of its own, given in the row's place by whoever read it."""
+
+    sample_id: str | None = None
+
+
 def too_long(size: int, limit: int, what: str, column: str | int | None = None) -> RowFault:
     """The fault of a cell or a row over its limit."""
     shown = f"{size / MEBIBYTE:.0f} MiB" if size >= MEBIBYTE else f"{size} bytes"

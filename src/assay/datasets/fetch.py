@@ -11,6 +11,7 @@ import os
 import re
 import socket
 import tempfile
+import time
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
@@ -21,6 +22,8 @@ CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 32 * 1024**3
 MAX_REDIRECTS = 5
 TIMEOUT_SECONDS = 60.0
+HEADERS = {"User-Agent": "assay", "Accept-Encoding": "identity"}
+REDIRECTS = (301, 302, 303, 307, 308)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -59,11 +62,11 @@ def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, m
 
 def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) -> str:
     for _ in range(MAX_REDIRECTS + 1):
-        connection, resource = _connect(url, allow_private)
+        connection, resource = connect(url, allow_private)
         try:
-            connection.request("GET", resource, headers={"User-Agent": "assay", "Accept-Encoding": "identity"})
+            connection.request("GET", resource, headers=HEADERS)
             response = connection.getresponse()
-            if response.status in (301, 302, 303, 307, 308):
+            if response.status in REDIRECTS:
                 url = urljoin(url, response.headers.get("Location", ""))
                 continue
             if response.status != 200:
@@ -93,7 +96,49 @@ def _copy(response: http.client.HTTPResponse, target: IO[bytes], url: str, max_b
     return digest.hexdigest()
 
 
-def _connect(url: str, allow_private: bool) -> tuple[http.client.HTTPConnection, str]:
+def fetch_bytes(url: str, *, allow_private: bool = False, max_bytes: int, seconds: float) -> bytes:
+    """What a URL in a row gives, within a size and a time; nothing is kept on disk. Every fault is a `DataError`."""
+    deadline = time.monotonic() + seconds
+    try:
+        for _ in range(MAX_REDIRECTS + 1):
+            connection, resource = connect(url, allow_private, timeout=min(seconds, TIMEOUT_SECONDS))
+            try:
+                connection.request("GET", resource, headers=HEADERS)
+                response = connection.getresponse()
+                if response.status in REDIRECTS:
+                    url = urljoin(url, response.headers.get("Location", ""))
+                    continue
+                if response.status != 200:
+                    raise DataError(f"the server answered {response.status} {response.reason}")
+                return _read_all(response, max_bytes, deadline, seconds)
+            finally:
+                connection.close()
+    except UsageError as error:
+        raise DataError(error.what, fix=error.fix) from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise DataError(f"the download failed: {type(error).__name__}: {error}") from error
+    raise DataError(f"more than {MAX_REDIRECTS} redirects")
+
+
+def _read_all(response: http.client.HTTPResponse, max_bytes: int, deadline: float, seconds: float) -> bytes:
+    declared = response.headers.get("Content-Length", "")
+    if declared.isdigit() and int(declared) > max_bytes:
+        raise DataError(f"the file has {declared} bytes, more than the limit of {max_bytes}")
+    pieces = bytearray()
+    # One piece at a time, as it arrives: a server that sends a byte a second must not outlast the deadline.
+    while piece := response.read1(CHUNK_BYTES):
+        pieces += piece
+        if len(pieces) > max_bytes:
+            raise DataError(f"the file is larger than the limit of {max_bytes} bytes")
+        if time.monotonic() > deadline:
+            raise DataError(f"the download took longer than {seconds:g} s")
+    if declared.isdigit() and len(pieces) != int(declared):
+        raise DataError(f"the download was cut after {len(pieces)} of {declared} bytes", fix="try again")
+    return bytes(pieces)
+
+
+def connect(url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS) -> tuple[http.client.HTTPConnection, str]:
+    """A connection to the checked address of a URL's host, and what to ask it for."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
         raise UsageError(f"only https is fetched, not {parts.scheme or 'a bare name'}: {url}", fix="use an https URL")
@@ -101,7 +146,7 @@ def _connect(url: str, allow_private: bool) -> tuple[http.client.HTTPConnection,
     port = parts.port or (443 if parts.scheme == "https" else 80)
     address = _checked_address(host, port, url, allow_private)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(host, port, timeout=TIMEOUT_SECONDS)
+    connection = kind(host, port, timeout=timeout)
     # The name was resolved once, above: asking again could give an address nobody checked.
     connection._create_connection = lambda _, *rest, **named: socket.create_connection(address, *rest, **named)  # type: ignore[attr-defined]
     return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

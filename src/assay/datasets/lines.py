@@ -4,6 +4,7 @@ Nothing larger than one row is held in memory, and nothing is decoded here.
 """
 
 import gzip
+import hashlib
 import io
 import zlib
 from collections.abc import Iterator
@@ -28,11 +29,43 @@ def is_compressed(path: Path) -> bool:
     return path.suffix.lower() in COMPRESSED
 
 
+class Witness(io.RawIOBase):
+    """A plain file that is hashed while it is read, so that its digest costs no second reading."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = path.open("rb", buffering=0)
+        self._hash = hashlib.sha256()
+        self.is_whole = False
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills the buffer; notes the end."""
+        count = self._file.readinto(buffer) or 0
+        if count:
+            self._hash.update(memoryview(buffer)[:count])
+        else:
+            self.is_whole = True
+        return count
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+        super().close()
+
+    def digest(self) -> str | None:
+        """sha256 of the file, if it was read to its end."""
+        return self._hash.hexdigest() if self.is_whole else None
+
+
 @contextmanager
-def open_bytes(path: Path, offset: int = 0) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path, offset: int = 0, witness: Witness | None = None) -> Iterator[IO[bytes]]:
     """The unpacked bytes of a file; a damaged archive is a `DataError` that names the file."""
     try:
-        with _open(path, offset) as stream:
+        with _open(path, offset) if witness is None else io.BufferedReader(witness, BUFFER_BYTES) as stream:
             yield stream
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"the gzip file is damaged or cut: {error}", file=str(path), fix="fetch it again") from error
@@ -78,9 +111,9 @@ def check_text(head: bytes, path: Path) -> None:
         )
 
 
-def read_lines(path: Path, number: int = 1, offset: int = 0) -> Iterator[Line]:
+def read_lines(path: Path, number: int = 1, offset: int = 0, witness: Witness | None = None) -> Iterator[Line]:
     """The lines of a file from a given place on; a UTF-8 byte order mark is dropped."""
-    with open_bytes(path, offset) as stream:
+    with open_bytes(path, offset, witness) as stream:
         limit = faults.ROW_LIMIT
         readline = stream.readline
         line = readline(limit + 1)

@@ -1,19 +1,24 @@
 """Media columns: cells that are or name a picture, a sound or a film.
 
-A cell may be a path (relative to the data file's folder), base64, a data URL, bytes, Hugging Face's
-`{"bytes": …, "path": …}`, or a list of these. Nothing is opened here: a `Media` reads its bytes when asked.
+A cell may be a path (relative to the data file's folder), base64, a data URL, a URL where that is allowed, bytes, a
+Pillow picture, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
+these. Nothing is opened here: a `Media` reads its bytes when asked.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Audio, Image, Media, Video
+from ..core import Audio, DataError, Image, Media, Message, Sample, UsageError, Video
+from ..core.media import is_inline
+from ..media.base64_text import READERS
+from ..media.encode import audio_from, image_from
 from .faults import RowFault
+from .reach import Reach
 
 KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}
-LONGEST_PATH = 255
-"""Longer text without a dot in it is base64, as in `core.media`."""
+URLS = ("http://", "https://")
 
 
 def media_columns(columns: Sequence[str]) -> tuple[tuple[str, type[Media]], ...]:
@@ -28,40 +33,112 @@ def media_columns(columns: Sequence[str]) -> tuple[tuple[str, type[Media]], ...]
 
 
 def media_of(
-    row: Mapping[str, Any], columns: Sequence[tuple[str, type[Media]]], folder: Path | None
+    row: Mapping[str, Any], columns: Sequence[tuple[str, type[Media]]], reach: Reach | Path | None
 ) -> tuple[Media, ...]:
     """The media of a row, in the order of the columns; an empty cell is none."""
+    if not isinstance(reach, Reach):
+        reach = Reach(reach)
     found: list[Media] = []
     for column, made in columns:
         cell = row.get(column)
-        if cell is None or cell == "" or cell == []:
+        if cell is None or (isinstance(cell, (str, list)) and not cell):
             continue
         for piece in cell if isinstance(cell, (list, tuple)) else (cell,):
-            found.append(_medium(piece, made, column, folder))
+            medium = medium_of(piece, made, column, reach)
+            if medium.place is None:
+                medium.place = (None, None, column)
+            found.append(medium)
     return tuple(found)
 
 
-def _medium(cell: Any, made: type[Media], column: str, folder: Path | None) -> Media:
+def medium_of(cell: Any, made: type[Media], column: str, reach: Reach) -> Media:
+    """What one cell is or names."""
     if isinstance(cell, Media):
         return cell
     if isinstance(cell, Mapping):
-        inner = cell.get("bytes") or cell.get("path")
-        if inner is None:
-            raise RowFault(f"the {made.kind} has neither bytes nor path", column=column, got=cell)
-        cell = inner
-    if isinstance(cell, str) and not _is_inline(cell):
-        return made(folder / cell if folder is not None else Path(cell), name=cell)
-    if isinstance(cell, (str, bytes, bytearray, memoryview, Path)) or hasattr(cell, "save"):
+        return _from_struct(cell, made, column, reach)
+    if isinstance(cell, str):
+        if cell.startswith(URLS):
+            return reach.medium(cell, made, column)
+        if is_inline(cell):
+            return made(cell, read=READERS[made.kind])
+        return made(reach.file(cell, made.kind, column), name=cell)
+    if isinstance(cell, Path):
+        return made(reach.file(str(cell), made.kind, column))
+    if made is Image and (hasattr(cell, "save") or _is_array(cell)):
+        return made(cell, read=_png)
+    if isinstance(cell, (bytes, bytearray, memoryview)) or callable(getattr(cell, "read", None)):
         return made(cell)
     raise RowFault(
         f"cannot read {made.kind} from a {type(cell).__name__}",
         column=column,
         got=cell,
-        fix="give a path, bytes or base64",
+        fix="give a path, bytes or base64" + (', or {"array", "sampling_rate"}' if made is Audio else ""),
     )
 
 
-def _is_inline(cell: str) -> bool:
-    if cell.startswith(("data:", "http://", "https://")):
-        return True
-    return len(cell) > LONGEST_PATH and "." not in cell[:LONGEST_PATH]
+def within_reach(messages: tuple[Message, ...], column: str, reach: Reach) -> tuple[Message, ...]:
+    """Messages of a row, the media in them held to the same rules as those of a column."""
+
+    def held(part: Any) -> Any:
+        if not isinstance(part, Media) or part.place is not None:
+            return part
+        made = medium_of(part.source, type(part), column, reach)
+        made.place = (None, None, column)
+        return made
+
+    return tuple(
+        replace(message, parts=tuple(held(part) for part in message.parts))
+        if message.parts and any(isinstance(part, Media) for part in message.parts)
+        else message
+        for message in messages
+    )
+
+
+def placed(sample: Sample, file: str, row: int) -> None:
+    """Tells the media of a sample which row speaks of them, so that their faults can say it."""
+    media = sample.media
+    if not isinstance(sample.input, str):
+        parts = (part for message in sample.input for part in message.parts or ())
+        media = (*media, *(part for part in parts if isinstance(part, Media)))
+    for medium in media:
+        if medium.place is None or medium.place[0] is None:
+            medium.place = (file, row, medium.place[2] if medium.place else None)
+
+
+def _from_struct(cell: Mapping[str, Any], made: type[Media], column: str, reach: Reach) -> Media:
+    if cell.get("array") is not None and made is Audio:
+        return made(cell, read=_wav)
+    data, path = cell.get("bytes"), cell.get("path")
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return made(bytes(data), name=path if isinstance(path, str) and path else None)
+    if isinstance(path, str) and path:
+        return medium_of(path, made, column, reach)
+    raise RowFault(f"the {made.kind} has neither bytes nor path", column=column, got=cell)
+
+
+def _png(picture: Any) -> bytes:
+    try:
+        return image_from(picture).data()
+    except UsageError as error:
+        raise DataError(error.what, fix=error.fix) from error
+
+
+def _wav(cell: Mapping[str, Any]) -> bytes:
+    """A decoded sound as a WAV of floats: nothing of it is rounded."""
+    import numpy as np
+
+    rate = cell.get("sampling_rate")
+    if not isinstance(rate, int):
+        raise DataError("the sound has no sampling_rate", fix='give {"array": …, "sampling_rate": 16000}')
+    samples = np.asarray(cell["array"])
+    if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
+        samples = samples.T  # decoders give channels by frames
+    try:
+        return audio_from(samples, rate, subtype="FLOAT").data()
+    except UsageError as error:
+        raise DataError(error.what, fix=error.fix) from error
+
+
+def _is_array(cell: Any) -> bool:
+    return hasattr(cell, "__array_interface__")

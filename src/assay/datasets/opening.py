@@ -10,6 +10,7 @@ from .converted import ToSample
 from .files import open_files
 from .hub import is_hub_name, open_hub
 from .memory import Called, Rows
+from .reach import Reach
 from .reading import OnDuplicate
 from .samples import SPLIT_COLUMN, Samples
 from .shards import Shard
@@ -26,12 +27,18 @@ def open_dataset(
     strict: bool = False,
     to_sample: ToSample | None = None,
     where: str = "",
+    media_root: str | Path | None = None,
+    allow_urls: bool = False,
+    allow_private: bool = False,
 ) -> Samples:
     """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
 
     `to_sample` makes a `Sample` of a row where the columns alone do not say how; an empty id is filled in.
     Files are looked at here, so that a missing file, a broken header or a wrong column name shows before a run starts;
     a function is first called when its rows are asked for.
+
+    Media named in rows must lie in the folder of the data, or in `media_root`; URLs among them are fetched with
+    `allow_urls`, from private addresses too with `allow_private`.
 
     Example: `open_dataset("exam.csv", columns={"target": "gold"}, tags=["subject"])`
     """
@@ -50,6 +57,7 @@ def open_dataset(
         strict,
         to_sample,
         where,
+        Reach(root=_root_of(source, media_root, where), allow_urls=allow_urls, allow_private=allow_private),
     )
     if isinstance(shards[0], Called):
         return samples
@@ -57,6 +65,19 @@ def open_dataset(
         _check_split_column(samples)
     _ = samples.head
     return samples
+
+
+def _root_of(source: Any, media_root: str | Path | None, where: str) -> Path | None:
+    """What must hold the media of the rows: the folder named for it, or the folder given as the data."""
+    if media_root is not None:
+        root = Path(media_root).expanduser()
+        if not root.is_dir():
+            raise UsageError(f"media_root: no such folder: {root}", where=where or None, fix="name a folder")
+        return root
+    if isinstance(source, (str, Path)) and not is_hub_name(str(source)):
+        path = Path(source).expanduser()
+        return path if path.is_dir() else None
+    return None
 
 
 def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard], bool]:

@@ -1,15 +1,17 @@
 """Reading: one pass over the rows of a dataset, from numbered rows to samples with ids of their own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from ..core import BadSample, DataError, Sample
 from .cells import as_id
-from .columns import Columns, Kind
+from .columns import ANYWHERE, Columns, Kind
 from .converted import ToSample, converted
-from .faults import RowFault
+from .faults import NamedFault, RowFault
+from .media import placed
+from .reach import Reach
 from .shards import RowData, Shard, folder_of
 
 OnDuplicate = Literal["error", "first", "suffix"]
@@ -38,6 +40,7 @@ class Reading:
         on_duplicate: OnDuplicate = "error",
         strict: bool = False,
         to_sample: ToSample | None = None,
+        reach: Reach = ANYWHERE,
     ) -> None:
         self._shards = shards
         self._head = head
@@ -48,7 +51,8 @@ class Reading:
         self._to_sample = to_sample
         self._mappings: dict[tuple[str, ...], Columns] = {}
         self._seen: dict[str, tuple[int, int]] = {}
-        self._folders = [folder_of(shard) for shard in shards]
+        self._reaches = [reach.beside(folder_of(shard)) for shard in shards]
+        self._names = [shard.name for shard in shards]
 
     def take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
         """What a row becomes; `None` for a repeated id that is to be left out."""
@@ -56,9 +60,11 @@ class Reading:
         try:
             if type(row) is not dict:
                 if isinstance(row, DataError):
-                    return self._bad(at, number, None, row)
+                    named = row.sample_id if isinstance(row, NamedFault) else None
+                    return self._bad(at, number, named, row, is_named=True)
                 if isinstance(row, Sample):
                     own = as_id(row.id, "id")
+                    placed(row, self._names[at], number)
                     return self._unique(at, number, own, row)
             names = tuple(row)
             mapping = self._mappings.get(names) or self._map(names)
@@ -70,15 +76,20 @@ class Reading:
                 own = as_id(row[mapping.id], mapping.id)
             sample_id = own if own is not None else self._number(mapping, position)
             if made is None:
-                made = mapping.sample(row, sample_id, self._folders[at])
+                made = mapping.sample(row, sample_id, self._reaches[at])
             elif made.id != sample_id:
                 made = replace(made, id=sample_id)
+            if made.media or type(made.input) is not str:
+                placed(made, self._names[at], number)
             if sample_id not in self._seen:
                 self._seen[sample_id] = (at, number)
                 return made
             return self._unique(at, number, sample_id, made)
         except RowFault as fault:
-            return self._bad(at, number, own, fault.at(self._shards[at].name, number))
+            error = fault.at(self._shards[at].name, number)
+            if own is not None:
+                return self._bad(at, number, own, error)
+            return self._bad(at, number, self._own_id(row), error, is_named=True)
 
     def forget(self) -> None:
         """Lets every id be new again."""
@@ -92,6 +103,18 @@ class Reading:
             raise RowFault(f"unknown column {extra[0]!r}", column=extra[0], fix=f"columns: {', '.join(first.names)}")
         self._mappings[names] = mapping
         return mapping
+
+    def _own_id(self, row: RowData) -> str | None:
+        """What a row that cannot be used calls itself; `None` where it has no name, or none that can be one."""
+        if not isinstance(row, Mapping):
+            return None
+        column: str | None = getattr(self._to_sample, "id_column", None)
+        if column is None and self._has_ids:
+            column = (self._mappings.get(tuple(row)) or self._find(tuple(row), None)).id
+        try:
+            return as_id(row[column], column) if column is not None and column in row else None
+        except RowFault:
+            return None
 
     def _number(self, mapping: Columns, position: int) -> str:
         if self._has_ids:
@@ -120,8 +143,11 @@ class Reading:
             fix="make ids unique, or choose on_duplicate: first or suffix",
         )
 
-    def _bad(self, at: int, number: int, own: str | None, error: DataError) -> BadSample:
+    def _bad(self, at: int, number: int, own: str | None, error: DataError, *, is_named: bool = False) -> BadSample:
         """A name for the row that no good row has: its own id if it is free, else with the row number."""
+        if is_named and own is not None and own not in self._seen:
+            self._seen[own] = (at, number)
+            return BadSample(own, error)
         row = f"row-{number}" if len(self._shards) == 1 else f"row-{Path(self._shards[at].name).name}-{number}"
         bad_id = row if own is None else f"{own}#{row}"
         if bad_id in self._seen:

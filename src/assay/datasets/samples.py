@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, DataError, Sample
-from .columns import Columns, Kind, check_given, find_columns
+from .columns import ANYWHERE, Columns, Kind, check_given, find_columns
 from .converted import ToSample, converted
 from .faults import RowFault
 from .memory import Called, Rows, plain_row, source_digest
+from .reach import Reach
 from .reading import Head, OnDuplicate, Reading
 from .shards import RowData, Shard, folder_of
+from .tables import Table
 
 HEAD_ROWS = 32
 HEAD_BYTES = 1024 * 1024
 SPLIT_COLUMN = "split"
+SMALL_FILE_BYTES = 64 * 1024 * 1024
+SIGN_BYTES = 1024 * 1024
 
 Located = tuple[int, int, int, int, Sample | BadSample]
 """Shard, position among all rows from 0, row number, byte offset, and what the row became."""
@@ -41,7 +45,11 @@ class Samples:
     to_sample: ToSample | None = None
     """A task's own way from a row to a sample, instead of the columns."""
     where: str = ""
+    reach: Reach = ANYWHERE
+    """Which files and URLs the rows may name; relative names start beside each shard."""
     _head: Head | None = field(default=None, init=False, repr=False, compare=False)
+    _was_read: bool = field(default=False, init=False, repr=False, compare=False)
+    """Whether some pass came to the end."""
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
         take = self._reading().take
@@ -53,6 +61,7 @@ class Samples:
                     made = take(at, position, number, row)
                     if made is not None:
                         yield made
+        self._was_read = True
 
     def located(self) -> Iterator[Located]:
         """Every sample with the place it came from."""
@@ -118,17 +127,26 @@ class Samples:
         return {"rows": self.known_length, "sha256": self.digest()}
 
     def digest(self) -> str:
-        """sha256 of the data: of the file's bytes, of the files' digests by name, or of the rows as canonical JSON."""
-        if len(self.files) == 1:
-            return _file_digest(self.files[0])
+        """sha256 of the data: of the file's bytes, of the files' digests by name, or of the rows as canonical JSON.
+
+        Of a large file of which only the first rows were read, it is that of its size and its beginning, and says so:
+        a few rows must not cost as much as all.
+        """
+        in_files = [(shard, shard.path) for shard in self.shards if shard.path is not None]
+        if len(in_files) == 1:
+            return self._digest_of(*in_files[0])
         whole = hashlib.sha256()
-        for path in self.files:
-            whole.update(f"{_file_digest(path)}  {path.name}\n".encode())
+        for shard, path in in_files:
+            whole.update(f"{self._digest_of(shard, path)}  {path.name}\n".encode())
         for shard in self.shards:
             if shard.path is None:
                 for _, _, row in shard.rows():
                     whole.update(plain_row(row) + b"\n")
         return whole.hexdigest()
+
+    def _digest_of(self, shard: Shard, path: Path) -> str:
+        known = shard.known_digest() if isinstance(shard, Table) else None
+        return known or (_file_digest(path) if self._was_read else _file_sign(path))
 
     def _rows(self) -> Iterator[tuple[int, int, int, int, RowData]]:
         position, split = 0, self.split
@@ -137,6 +155,7 @@ class Samples:
                 if split is None or _in_split(row, split):
                     yield at, position, number, offset, row
                 position += 1
+        self._was_read = True
 
     def _look(self) -> Head:
         """Reads the first rows: enough for one good one, and for ids that only later rows have."""
@@ -157,7 +176,7 @@ class Samples:
             try:
                 mapping = self._columns_for(tuple(row), None)
                 if self.to_sample is None:
-                    mapping.sample(row, "", folder_of(shard))
+                    mapping.sample(row, "", self.reach.beside(folder_of(shard)))
                     kind = kind or mapping.kind
                 else:
                     kind = kind or _kind_of(converted(self.to_sample, row, mapping))
@@ -187,7 +206,9 @@ class Samples:
         return HEAD_ROWS if has_more and not is_complete else 1
 
     def _reading(self) -> Reading:
-        return Reading(self.shards, self.head, self._columns_for, self.on_duplicate, self.strict, self.to_sample)
+        return Reading(
+            self.shards, self.head, self._columns_for, self.on_duplicate, self.strict, self.to_sample, self.reach
+        )
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
         return find_columns(names, self.columns, self.tags, self.cluster, needed)
@@ -224,3 +245,12 @@ def _kind_of(sample: Sample) -> Kind:
 def _file_digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _file_sign(path: Path) -> str:
+    """The digest of a small file; of a large one, that of its size and first bytes."""
+    size = path.stat().st_size
+    if size <= SMALL_FILE_BYTES:
+        return _file_digest(path)
+    with path.open("rb") as stream:
+        return f"beginning:{hashlib.sha256(str(size).encode() + stream.read(SIGN_BYTES)).hexdigest()}"

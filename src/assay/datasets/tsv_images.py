@@ -5,15 +5,18 @@ the index of the row that holds the picture (one hop). Single rows are read by t
 is made when the first reference is met; so a file of any size needs no more memory than its index.
 """
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core import DataError, Image, shorten
+from ..media.base64_text import image_bytes
 from .faults import RowFault
 from .files import open_file
 from .list_literals import as_text_list, parse_list
+from .reach import is_inside, store_of
 
 LONGEST_REFERENCE = 64
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
@@ -37,6 +40,7 @@ class RowImages:
         self._lookup = lookup
         self._folders = tuple(folders)
         """Where files named in `image_path` are looked for."""
+        self._roots = [os.path.realpath(store_of(folder) or folder) for folder in folders]
         self._lender = lender
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
 
@@ -66,11 +70,18 @@ class RowImages:
         return [] if is_blank(cell) else pieces_of(cell, "image_path")
 
     def file(self, name: str) -> Path:
-        """The file a name stands for: an absolute path as it is, else the first folder that has it."""
-        path = Path(name).expanduser()
-        if path.is_absolute() or not self._folders:
-            return path
-        return next((folder / name for folder in self._folders if (folder / name).exists()), self._folders[0] / name)
+        """The file a name stands for, in the first folder that has it; raises for one that lies in none of them."""
+        if not self._folders:
+            return Path(name).expanduser()
+        path = next((folder / name for folder in self._folders if (folder / name).exists()), self._folders[0] / name)
+        if not any(is_inside(path, root) for root in self._roots):
+            raise RowFault(
+                "the image file lies outside the data folder",
+                column="image_path",
+                got=name,
+                fix=f"put it under {self._folders[-1]}",
+            )
+        return path
 
     def _referred(self, index: str) -> list[str]:
         kept = self._kept.get(index)
@@ -134,7 +145,7 @@ def pieces_of(cell: Any, column: str) -> list[str]:
 
 def inline(cell: str) -> Image:
     """A picture from base64 of any length, or from a data URL."""
-    return Image(cell if cell.startswith("data:") else f"data:image/x;base64,{cell}")
+    return Image(cell, read=image_bytes)
 
 
 def is_picture_path(text: str) -> bool:

@@ -13,13 +13,27 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..core import AssayError, UsageError
 from ..userfiles import describe_failure, failing_line
+
+_forced: ContextVar[str | None] = ContextVar("forced", default=None)
+
+
+@contextmanager
+def forced(dialect: str | None) -> Iterator[None]:
+    """While this holds, guests of a dialect that was asked for by name hide real packages of its names."""
+    token = _forced.set(dialect)
+    try:
+        yield
+    finally:
+        _forced.reset(token)
 
 
 def stands_for(name: str, names: Mapping[str, str]) -> str | None:
@@ -46,6 +60,7 @@ class Guest:
     def __init__(self, dialect: str, names: Mapping[str, str], root: Path, *, force: bool = False) -> None:
         self.dialect = dialect
         self.root = root.resolve()
+        force = force or _forced.get() == dialect
         self._names = {top: real for top, real in names.items() if "." in top or force or not self._is_taken(top)}
         """Guest names, and the modules of assay that stand for them."""
         self._shared_tops = {name.partition(".")[0] for name in self._names if "." in name}

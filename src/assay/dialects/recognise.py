@@ -1,7 +1,8 @@
 """Recognising guests: which dialect a file or folder is written in, from what it imports or looks like.
 
 Nothing of the file is run to find out. Each dialect answers two questions, in a module light enough to ask every time:
-`claims(path, imports)` gives a reason in words or `None`; `tasks(path, run)` gives the tasks.
+`claims(path, imports)` gives a reason in words or `None`; `tasks(path, run)` gives the tasks. `@upstream` behind a file
+or folder asks for the tasks as the original system measures them, which the dialect's `as_upstream(path, run)` gives.
 """
 
 import ast
@@ -11,21 +12,42 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .. import registry
 from ..core import Model, Task, UnknownName, UsageError, nearest
 from ..userfiles import split_reference
+from .guest import forced
 
 DIALECTS = ("testbed", "vlmeval", "pipeline", "televal", "ulmeval")
+UPSTREAM = "@upstream"
 
 
 def recognise(reference: str, run: Any) -> Sequence[Task] | None:
     """The tasks of a guest file or folder; `None` if no dialect claims it."""
     if _is_chosen_from_a_folder(reference, run):
         return ()
-    found = dialect_of(reference, getattr(run, "dialect", None))
+    asked = getattr(run, "dialect", None)
+    bare = reference.removesuffix(UPSTREAM)
+    found = dialect_of(reference, asked) if bare == reference else dialect_of(bare, asked)
     if found is None:
         return None
-    tasks: Sequence[Task] = _module(found[0]).tasks(reference, run)
+    if bare != reference and is_whole(bare):
+        tasks: Sequence[Task] = _as_upstream(found[0])(bare, run)
+    else:
+        tasks = _module(found[0]).tasks(reference, run)
     return tasks
+
+
+def is_whole(reference: str) -> bool:
+    """Whether a reference is a file or folder, or one name in it: `file.py:dataset/evaluator` says more than that."""
+    path, attribute = split_reference(reference)
+    return Path(path).expanduser().exists() and "/" not in (attribute or "")
+
+
+def _as_upstream(dialect: str) -> Any:
+    made = getattr(_module(dialect), "as_upstream", None)
+    if made is None:
+        raise UsageError(f"the {dialect} dialect has no protocol {UPSTREAM}", fix="leave it out")
+    return made
 
 
 def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
@@ -34,21 +56,44 @@ def _is_chosen_from_a_folder(reference: str, run: Any) -> bool:
         return False
     known: list[str] = []
     for other in getattr(run, "tasks", ()):
-        if isinstance(other, str) and other != reference and Path(other).expanduser().is_dir():
-            claimed = dialect_of(other, getattr(run, "dialect", None))
-            known += getattr(_module(claimed[0]), "names_in", lambda _: ())(other) if claimed else ()
-    if known and reference not in known:
+        if isinstance(other, str) and other != reference and _folder(other).is_dir():
+            claimed = dialect_of(other.removesuffix(UPSTREAM), getattr(run, "dialect", None))
+            names_in = getattr(_module(claimed[0]), "names_in", None) if claimed else None
+            known += names_in(other.removesuffix(UPSTREAM)) if names_in is not None else ()
+    if reference in known or not known:
+        return bool(known)
+    if registry.tasks.resolve(reference.rpartition("|")[0] or reference) is None:
         raise UnknownName("task", reference, known, hint=f"the folder has {len(known)}, `assay ls` prints them")
-    return bool(known)
+    return False
 
 
-def recognise_model(reference: str, args: Mapping[str, Any]) -> Model | None:
-    """The model a guest file defines; `None` if no dialect claims the file."""
-    found = dialect_of(reference)
-    if found is None:
+def _folder(reference: str) -> Path:
+    return Path(reference.removesuffix(UPSTREAM)).expanduser()
+
+
+def recognise_model(reference: str, args: Mapping[str, Any], asked: str | None = None) -> Model | None:
+    """The model a guest file defines; `None` if no dialect claims the file.
+
+    The dialect that was asked for wins where the file looks like several, or like none; a file that is plainly written
+    for another one stays that, since a task and its model may come from different systems.
+    """
+    dialect = _dialect_of_model(reference, asked)
+    if dialect is None:
         return None
-    model: Model | None = _module(found[0]).model(reference, args)
+    with forced(dialect if dialect == asked else None):
+        model: Model | None = _module(dialect).model(reference, args)
     return model
+
+
+def _dialect_of_model(reference: str, asked: str | None) -> str | None:
+    if asked is not None:
+        dialect_of(reference, asked)  # a name that no dialect has is said
+        path = Path(split_reference(reference)[0]).expanduser()
+        imports = imported_names(path) if path.suffix == ".py" else frozenset()
+        if path.exists() and _claims(asked, path, imports) is not None:
+            return asked
+    found = dialect_of(reference)
+    return found[0] if found is not None else asked
 
 
 def listing_of(folder: str) -> Any:
@@ -74,10 +119,15 @@ def dialect_of(reference: str, asked: str | None = None) -> tuple[str, str] | No
         return None
     imports = imported_names(path) if path.suffix == ".py" else frozenset()
     for name in present:
-        reason = importlib.import_module(f".{name}.claims", __package__).claims(path, imports)
+        reason = _claims(name, path, imports)
         if reason is not None:
-            return name, str(reason)
+            return name, reason
     return None
+
+
+def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
+    reason: str | None = importlib.import_module(f".{dialect}.claims", __package__).claims(path, imports)
+    return reason
 
 
 def imported_names(path: Path) -> frozenset[str]:

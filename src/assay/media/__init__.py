@@ -2,9 +2,10 @@
 
 from .audio import Sound, decode_audio
 from .checks import check_media
+from .describe import described
 from .encode import audio_from, image_from
 from .facts import DEFAULT_LIMITS, Facts, Limits
-from .faults import place_of, relocated
+from .fitting import fitted
 from .images import decode_image, to_rgb
 from .video import decode_frames
 
@@ -18,8 +19,8 @@ __all__ = [
     "decode_audio",
     "decode_frames",
     "decode_image",
+    "described",
+    "fitted",
     "image_from",
-    "place_of",
-    "relocated",
     "to_rgb",
 ]

@@ -47,12 +47,27 @@ def decode_audio(
 ) -> Sound:
     """The sound as it is in the file; another `rate`, or a mix-down by `channels=1`, only when asked for.
 
-    More than two channels are a `DataError` unless they are to be mixed: nobody knows which one speaks.
+    More than two channels are a `DataError` unless they are to be mixed: nobody knows which one speaks. The work is
+    done in a process of its own.
     """
     import numpy as np
 
+    from .bounded import decode
+
     if channels not in (None, 1):
         raise UsageError(f"cannot make {channels} channels of a sound", fix="channels=1, or None to keep them")
+    check_audio(audio, limits)
+    said, body = decode(audio, limits, {"rate": rate, "channels": channels})
+    samples: Floats = np.frombuffer(body, np.float32).reshape(said["shape"])
+    return Sound(samples, said["rate"], tuple(said["conversions"]))
+
+
+def decode_audio_here(
+    audio: Audio, *, rate: int | None = None, channels: int | None = None, limits: Limits = DEFAULT_LIMITS
+) -> Sound:
+    """`decode_audio` in this process."""
+    import numpy as np
+
     samples, found = _read(audio, limits)
     if not np.isfinite(samples).all():
         bad = int(np.count_nonzero(~np.isfinite(samples)))

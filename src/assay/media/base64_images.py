@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core import DataError, Image
-from ..core.media import decode_base64, sniff
+from ..core.media import sniff
+from .base64_text import image_bytes
+from .checks import check_image
 from .images import FORMATS, to_rgb
 
 if TYPE_CHECKING:
@@ -54,12 +56,13 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
 
 
 def _bytes_of(text: str) -> bytes:
-    return decode_base64(text.partition(",")[2] if text.startswith("data:") else text, what="image")
+    return image_bytes(text)
 
 
 def _opened(data: bytes) -> "Picture":
     from PIL import Image as pillow
 
+    check_image(Image(data))
     try:
         picture = pillow.open(io.BytesIO(data), formats=FORMATS)
         picture.load()

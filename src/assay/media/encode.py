@@ -9,7 +9,9 @@ import struct
 from typing import Any, Literal
 
 from ..core import Audio, Image, UsageError
+from .images import to_rgb
 
+PNG_MODES = frozenset({"1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16"})
 PCM, FLOAT = 1, 3
 """Format codes of a WAV header."""
 
@@ -17,10 +19,12 @@ PCM, FLOAT = 1, 3
 def image_from(picture: Any, *, name: str | None = None) -> Image:
     """A PNG from a Pillow picture, or from an array: height by width, or with 1, 3 or 4 channels last.
 
-    Arrays hold bytes, or floats from 0 to 1.
+    Arrays hold bytes, or floats from 0 to 1. A picture of a mode that PNG does not know, as CMYK, becomes RGB.
     """
     if not hasattr(picture, "save"):
         picture = _picture(picture)
+    elif picture.mode not in PNG_MODES:
+        picture = to_rgb(picture)
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG")
     return Image(buffer.getvalue(), name=name)

@@ -52,6 +52,8 @@ def jpeg(data: bytes) -> Facts:
             size = (width, height)
         at += 2 + length
         if marker == 0xDA:
+            if size is not None and data.endswith(b"\xff\xd9"):
+                return Facts("jpeg", *size, 1)  # inside a scan these two bytes cannot occur: this is its own end
             following = _AFTER_SCAN.search(data, at)
             if following is None:
                 break

@@ -23,8 +23,23 @@ def decode_image(
 ) -> "Picture":
     """The picture as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
 
-    An animation is a `DataError`: which frame was meant is not ours to guess.
+    An animation is a `DataError`: which frame was meant is not ours to guess. The work is done in a process of its own.
     """
+    from PIL import Image as pillow
+
+    from .bounded import decode
+
+    facts = check_image(image, limits)
+    if (facts.frames or 1) > 1:
+        raise _animated(image, facts.format, facts.frames or 0)
+    said, pixels = decode(image, limits, {"background": background})
+    return pillow.frombytes("RGB", tuple(said["size"]), pixels)
+
+
+def decode_image_here(
+    image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
+) -> "Picture":
+    """`decode_image` in this process."""
     from PIL import Image as pillow
     from PIL import ImageOps
 
@@ -40,7 +55,7 @@ def decode_image(
             opened.load()
             upright = ImageOps.exif_transpose(opened)
             return to_rgb(upright, background)
-    except DataError:
+    except (DataError, MemoryError):
         raise
     except Exception as error:
         # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.

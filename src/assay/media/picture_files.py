@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from ..core import Image, Media
+from ..core.media import is_inline
 from .base64_images import needs_rgb
 from .images import decode_image
 
@@ -56,4 +57,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _is_file(source: str) -> bool:
-    return len(source) <= 4096 and not source.startswith(("data:", "http:", "https:")) and os.path.isfile(source)
+    # Base64 is not looked for on the disk: for every row that would cost more than the rest of the way.
+    if len(source) > 4096 or source.startswith(("http:", "https:")) or is_inline(source):
+        return False
+    return os.path.isfile(source)

@@ -7,8 +7,8 @@ from .. import registry
 from ..core import Abilities
 from . import embedded
 
-STAND_INS = frozenset({"scripted", "replay"})
-"""They give back what they were told: no use to whoever looks for a model."""
+NOT_ASKED = frozenset({"scripted", "replay", "worker"})
+"""Stand-ins that give back what they were told, and helpers of scorers: no use to whoever looks for a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def models_that(part: str, kind: str) -> list[str]:
     """How the models that accept, or produce, a kind of medium are called; `part` is `accepts` or `produces`."""
     certain, possible = [], []
     for name in registry.models:
-        if name in STAND_INS:
+        if name in NOT_ASKED:
             continue
         said = declared(name)
         kinds: frozenset[str] | None = getattr(said, part)

@@ -6,6 +6,7 @@ a batch that raises is asked again in halves until the culprit is found.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..core import (
     Abilities,
     AssayError,
     Candidate,
+    DataError,
     Likelihood,
     ModelError,
     Output,
@@ -24,6 +26,7 @@ from ..core import (
     blamed,
     shorten,
 )
+from ..media import fitted
 from ..registry import check_options
 from ..userfiles import file_digest, split_reference
 from .building import Builder, is_async, method_of
@@ -75,6 +78,8 @@ class FunctionModel:
             self.generate = _batched(function, reference, bound, _as_answer)
         else:
             self.generate = _one_by_one(call.caller(function, bound), function, reference)
+        if self.abilities.audio_rate is not None or self.abilities.audio_channels is not None:
+            self.generate = _hearing(self.generate, self.abilities, reference)
 
     def load(self) -> None:
         """Builds the user's class; whoever calls this learns at once that it cannot be built."""
@@ -154,6 +159,32 @@ def _one_by_one(
     return generate_async if is_async(function) else generate
 
 
+def _hearing(
+    generate: Callable[[Sequence[Request]], Any], abilities: Abilities, reference: str
+) -> Callable[[Sequence[Request]], Any]:
+    """`generate` with the sounds of the requests as the model declares it wants them; the answer's details say how."""
+
+    def heard(requests: Sequence[Request]) -> tuple[list[Request], list[tuple[str, ...]]]:
+        pairs = [fitted(request.prompt, abilities) for request in requests]
+        return [replace(r, prompt=p) for r, (p, _) in zip(requests, pairs, strict=True)], [done for _, done in pairs]
+
+    def noted(outputs: Sequence[Output], done: Sequence[tuple[str, ...]]) -> list[Output]:
+        return [
+            replace(output, details={**output.details, "audio": list(what)}) if what else output
+            for output, what in zip(outputs, done, strict=True)
+        ]
+
+    def ask(requests: Sequence[Request]) -> list[Output]:
+        fitting, done = heard(requests)
+        return noted(generate(fitting), done)
+
+    async def ask_async(requests: Sequence[Request]) -> list[Output]:
+        fitting, done = heard(requests)
+        return noted(await generate(fitting), done)
+
+    return ask_async if is_async(generate) else ask
+
+
 def _batched(
     function: Callable[..., Any],
     reference: str,
@@ -230,7 +261,8 @@ def _read(value: Any, reference: str) -> Output:
 def failure(error: Exception, reference: str) -> Output:
     """What was raised, as the failed output of one sample: `KeyError: 'x' (file.py:12)`."""
     if isinstance(error, AssayError):
-        return Output.failed("exception", str(error), retryable=False)
+        kind = "data" if isinstance(error, DataError) else "exception"
+        return Output.failed(kind, str(error), retryable=False)
     out_of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
     kind = "oom" if out_of_memory else "exception"
     return Output.failed(kind, blamed(ModelError, error, reference).what, retryable=False)

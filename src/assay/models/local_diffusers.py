@@ -91,9 +91,9 @@ class LocalDiffusers:
         return inspect.signature(self._class().__call__).parameters
 
     def _class(self) -> Any:
+        name = self.pipeline or str(self._index().get("_class_name", ""))
         import diffusers
 
-        name = self.pipeline or str(self._index().get("_class_name", ""))
         found = getattr(diffusers, name, None)
         if found is None:
             raise UsageError(f"diffusers knows no pipeline {name!r}", where=self.path, fix="-a pipeline=CLASS")

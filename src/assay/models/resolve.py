@@ -1,4 +1,4 @@
-"""From a name to a model: `smollm2`, `openai/gpt-x`, `weights.gguf`, `file.py:fn`.
+"""From a name to a model: `smollm2`, `openai/gpt-x`, `weights.gguf`, `file.py:fn`, `worker/detector`.
 
 Nothing heavy is loaded here: a model loads itself when it is first asked.
 """
@@ -18,11 +18,14 @@ from .function import FunctionModel
 DEFAULT_MODEL = "smollm2"
 
 
-def build_model(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
-    """The model a name stands for, built from its options; an unknown name or option is an error with the nearest."""
-    if is_reference(name):
+def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | None = None) -> Model:
+    """The model a name stands for, built from its options; an unknown name or option is an error with the nearest.
+
+    `dialect` says which system a user's file was written for, where that cannot be told from the file.
+    """
+    if is_reference(name) and not _is_worker(name):
         for recognise in model_recognisers():
-            guest: Model | None = recognise(name, args)
+            guest: Model | None = recognise(name, args, dialect)
             if guest is not None:
                 return guest
         return _from_file(name, args)
@@ -42,6 +45,11 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY) -> Model:
         return _from_registry("gguf", {"path": name, **args})
     hint = "`assay ls models` prints all; a Python file is named as file.py:function, weights as path.gguf"
     raise UnknownName("model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint)
+
+
+def _is_worker(name: str) -> bool:
+    """`worker/FILE.py:Class` names a file that another process runs; a file in a folder called worker is a file."""
+    return name.startswith("worker/") and not Path(split_reference(name)[0]).is_file()
 
 
 def adapt_model(thing: Any, name: str = "") -> Model:

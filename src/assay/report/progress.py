@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from .table import printable
@@ -83,6 +84,18 @@ class LineProgress:
                 self.say(f"{_label(cell)}: {cell.done} / {cell.expected or '?'} {_note(cell)}".rstrip())
 
 
+def _replicas(states: Mapping[int, str], restarts: int) -> str:
+    """How many copies of the model are at work; those that start wait for a process, a node or their weights."""
+    up = sum(state in ("ready", "working") for state in states.values())
+    parts = [f"{up} of {len(states)} replicas"]
+    for state in ("starting", "lost"):
+        if count := sum(found == state for found in states.values()):
+            parts.append(f"{count} {state}")
+    if restarts:
+        parts.append(f"{restarts} restarted")
+    return ", ".join(parts)
+
+
 def _label(cell: Any) -> str:
     return f"{cell.task} · {cell.model}"
 
@@ -92,4 +105,6 @@ def _note(cell: Any) -> str:
     parts = [f"{count} {name}" for name, count in sorted(failures.items())]
     if cell.reused:
         parts.append(f"{cell.reused} kept")
+    if replicas := getattr(cell, "replicas", None):
+        parts.append(_replicas(replicas, cell.restarts))
     return ", ".join(parts)

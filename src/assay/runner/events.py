@@ -19,6 +19,10 @@ class CellProgress:
     """waiting, loading, running, scoring, finished."""
     first_errors: dict[str, str] = field(default_factory=dict)
     """By outcome: the first sample it happened to, and why."""
+    replicas: dict[int, str] = field(default_factory=dict)
+    """By number, where the model is asked in several copies: starting, ready, working or lost."""
+    restarts: int = 0
+    """How often a replica that died was replaced."""
 
     def count(self, outcome: str) -> None:
         """Notes one verdict."""

@@ -34,7 +34,8 @@ def measured(task: Task, abilities: Abilities, wanted: str | None = None, model:
     """The task as it will be asked: by the first of its measures a model can serve, or by the one that is wanted."""
     ways = {way.name: way for way in _ways(task)}
     if wanted is None:
-        return next((_taken(task, way) for way in ways.values() if can_serve(abilities, way)), task)
+        sure = [way for way in ways.values() if can_serve(abilities, way) and not way.needs & abilities.unsure]
+        return _taken(task, sure[0]) if sure else task
     if not ways:
         ways = dict(STANDARD)
     if wanted not in ways:

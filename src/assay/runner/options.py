@@ -49,6 +49,13 @@ class RunOptions:
     on_data_error: Literal["continue", "stop"] = "continue"
     batch_size: int | None = None
     concurrency: int | None = None
+    replicas: int | None = None
+    """The model in so many copies, each in a process of its own."""
+    executor: Literal["local", "ray"] | None = None
+    """Where replicas run: processes of this machine, or actors of a Ray cluster."""
+    gpus_per_replica: float | None = None
+    address: str | None = None
+    """The Ray cluster: `HOST:PORT` or `auto`; by default one is started for the run."""
     output: str | None = None
     cache: str | None = None
     fresh: bool = False
@@ -59,10 +66,28 @@ class RunOptions:
     trust_pickle: bool = False
     trust_remote_code: bool = False
     allow_private_urls: bool = False
+    allow_urls: bool = False
+    """Media that rows name by URL are fetched."""
+    media_root: str | None = None
+    """A folder that may hold the media which rows name, in place of the data's own."""
 
     def but(self, **changes: Any) -> "RunOptions":
         """A copy with some options changed."""
         return replace(self, **changes)
+
+    def judge_args_of(self, role: str) -> dict[str, Any]:
+        """The options of one helper model: those for all, and over them those that bear its role, `detector.model=…`."""
+        shared: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for name, value in self.judge_args.items():
+            prefix, dot, rest = name.partition(".")
+            if name in self.judges and isinstance(value, Mapping):
+                own.update(value if name == role else {})
+            elif dot and prefix in self.judges:
+                own.update({rest: value} if prefix == role else {})
+            else:
+                shared[name] = value
+        return {**shared, **own}
 
     def to_plain(self) -> dict[str, Any]:
         """What was set, as JSON; the part of `run.json` a run can be repeated from."""
@@ -103,6 +128,10 @@ class RunOptions:
             output=None,
             batch_size=None,
             concurrency=None,
+            replicas=None,
+            executor=None,
+            gpus_per_replica=None,
+            address=None,
             fresh=False,
             cache=None,
         )

@@ -22,7 +22,6 @@ from ..core import (
     Sample,
     Score,
     StoreError,
-    Usage,
     blamed,
 )
 from ..core.errors import TemplateError
@@ -35,10 +34,11 @@ from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .events import CellProgress
+from .ledger import count_usage
 from .plan import Cell
-from .schedule import Answers, Job, Scheduler, Work
 from .scoring import Scoring
 from .threads import Threads
+from .work import Answers, Asker, Job, Work
 
 LARGEST_BACKLOG = 64
 """Verdicts that may be awaited at once, as of judges; more make the reading wait."""
@@ -102,11 +102,11 @@ class CellRun:
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
 
-    async def run(self, scheduler: Scheduler, work: Work) -> None:
+    async def run(self, asker: Asker, work: Work) -> None:
         """Asks and scores until there is nothing left."""
         self._work = work
         try:
-            await scheduler.run(work, self)
+            await asker.run(work, self)
             await self._settle()
         finally:
             self._let_go()
@@ -179,7 +179,7 @@ class CellRun:
 
     def _prompt(self, sample: Sample) -> Prompt:
         prompt = self._built_prompt(sample)
-        if sample.media:
+        if sample.media or not isinstance(sample.input, str):
             # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
             for medium in prompt.media:
                 check_media(medium)
@@ -259,21 +259,14 @@ class CellRun:
                 target=sample.target,
                 details={**prompt.details, "cached": True} if from_cache else prompt.details,
             )
-            if output.usage is not None:
-                self._count_usage(output.usage)
+            count_usage(self.tokens, output.usage)
             if output.error is None:
                 self._budget.answered()
                 if self._cache is not None and not from_cache:
                     self._cache.put(request.key, output)
-            else:
+            elif output.error.kind != "data":
                 self._budget.count(output.error)
         self.writer.journal.flush()
-
-    def _count_usage(self, usage: Usage) -> None:
-        for name in ("input_tokens", "output_tokens", "cost"):
-            amount = getattr(usage, name)
-            if amount is not None:
-                self.tokens[name] = self.tokens.get(name, 0) + amount
 
     def judge(self, answers: Answers) -> None:
         """Scores answers, and sends the next round of a dialogue on its way."""
@@ -337,6 +330,13 @@ class CellRun:
             self._dialogues[sample.id, epoch] = again
             return first
         return job
+
+    def begin_again(self, job: Job) -> Job:
+        """The first round of a job's dialogue: what its model remembered of the earlier rounds is gone."""
+        first = job.history[0][0]
+        again = rounds(job.sample, first.prompt, template=self.cell.template, history=self.cell.task.history)
+        self._dialogues[job.sample.id, job.epoch] = again
+        return Job(job.sample, first, job.epoch, order=job.order)
 
     def _score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
         late = []

@@ -235,6 +235,7 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
         on_duplicate=run.on_duplicate,
         to_sample=task.to_sample,
         where=f"task {task.name!r}",
+        **_reach(task, run),
     )
     if task.template is None and samples.kind == "unknown":
         raise _no_question(samples, f"task {task.name!r}")
@@ -259,6 +260,15 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     for entry in task.summarizers:
         _gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
     return Prepared(samples, template, drawn, options, scorers)
+
+
+def _reach(task: Task, run: RunOptions) -> dict[str, Any]:
+    """Which files and URLs the rows may name."""
+    return {
+        "media_root": run.media_root,
+        "allow_urls": run.allow_urls or task.allow_urls,
+        "allow_private": run.allow_private_urls,
+    }
 
 
 def _no_question(samples: Samples, where: str) -> UsageError:
@@ -286,6 +296,7 @@ def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, templat
             split=fewshot.split,
             to_sample=task.to_sample,
             where=f"shots of {task.name!r}",
+            **_reach(task, run),
         )
     pool = [s for s in pool_samples if isinstance(s, Sample)]
     shown = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
@@ -387,16 +398,14 @@ def check_abilities(cell: Cell) -> None:
 
 
 def _check_judges(cells: Sequence[Cell], run: RunOptions, faults: list[AssayError]) -> None:
-    for cell in cells:
-        for scoring in cell.scorings:
-            for role in scoring.roles:
-                if role not in run.judges:
-                    faults.append(
-                        UsageError(
-                            f"scorer {scoring.name!r} of task {cell.task.name!r} needs a model as {role!r}",
-                            fix=f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL",
-                        )
-                    )
+    """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
+    wanted = {role: (scoring.name, cell.task.name) for cell in cells for scoring in cell.scorings for role in scoring.roles}
+    for role, (scorer, task) in wanted.items():
+        if role in run.judges:
+            _gather(faults, lambda role=role: build_model(run.judges[role], run.judge_args_of(role)))  # type: ignore[misc]
+            continue
+        fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
+        faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
 
 
 def digests_of(cell: Cell) -> dict[str, Any]:

@@ -24,9 +24,11 @@ from .budget import ErrorBudget
 from .driven import Driven as Driven
 from .driven import driven_results
 from .events import CellProgress
+from .ledger import count_usage
 from .options import RunOptions
 from .plan import Cell
-from .schedule import Answers, Job, Scheduler, Work
+from .schedule import Scheduler
+from .work import Answers, Job, Work
 
 Load = Callable[[Model], Awaitable[None]]
 
@@ -69,7 +71,7 @@ class RecordingEngine:
         self.failure: AssayError | None = None
         """Why the run cannot go on; every later call raises it again, even if the driver swallowed it."""
         self.gate = Gate()
-        self.tokens: Counter[str] = Counter()
+        self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them."""
         self._writer = writer
         self._progress = progress
@@ -263,9 +265,7 @@ class RecordingEngine:
             details={**details, "cached": True} if from_cache else details,
         )
         self._progress.done += 1
-        if output.usage is not None:
-            for name in ("input_tokens", "output_tokens", "cost"):
-                self.tokens[name] += getattr(output.usage, name) or 0
+        count_usage(self.tokens, output.usage)
         if output.error is not None:
             self._progress.count(Outcome.MODEL_ERROR)
             self._progress.first_errors.setdefault(Outcome.MODEL_ERROR, f"{job.sample.id}: {output.error.message}")

@@ -41,7 +41,7 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
     known = registry.tasks.resolve(name)
-    if known is not None and not _may_mean_another(run):
+    if known is not None and not _may_mean_another(reference, run):
         return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     for recognise in registry.recognisers():
         tasks = recognise(name, run)
@@ -66,10 +66,10 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     raise UnknownName("task", name, registry.tasks.names())
 
 
-def _may_mean_another(run: RunOptions) -> bool:
+def _may_mean_another(reference: str, run: RunOptions) -> bool:
     """Whether a shipped name may be that of a guest's task: a dialect was asked for, or a folder stands beside it."""
-    named = (str(task).partition("@")[0] for task in run.tasks)
-    return run.dialect is not None or any(Path(name).expanduser().is_dir() for name in named)
+    others = (task.partition("@")[0] for task in run.tasks if isinstance(task, str) and task != reference)
+    return run.dialect is not None or any(Path(other).expanduser().is_dir() for other in others)
 
 
 def _split_shots(reference: str) -> tuple[str, int | None]:

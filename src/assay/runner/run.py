@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, Model, StoreError
+from ..media.checks import check_media
 from ..store import Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
 from .events import Silent, Watcher
+from .executors import check_spread
 from .options import DEFAULT_MODEL, RunOptions
 from .plan import Cell, make_plan
 from .recorded import recorded_models
@@ -107,6 +109,8 @@ async def _run(
     cells = make_plan(options, objects)
     if options.on_data_error == "stop":
         _refuse_bad_rows(cells)
+    if ask_model:
+        check_spread(options, cells)
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
     folder = run_folder(options)
     redactor = Redactor.of(options.model_args, options.judge_args)
@@ -140,4 +144,5 @@ def _refuse_bad_rows(cells: Sequence[Cell]) -> None:
         for item in cell.view():
             if isinstance(item, BadSample):
                 raise item.error
-            cell.template(item)
+            for medium in cell.template(item).media:
+                check_media(medium)

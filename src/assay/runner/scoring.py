@@ -138,6 +138,8 @@ class Scoring:
     def _without_scorer(output: Output) -> Score | None:
         """The outcomes no scorer needs to see."""
         error = output.error
+        if error is not None and error.kind == "data":  # its row's fault, found where it was decoded
+            return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
         if error is not None:
             return Score(None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"})
         if not output.candidates:

@@ -15,6 +15,7 @@ from ..store import RunWriter
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
 from .events import CellProgress, Watcher
+from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
 from .helpers import Helpers
 from .manifest import changed_digests, described_cell, is_manifest, make_manifest
@@ -23,10 +24,11 @@ from .pipeline import CellRun
 from .plan import Cell
 from .recording import drive
 from .result import RunResult
-from .schedule import DRAIN_SECONDS, Scheduler, Work
+from .schedule import DRAIN_SECONDS, Scheduler
 from .summary import set_level, summarize
 from .threads import in_thread
 from .usage import UsageMeter
+from .work import Work
 
 
 class Session:
@@ -57,6 +59,8 @@ class Session:
         self._incomplete = False
         self._at_once = False
         self._loaded: list[Model] = []
+        self._spread: Spread | None = None
+        """The replicas of the model that is asked now."""
 
     async def run(self) -> RunResult:
         """All cells, one after another; the summary is written whatever happens."""
@@ -126,7 +130,7 @@ class Session:
             self._say(f"{cell.task.name}: {', '.join(changed)} changed since the last run, so every key is checked")
         described = described_cell(before, cell) or {}
         progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
-        helpers = Helpers(self.options, self.writer, cell)
+        helpers = Helpers(self.options, self.writer, cell, cache)
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
         running = CellRun(
             cell,
@@ -154,6 +158,9 @@ class Session:
                 await self._ask(cell, running)
             else:
                 await running.score_only()
+            if cell.task.driver is None and not self.stopped:
+                for line in await helpers.canaries(cell.scorings):
+                    self._say(line)
         except ErrorBudgetExceeded as error:
             self._failure = error
         except asyncio.CancelledError:
@@ -166,8 +173,9 @@ class Session:
         progress.state = "finished"
         self.writer.journal.flush()
         self.usage[f"{cell.task.name}/{cell.model_name}"] = meter.read(running)
+        self.usage.update(helpers.spent())
         if cell.task.driver is None:
-            self._summarize(cell, running, progress)
+            await self._summarize(cell, running, progress)
 
     def _hold(self, work: Work) -> None:
         """The work that an interruption stops; at once where it came first."""
@@ -176,6 +184,9 @@ class Session:
             work.stop()
 
     async def _ask(self, cell: Cell, running: CellRun) -> None:
+        if is_spread(self.options):
+            await self._ask_replicas(cell, running)
+            return
         scheduler = Scheduler(cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency)
         is_whole = getattr(cell.model, "whole_dialogues", False)
         self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.is_behind)
@@ -184,6 +195,31 @@ class Session:
             await self._load(cell.model)
         running.progress.state = "running"
         await running.run(scheduler, self._work)
+
+    async def _ask_replicas(self, cell: Cell, running: CellRun) -> None:
+        """The model is loaded by its replicas only; those of another model make room first."""
+        model = cell.model
+        is_whole = getattr(model, "whole_dialogues", False)
+        work = self._work = SharedWork(
+            running.jobs(),
+            begin_again=running.begin_again,
+            remembers=is_whole or model.abilities.history != "given",
+            whole_dialogues=is_whole,
+            is_behind=running.is_behind,
+        )
+        if work.has_jobs():
+            running.progress.state = "loading"
+            if self._spread is None or self._spread.model is not model:
+                await self._close_spread()
+                self._spread = await make_spread(cell, self.options, self._say)
+            self._spread.watched_by(running.progress)
+            running.progress.state = "running"
+            await running.run(self._spread, work)
+
+    async def _close_spread(self) -> None:
+        if self._spread is not None:
+            spread, self._spread = self._spread, None
+            await spread.close()
 
     async def _load(self, model: Model) -> None:
         """Loads a model once, before it is first asked: damaged weights stop the run instead of failing each sample."""
@@ -197,6 +233,7 @@ class Session:
                 await done
 
     async def _close_models(self) -> None:
+        await self._close_spread()
         for model in self._loaded:
             close = getattr(model, "close", None)
             if close is not None:
@@ -204,7 +241,7 @@ class Session:
                 if inspect.isawaitable(done):
                     await done
 
-    def _summarize(self, cell: Cell, running: CellRun, progress: CellProgress) -> None:
+    async def _summarize(self, cell: Cell, running: CellRun, progress: CellProgress) -> None:
         whole = not self.stopped and not self._failure
         asked_for = (progress.expected or 0) // cell.task.epochs
         expected = running.expected if whole else max(asked_for, running.expected)
@@ -218,7 +255,7 @@ class Session:
             try:
                 records = self.writer.scores_at(running.tallies[scoring.name].offsets())
                 if scoring.is_set_level:
-                    found = set_level(cell, scoring, self.writer, expected, records)
+                    found = await set_level(cell, scoring, self.writer, expected, records)
                 else:
                     found = summarize(cell, scoring, records, expected)
             except AssayError as error:

@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import EMPTY, Outcome, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
+from ..core import EMPTY, Outcome, Output, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
 from ..core.record import output_from_plain
 from ..store import RunWriter
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
 from .plan import Cell, build_summarizer
 from .scoring import Scoring
+from .threads import in_thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _once(results: Sequence[Result]) -> list[Result]:
     return list(seen.values())
 
 
-def set_level(
+async def set_level(
     cell: Cell, scoring: Scoring, writer: RunWriter, expected: int, faults: Sequence[ScoreRecord] = ()
 ) -> list[Result]:
     """The numbers of a scorer that looks at all samples at once, from the journal; `faults` were never asked."""
@@ -70,15 +71,22 @@ def set_level(
     for item in cell.view():
         stored = answers.get((item.id, 0)) if isinstance(item, Sample) else None
         if stored and stored[-1] is not None and not stored[-1].failed:
-            plain = writer.read_output(stored[-1]).output
-            rows.append((item, output_from_plain(plain, writer.blobs)))
+            said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in stored if a is not None]
+            rows.append((item, said[0] if len(said) == 1 else _with_rounds(said)))
         elif stored:
             outcomes[Outcome.MODEL_ERROR.value] += 1
     with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
         # A scorer that writes files or asks judges is told which run, task and model it is about.
         scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
-        values = scorer.score_all(rows)
+        # Other people's code may take its time, or wait for judges: the loop goes on meanwhile.
+        values = await in_thread(scorer.score_all, rows)
     return set_level_results(cell, scoring, values, len(rows), expected, outcomes)
+
+
+def _with_rounds(outputs: Sequence[Output]) -> Output:
+    """The last answer of a dialogue, with the texts of all beside it."""
+    texts = [output.text for output in outputs]
+    return replace(outputs[-1], details={**outputs[-1].details, "rounds": texts})
 
 
 def set_level_results(

@@ -97,21 +97,31 @@ class Asked:
         return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
 
     async def _reply(self, sample: Sample, medium: Any) -> Any:
-        if self.role not in self.models:
-            raise UsageError(
-                f"no model is given for the role {self.role!r}", fix=f"name one with --judge {self.role}=MODEL"
-            )
         said = self.request(sample) if callable(self.request) else self.request
         parts: tuple[Part, ...] = (medium, Text(said)) if said else (medium,)
-        produces = ("json",) if self.wants == "json" else ("text",)
-        prompt = Prompt((Message("user", parts),), produces=produces)
-        reply: Output = await self.models[self.role].ask(prompt, GenerateOptions(temperature=0.0))
-        if reply.error is not None:
-            raise ModelError(f"{reply.error.kind}: {reply.error.message}", where=f"role {self.role!r}")
+        reply = await ask_specialist(self.models, self.role, parts, "json" if self.wants == "json" else "text")
         if self.wants != "json":
             return reply.text if self.wants == "text" else reply.text.splitlines()
-        found = reply.json if reply.json is not None else read_json(reply.text)
+        found = structure_of(reply)
         return found[self.entry] if isinstance(found, Mapping) and self.entry in found else found
+
+
+async def ask_specialist(
+    models: Mapping[str, Any], role: str, parts: tuple[Part, ...], produces: str = "json"
+) -> Output:
+    """What the model under a role replies to some parts; `ModelError` where it gives no answer."""
+    if role not in models:
+        raise UsageError(f"no model is given for the role {role!r}", fix=f"name one with --judge {role}=MODEL")
+    prompt = Prompt((Message("user", parts),), produces=(produces,))
+    reply: Output = await models[role].ask(prompt, GenerateOptions(temperature=0.0))
+    if reply.error is not None:
+        raise ModelError(f"{reply.error.kind}: {reply.error.message}", where=f"role {role!r}")
+    return reply
+
+
+def structure_of(reply: Output) -> Any:
+    """The structure of a reply, or what its text says as JSON."""
+    return reply.json if reply.json is not None else read_json(reply.text)
 
 
 def only_media(output: Output) -> Output:

@@ -6,6 +6,7 @@ an option's text. Cues are data, reading is one function, so a new phrase needs 
 
 import re
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .choice_cues import (
@@ -35,10 +36,13 @@ from .choice_cues import (
     SUPPOSED_BEFORE,
     UNFIT_BEFORE,
     VERDICT,
+    VERDICT_WORDS,
     Cue,
     Firmness,
 )
 from .choice_text import OptionTexts
+
+_WORDS = re.compile(r"[a-z]+|[=-]>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +60,34 @@ class Claim:
 
 def find_claims(text: str, letters: frozenset[str], texts: OptionTexts) -> list[Claim]:
     """Every claim in reading order; denials, suppositions and plain mentions are left out."""
+    said = words_of(text)
     claims = [
         claim
-        for cue in CUES
+        for cue in possible_cues(said)
         for match in deque(cue.pattern.finditer(text), MOST_PER_CUE)
         if (claim := _claim_at(text, match, cue, letters, texts))
     ]
-    verdicts = deque(VERDICT.finditer(text), MOST_PER_CUE)
-    claims += [claim for match in verdicts if (claim := _verdict_at(text, match, letters))]
-    return sorted(claims, key=lambda claim: (claim.end, claim.start))
+    if verdict_is_possible(text, said):
+        verdicts = deque(VERDICT.finditer(text), MOST_PER_CUE)
+        claims += [claim for match in verdicts if (claim := _verdict_at(text, match, letters))]
+    return sorted(claims, key=lambda claim: (claim.end, claim.start)) if len(claims) > 1 else claims
+
+
+def words_of(text: str) -> frozenset[str] | None:
+    """The words that decide which cues are searched for; `None` where other scripts may hold any cue."""
+    return frozenset(_WORDS.findall(text.lower())) if text.isascii() else None
+
+
+def possible_cues(said: frozenset[str] | None) -> Iterator[Cue]:
+    """The cues a text of these words can have. Searching for each of them costs more than reading a short answer."""
+    for cue in CUES:
+        if said is None or cue.words is None or not said.isdisjoint(cue.words):
+            yield cue
+
+
+def verdict_is_possible(text: str, said: frozenset[str] | None) -> bool:
+    """Whether a text of these words can say that an option is right."""
+    return said is None or not said.isdisjoint(VERDICT_WORDS) or "correct" in text.lower()
 
 
 def _claim_at(

@@ -87,12 +87,19 @@ class Cue:
     firmness: Firmness = Firmness.DECLARED
     reads_text: bool = True
     """Whether an option's text may follow the cue, or letters only."""
+    words: frozenset[str] | None = None
+    """One of these stands in every ASCII text with the cue, so that the others need no search; `None`: search all."""
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.VERBOSE | re.MULTILINE)
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_NO_ASCII = frozenset[str]()
 _GAP = (
     r"(?:(?!\b[B-HJ-Z]\b|\bA\b(?!\s[a-z])|\boptions\b|\bchoices\b|\bfollowing\b|\bkey\b"
     r"|,\s*(?:and|but|so)\b)[^.!?\n:=。])"
@@ -126,6 +133,10 @@ CUES: tuple[Cue, ...] = (
                 |lean(?:ing)?\s+(?:more\s+)?towards?|stick(?:ing)?\s+with|bet\s+on|\bsay|mark|identify
                 |conclude\s+(?:with|that)|narrow(?:s|ed)?\s+(?:it\s+)?down\s+to)\b:?"""
         ),
+        words=_words(
+            "choose chose choosing pick picked picking select selected selecting go going opt opting vote settle lean "
+            "leaning stick sticking bet say mark identify conclude narrow narrows narrowed"
+        ),
     ),
     Cue(
         "declared-zh",
@@ -133,23 +144,31 @@ CUES: tuple[Cue, ...] = (
             r"""(?:答案|正解|正确选项|正確選項|正确的?选择|最终选择|最佳选项|最佳選項|选项|选择|結果|结论|结果)\s?(?:】|\]|\)|"|')?\s{0,2}
                 (?:[^\nA-Z。！？:,]{0,24}?)(?:应该?是|應該?是|应该?为|應為|应该?选|應選|不是|是|为|為|选择?|選擇?|[:=]|→)"""
         ),
+        words=_NO_ASCII,
     ),
-    Cue("declared-zh", _compile(r"(?:答案|正解)[】\])\"'\s]{0,4}(?=[(\[\"'【]?[A-Z](?![A-Za-z]))"), reads_text=False),
-    Cue("declared-zh", _compile(r"(?:^|[\s。,])答\s{0,2}[:】\]]")),
+    Cue(
+        "declared-zh",
+        _compile(r"(?:答案|正解)[】\])\"'\s]{0,4}(?=[(\[\"'【]?[A-Z](?![A-Za-z]))"),
+        reads_text=False,
+        words=_NO_ASCII,
+    ),
+    Cue("declared-zh", _compile(r"(?:^|[\s。,])答\s{0,2}[:】\]]"), words=_NO_ASCII),
     Cue(
         "declared-zh",
         _compile(
             r"(?:正确|正確|符合题意|符合要求|对|错误|不正确|成立|合适|恰当|合理|符合)的(?:选项|選項|一项|一項|答案|说法)?\s?(?:应该?|應該?)?(?:就)?(?:是|为|為|:)"
         ),
+        words=_NO_ASCII,
     ),
     Cue(
         "chosen-zh",
         _compile(r"(?:选择|選擇|选定|选取|选|選)(?!项|項)(?:了|的?是|为|為|出|答案|项)?[:\s]{0,2}(?:选项|選項|答案)?"),
+        words=_NO_ASCII,
     ),
     Cue(
         "declared-other",
         _compile(
-            r"""(?:respuesta|r[ée]ponse|antwort|risposta|resposta|ответ|정답|답|答え|正解|回答|opci[oó]n\s+correcta)
+            r"""(?=[raoо정답答正回])(?:respuesta|r[ée]ponse|antwort|risposta|resposta|ответ|정답|답|答え|正解|回答|opci[oó]n\s+correcta)
                 (?:[^\n.!?:=]{0,30}?)(?:\b(?:es|est|ist|[ée]|è|lautet)\b|[:=]|は|은|는)"""
         ),
         reads_text=False,
@@ -172,6 +191,12 @@ CUES: tuple[Cue, ...] = (
         ),
         Firmness.CONCLUDED,
         reads_text=False,
+        words=_words(
+            "it its that thats this thiss which whichs one ones so therefore thus hence ergo consequently accordingly "
+            "finally overall ultimately in actually instead definitely probably final corresponds correspond match "
+            "matches matching points point leads lead leaves leave leaving i statement animal item thing value formula "
+            "sentence description must should make makes but => ->"
+        ),
     ),
 )
 NOT_BEFORE = re.compile(
@@ -216,6 +241,11 @@ VERDICT = _compile(
            | (?:选项|項|项|是|才是|为|最|的)*(?:唯一)?(?:正确(?!的?[吗?])|正確|符合题意|符合要求|对的
                 |答案|最佳|最合适|最符合|合适|符合题干)))"""
 )
+VERDICT_WORDS = _words(
+    "right best answer choice accurate appropriate true winner option one suitable better stronger likelier pick guess "
+    "selection fits describes matches captures satisfies remains works explains yes"
+)
+"""One of these, or `correct` within a word, stands in every ASCII text with a verdict."""
 UNFIT_BEFORE = re.compile(
     r"(?:\bnot|n't|rather\s+than|\bonly\s+if|\bwhy|\bwhether|(?<![A-Za-z])(?-i:[A-Z])[)\"']?\s*(?:,|and|or"
     r"|&|、|和|或|,\s*and)|不|若|如果)\s*(?:option\s*)?$",

@@ -54,6 +54,7 @@ _WITHDRAWN = re.compile(
     r"|scratch\s+that|my\s+mistake|i\s+made\s+an?\s+(?:mistake|error)|不对|不對|错了|有误",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"[ \n\t]*[(\[\"']?([A-Za-z])[)\]\"']?[.:,)]?[ \n\t]*")
 _LONE = re.compile(
     r"(?:[^\w]|\\text|\\boxed|\\\w+)*(?:(?:option|choice|letter|answer|选项|选择|选"
     r"|答)\W{0,4})?(?P<letter>[A-Za-z])(?:\s?(?:选项|项|吧|啊|呀|呢|哦))?[\W_]*",
@@ -127,8 +128,11 @@ def extract_choice(text: str, options: Mapping[str, str]) -> Extraction:
 
     Example: `extract_choice("A dog is shown, so B.", {"A": "cat", "B": "dog"}).answer == "B"`
     """
-    said = strip_reasoning(text)
     letters = frozenset(letter.upper() for letter in options)
+    # Most short answers are a letter: what the rules below say of it, without preparing them.
+    if (bare := _BARE.fullmatch(text)) and bare[1].upper() in letters:
+        return Extraction(bare[1].upper(), "lone-letter", "scored", text.strip())
+    said = strip_reasoning(text)
     texts = OptionTexts({letter.upper(): option for letter, option in options.items()})
     readings = [flatten(first_turn(said))]
     if len(readings[0]) < len(said.strip()):

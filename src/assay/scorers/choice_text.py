@@ -44,6 +44,8 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt)|bf|rm|mbox|bm|boldsymbol)\s{0,2}\{"), "{"),
     (re.compile(r"\\[,;!]|~(?=\w)|\\(?:quad|ldots|dots)\b"), " "),
 )
+_NOT_PLAIN = re.compile(r"[^ -}\n\t]|[<*_`\\]")
+"""What `flatten` may have to change: all else, nearly every short answer, is plain already."""
 _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(
     rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d])+(?:'[a-z]{{1,2}}\b)?"
@@ -61,6 +63,8 @@ def strip_reasoning(text: str) -> str:
     A closing tag alone drops all before it, since chat templates often open the block in the prompt.
     An answer tag or a final channel ends a block that was left open.
     """
+    if "<" not in text and "[" not in text and "◁" not in text:
+        return text
     kept: list[str] = []
     start, inside = 0, False
     for tag in _REASONING.finditer(text):
@@ -82,6 +86,8 @@ def strip_reasoning(text: str) -> str:
 
 def first_turn(text: str) -> str:
     """The text up to an end-of-turn token or to a next question a base model went on to invent."""
+    if "<" not in text and "\n" not in text:
+        return text
     for end in _TURN_END.finditer(text):
         if text[: end.start()].strip():
             return text[: end.start()]
@@ -92,6 +98,8 @@ def flatten(text: str) -> str:
     """Full-width forms, quotes, invisible characters, markdown, HTML and LaTeX wrappers made plain."""
     if len(text) > HEAD_CHARS + TAIL_CHARS:
         text = text[:HEAD_CHARS] + "\n\n" + text[-TAIL_CHARS:]
+    if _NOT_PLAIN.search(text) is None:
+        return text.strip()
     plain = unicodedata.normalize("NFKC", text).translate(_QUOTES)
     plain = _INVISIBLE.sub("", plain)
     for pattern, replacement in _MARKUP:
@@ -112,6 +120,13 @@ def tokens(text: str, most: int | None = None) -> list[tuple[str, int, int]]:
     return found
 
 
+def option_words(text: str) -> list[str]:
+    """The words of an option's text, without their places."""
+    if text.isascii() and text.replace(" ", "").isalpha():
+        return text.lower().split()
+    return [word for word, _, _ in tokens(flatten(text))]
+
+
 class OptionTexts:
     """Finds option texts in prose: whole words, case and punctuation aside, the longest text first.
 
@@ -122,7 +137,7 @@ class OptionTexts:
     def __init__(self, options: Mapping[str, str]) -> None:
         keys: dict[str, list[str]] = {}
         for letter, text in options.items():
-            words = [word for word, _, _ in tokens(flatten(text))]
+            words = option_words(text)
             while len(words) > 1 and words[0] in _ARTICLES:
                 words = words[1:]
             if words and not (len(words) == 1 and len(words[0]) == 1 and words[0].isascii() and words[0].isalpha()):

@@ -6,7 +6,7 @@ Rates of single samples cannot be averaged into the rate of a corpus; the counts
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 
 class Edits(NamedTuple):
@@ -42,13 +42,16 @@ def error_rate(reference: Sequence[str], hypothesis: Sequence[str]) -> float:
 
 def count_edits(reference: Sequence[str], hypothesis: Sequence[str]) -> Edits:
     """The edits between two token lists, or between the characters of two texts."""
-    size, surplus = len(reference), len(hypothesis) - len(reference)
-    path = Levenshtein.editops(reference, hypothesis)
-    errors = len(path)
-    # As many errors as the lengths differ by: nothing but insertions, or nothing but deletions.
-    if errors == abs(surplus):
-        return Edits(0, max(-surplus, 0), max(surplus, 0), size)
-    substitutions = [edit[0] for edit in path.as_list()].count("replace")
+    size, said = len(reference), len(hypothesis)
+    surplus = said - size
+    errors = Levenshtein.distance(reference, hypothesis)
+    # Errors beyond the difference of lengths are substitutions, or insertions that pair with deletions.
+    substitutions = errors - abs(surplus)
+    # Such a pair instead of two substitutions keeps one token more in common; only where there may be one is the
+    # path traced, which costs more than all the rest.
+    if substitutions > 1 and LCSseq.similarity(reference, hypothesis) > min(size, said) - substitutions:
+        path = Levenshtein.editops(reference, hypothesis).as_list()
+        substitutions = [edit[0] for edit in path].count("replace")
     # The lengths fix insertions minus deletions, so that one count gives the others.
     insertions = (errors - substitutions + surplus) // 2
     return Edits(substitutions, errors - substitutions - insertions, insertions, size)

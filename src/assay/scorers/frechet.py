@@ -38,11 +38,7 @@ def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWES
     if made.ndim != 2 or reference.ndim != 2 or made.shape[1] != reference.shape[1]:
         raise ValueError(f"features must be two tables of equal width, not {made.shape} and {reference.shape}")
     fewer = min(len(made), len(reference))
-    if fewer < fewest:
-        raise UsageError(
-            f"a Fréchet distance of {fewer} pictures says more about their number than about the model",
-            fix=f"make at least {fewest} pictures, better {TRUSTED}",
-        )
+    few_pictures(fewer, fewest)
     flags = [f"fewer than {TRUSTED} pictures: compare only with the same number"] if fewer < TRUSTED else []
     if len(made) != len(reference):
         flags.append(f"{len(made)} pictures against {len(reference)}: the distance depends on both numbers")
@@ -50,6 +46,15 @@ def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWES
         made.mean(axis=0), np.cov(made, rowvar=False), reference.mean(axis=0), np.cov(reference, rowvar=False)
     )
     return FrechetDistance(value, len(made), len(reference), tuple(flags))
+
+
+def few_pictures(number: int, fewest: int) -> None:
+    """Refuses a set too small for its covariance."""
+    if number < fewest:
+        raise UsageError(
+            f"a Fréchet distance of {number} pictures says more about their number than about the model",
+            fix=f"make at least {fewest} pictures, better {TRUSTED}",
+        )
 
 
 def distance_of_moments(mean1: "Floats", covariance1: "Floats", mean2: "Floats", covariance2: "Floats") -> float:

@@ -5,7 +5,7 @@ The judge is a model the scorer is *given* under the role `judge`. Its failure, 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, get_args
 
@@ -13,6 +13,7 @@ from ..core import (
     DEFAULT_OPTIONS,
     EMPTY,
     Audio,
+    DataError,
     GenerateOptions,
     Media,
     ModelError,
@@ -23,6 +24,7 @@ from ..core import (
     Score,
     UsageError,
 )
+from ..core.media import MEDIA_KINDS, decode_base64
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .judge_prompts import PAIR_SCALE, SCALES, Scale, TemplateName, pair_prompt, prompt_hash, single_prompt
@@ -55,8 +57,7 @@ class Judge:
         if self.scale not in SCALES:
             raise UsageError(f"scorer 'judge' has no scale {self.scale!r}", fix=f"one of {', '.join(SCALES)}")
         _check_template("judge", self.template, self.criteria)
-        if self.expects and self.expects not in MADE_KINDS:
-            raise UsageError(f"scorer 'judge' expects no {self.expects!r}", fix=f"one of {', '.join(MADE_KINDS)}")
+        _check_kind("judge", self.expects)
         JUDGE_OPTIONS.set(**self.options)
 
     @property
@@ -66,6 +67,11 @@ class Judge:
             return 0.0, 1.0
         values = [float(value) for value in SCALES[self.scale].values]
         return values[0], values[-1]
+
+    @property
+    def best_mark(self) -> float:
+        """What an answer that demands the best rating would have to get."""
+        return self.bounds[1]
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if silence := no_answer(output):
@@ -115,13 +121,18 @@ class PairwiseJudge:
     """
 
     against: str = "target"
-    """The column with the other answer; `target` takes the sample's target."""
+    """The column with the other answer, a text or a medium; `target` takes the sample's target."""
     template: TemplateName = "direct"
     criteria: str = ""
+    expects: str = ""
+    """`image` or `audio`: what both answers are; base64 in the column is then read as one."""
+    shows_question: bool = False
+    """Whether the judge sees the media of the question too."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    best_mark: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         _check_template("pairwise_judge", self.template, self.criteria)
@@ -130,20 +141,31 @@ class PairwiseJudge:
                 "scorer 'pairwise_judge' cannot hold answers against the target and show it as reference",
                 fix="name the column of the other answer in `against`",
             )
+        _check_kind("pairwise_judge", self.expects)
         JUDGE_OPTIONS.set(**self.options)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if silence := no_answer(output):
             return silence
-        targets = accepted(sample)
-        other = (targets[0] if targets else None) if self.against == "target" else sample.fields.get(self.against)
-        if not isinstance(other, str):
-            return no_target(sample, f"text in column {self.against!r}" if self.against != "target" else "target")
+        # A picture is not a text to compare with.
+        targets = () if any(isinstance(one, Media) for one in sample.targets) else accepted(sample)
+        other = self._other(sample)
+        if other is None:
+            kind = self.expects or "text or medium"
+            return no_target(sample, f"{kind} in column {self.against!r}" if self.against != "target" else "target")
         if self.template == "reference" and not targets:
             return no_target(sample)
-        details = {"prompt": prompt_hash(self.template, PAIR_SCALE, self.criteria, pairwise=True)}
+        answer = Shown(output.text, shown_media(output))
+        if self.expects and not any(medium.kind == self.expects for medium in answer.media):
+            return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
+        given = sample.media if self.shows_question else ()
+        has_media = bool(given or answer.media or other.media)
+        wording = prompt_hash(self.template, PAIR_SCALE, self.criteria, pairwise=True, has_media=has_media)
+        details: dict[str, Any] = {"prompt": wording}
+        if answer.media or other.media:
+            details["shown"] = {"answer": answer.digests, "other": other.digests}
         try:
-            verdicts, replies = await self._both_orders(sample, output.text, other, "\nor\n".join(targets))
+            verdicts, replies = await self._both_orders(sample, answer, other, "\nor\n".join(targets), given)
         except _JudgeFailure as failure:
             return _judge_error(details, failure)
         return Score(
@@ -157,16 +179,43 @@ class PairwiseJudge:
             },
         )
 
+    def _other(self, sample: Sample) -> "Shown | None":
+        """The other answer; `None` where the row has none that can be shown."""
+        other = sample.fields.get(self.against)
+        if self.against == "target":
+            first = next(iter(sample.targets), None)
+            other = first if isinstance(first, Media) else next(iter(accepted(sample)), None)
+        if isinstance(other, Media):
+            return Shown("", (other,))
+        if not isinstance(other, str):
+            return None
+        if not self.expects:
+            return Shown(other, ())
+        try:
+            # Never a path: a row must not choose which of our files a judge is shown.
+            data = decode_base64(other.rpartition(",")[2], what=self.expects)
+        except DataError:
+            return None
+        return Shown("", (MEDIA_KINDS[self.expects](data),))
+
     async def _both_orders(
-        self, sample: Sample, answer: str, other: str, reference: str
+        self, sample: Sample, answer: "Shown", other: "Shown", reference: str, given: Sequence[Media]
     ) -> tuple[tuple[str, str], list[str]]:
         """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
         question = question_of(sample)
-        judged = (question, answer, other, reference)
+        judged = (question, answer.text, other.text, reference)
 
-        async def ask(first: str, second: str) -> tuple[int | str, str]:
+        async def ask(first: Shown, second: Shown) -> tuple[int | str, str]:
             prompt = pair_prompt(
-                self.template, sample.id, question, first, second, criteria=self.criteria, reference=reference
+                self.template,
+                sample.id,
+                question,
+                first.text,
+                second.text,
+                criteria=self.criteria,
+                reference=reference,
+                given=given,
+                made=(first.media, second.media),
             )
             return await _ask(self.models, prompt, self.options, PAIR_SCALE, judged)
 
@@ -177,6 +226,19 @@ class PairwiseJudge:
         assert not isinstance(forward, BaseException) and not isinstance(backward, BaseException)
         swapped = {"A": "B", "B": "A", "tie": "tie"}
         return (str(forward[0]), swapped[str(backward[0])]), [forward[1], backward[1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One of two answers, as a judge is shown it."""
+
+    text: str
+    media: tuple[Media, ...]
+
+    @property
+    def digests(self) -> list[str]:
+        """Its media by name."""
+        return [medium.digest for medium in self.media]
 
 
 class _JudgeFailure(Exception):
@@ -224,6 +286,11 @@ def _judge_error(details: Mapping[str, Any], failure: _JudgeFailure) -> Score:
     return Score(
         None, Outcome.JUDGE_ERROR, details={**details, "reason": failure.reason, "reply": failure.reply[:2000]}
     )
+
+
+def _check_kind(scorer: str, expects: str) -> None:
+    if expects and expects not in MADE_KINDS:
+        raise UsageError(f"scorer {scorer!r} expects no {expects!r}", fix=f"one of {', '.join(MADE_KINDS)}")
 
 
 def _check_template(scorer: str, template: str, criteria: str) -> None:

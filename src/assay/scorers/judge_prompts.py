@@ -88,11 +88,26 @@ def single_prompt(
 
 
 def pair_prompt(
-    template: TemplateName, sample_id: str, question: str, first: str, second: str, *, criteria: str, reference: str
+    template: TemplateName,
+    sample_id: str,
+    question: str,
+    first: str,
+    second: str,
+    *,
+    criteria: str,
+    reference: str,
+    given: Sequence[Media] = (),
+    made: tuple[Sequence[Media], Sequence[Media]] = ((), ()),
 ) -> Prompt:
-    """Asks which of two answers is better; `first` is shown as A."""
-    material = {"QUESTION": question, "ANSWER A": first, "ANSWER B": second}
-    return _prompt(_PAIR_TASKS[template], PAIR_SCALE, sample_id, material, criteria, _reference(template, reference))
+    """Asks which of two answers is better; `first` is shown as A, and so are the first of the media `made`."""
+    material = {"QUESTION": question}
+    media = {"QUESTION": given}
+    for name, text, some in zip(("ANSWER A", "ANSWER B"), (first, second), made, strict=True):
+        material[name] = text or _NO_TEXT if some else text
+        media[name] = some
+    return _prompt(
+        _PAIR_TASKS[template], PAIR_SCALE, sample_id, material, criteria, _reference(template, reference), media
+    )
 
 
 def prompt_hash(template: TemplateName, scale: Scale, criteria: str, *, pairwise: bool, has_media: bool = False) -> str:

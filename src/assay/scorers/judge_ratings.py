@@ -55,6 +55,11 @@ class JudgeRatings:
         return 0.0, float(self.highest)
 
     @property
+    def best_mark(self) -> float:
+        """What an answer that demands the best rating would have to get."""
+        return float(self.highest)
+
+    @property
     def scale(self) -> Scale:
         """The reply that is asked for."""
         fields = ", ".join(f'"{name}": N' for name in self.aspects)

@@ -8,6 +8,8 @@ from functools import cache, lru_cache
 
 _ASCII_PUNCTUATION = {ord(mark): None for mark in string.punctuation}
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_ARTICLE_WORDS = frozenset({"a", "an", "the"})
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 _CJK_OR_WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
     r"|[^\s\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -19,7 +21,11 @@ def squad_words(text: str) -> list[str]:
 
     It joins what punctuation kept apart: `3.5` and `35` become equal. Marks outside ASCII stay.
     """
-    return _ARTICLES.sub(" ", text.lower().translate(_ASCII_PUNCTUATION)).split()
+    plain = text.lower().translate(_ASCII_PUNCTUATION)
+    if plain.isascii() and _CONTROL.search(plain) is None:
+        # Nothing is left that could part a word but blanks, so that articles are words.
+        return [word for word in plain.split() if word not in _ARTICLE_WORDS]
+    return _ARTICLES.sub(" ", plain).split()
 
 
 def cjk_words(text: str) -> list[str]:

@@ -4,11 +4,15 @@ The values are those of the rouge-score library. Its ROUGE-L fills a table in Py
 subsequence is the same whoever counts it, so rapidfuzz does. `words: ascii` finds nothing in other scripts.
 """
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, ClassVar
+
+from rapidfuzz.distance import LCSseq
 
 from ..core import MissingExtra, Output, Sample, Score, UsageError
 from ..registry import scorers
@@ -16,6 +20,7 @@ from .answers import accepted, named, no_answer, no_target
 from .normalize_text import cjk_words
 
 _NAMES = ("rouge1", "rouge2", "rougeL")
+_WORDS = re.compile(r"[a-z0-9]+")
 
 
 @scorers.register("rouge")
@@ -55,23 +60,30 @@ class Rouge:
             {name: f for name, (f, _, _) in best.items()}, details={name: list(best[name]) for name in self._names}
         )
 
-    def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
-        from rouge_score.rouge_scorer import RougeScorer
+    def rouge_l(self, reference: str, answer: str) -> float:
+        """ROUGE-L of one pair of texts alone."""
+        wanted, said = self._tokens(reference), self._tokens(answer)
+        return _f_measure(_common(wanted, said), len(wanted), len(said))[0]
 
+    def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
+        try:
+            from rouge_score.rouge_scorer import RougeScorer
+        except ImportError as error:
+            raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge', option `lsum`") from error
         found = RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
         return float(found.fmeasure), float(found.precision), float(found.recall)
 
     def _tokens(self, text: str) -> list[str]:
-        return cjk_words(text) if self.words == "cjk" else list(_tokenizer(self.stemmer).tokenize(text))
+        if self.words == "cjk":
+            return cjk_words(text)
+        words = _WORDS.findall(text.lower())
+        return [_stemmed()(word) if len(word) > 3 else word for word in words] if self.stemmer else words
 
     def _against(self, reference: Sequence[str], answer: Sequence[str]) -> dict[str, tuple[float, float, float]]:
-        from rapidfuzz.distance import LCSseq
-
-        common = int(LCSseq.similarity(reference, answer)) if reference and answer else 0
         return {
             "rouge1": _ngram_score(reference, answer, 1),
             "rouge2": _ngram_score(reference, answer, 2),
-            "rougeL": _f_measure(common, len(reference), len(answer)),
+            "rougeL": _f_measure(_common(reference, answer), len(reference), len(answer)),
         }
 
 
@@ -85,13 +97,24 @@ class _Tokens:
         return self.rouge._tokens(text)
 
 
+def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
+    """The length of a longest common subsequence."""
+    return int(LCSseq.similarity(reference, answer))
+
+
 def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:
     wanted, said = _ngrams(reference, n), _ngrams(answer, n)
-    return _f_measure((wanted & said).total(), wanted.total(), said.total())
+    left = Counter(wanted)
+    shared = 0
+    for gram in said:
+        if left[gram] > 0:
+            left[gram] -= 1
+            shared += 1
+    return _f_measure(shared, len(wanted), len(said))
 
 
-def _ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[start:] for start in range(n)), strict=False))
+def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
+    return tokens if n == 1 else [*pairwise(tokens)]
 
 
 def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, float, float]:
@@ -103,9 +126,9 @@ def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, f
 
 
 @cache
-def _tokenizer(stemmer: bool) -> Any:
+def _stemmed() -> Callable[[str], str]:
     try:
-        from rouge_score.tokenizers import DefaultTokenizer
+        from nltk.stem.porter import PorterStemmer  # type: ignore[import-untyped]
     except ImportError as error:
-        raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge'") from error
-    return DefaultTokenizer(stemmer)
+        raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge', option `stemmer`") from error
+    return lru_cache(maxsize=65536)(PorterStemmer().stem)

@@ -103,7 +103,7 @@ def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern
     plain = rf"(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9])"
     letter = rf"(?P<letter>{plain})"
     claim = (
-        rf"(?:答案|结论|正确(?:的)?{_NOUN}?|符合(?:题意|要求)?的?{_NOUN}?|最(?:有)?可能的?{_NOUN}?|我)"
+        rf"(?:答案|结论|选项|正确(?:的)?{_NOUN}?|符合(?:题意|要求)?的?{_NOUN}?|最(?:有)?可能的?{_NOUN}?|我)"
         rf"{_GAP}(?:应该|应当|可能)?{_IS}"
     )
     if asks_for_wrong:

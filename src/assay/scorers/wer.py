@@ -58,9 +58,16 @@ class ErrorRate:
         """The edits to the nearest of the references, and the text as it was compared."""
         plain = normalizer(self.normalize, keep_blanks=self.keep_blanks)(text)
         said = self.tokens(plain)
-        expected = [_expected(self, reference) for reference in references]
+        expected = [self._expected(reference) for reference in references]
         nearest = expected[0] if len(expected) == 1 else min(expected, key=lambda one: error_rate(one, said))
         return count_edits(nearest, said), plain
+
+    def _expected(self, reference: str) -> Sequence[str]:
+        if not self.any_script:
+            check_script(self.normalize, reference, self.kind)
+        if self.normalize == "none":
+            return self.tokens(reference)
+        return self.tokens(_plain(self.normalize, self.keep_blanks, reference))
 
     @staticmethod
     def tokens(text: str) -> Sequence[str]:
@@ -115,7 +122,16 @@ class MixedErrorRate(ErrorRate):
 
 def rate_details(edits: Edits, metric: str) -> dict[str, int | str]:
     """What a summarizer pools, and the name of what was counted."""
-    return {**edits.details(), "utterances": 1, "above_one": int(edits.rate > 1), "metric": metric}
+    substitutions, deletions, insertions, size = edits
+    return {
+        "S": substitutions,
+        "D": deletions,
+        "I": insertions,
+        "N": size,
+        "utterances": 1,
+        "above_one": int(substitutions + deletions + insertions > max(size, 1)),
+        "metric": metric,
+    }
 
 
 def pooled_rates(metric: str) -> tuple[Spec, ...]:
@@ -127,8 +143,6 @@ def pooled_rates(metric: str) -> tuple[Spec, ...]:
 
 
 @lru_cache(maxsize=8192)
-def _expected(rate: ErrorRate, reference: str) -> Sequence[str]:
-    """The tokens of a reference, remembered: references repeat over candidates, epochs and models."""
-    if not rate.any_script:
-        check_script(rate.normalize, reference, rate.kind)
-    return rate.tokens(normalizer(rate.normalize, keep_blanks=rate.keep_blanks)(reference))
+def _plain(normalize: str, keep_blanks: bool, reference: str) -> str:
+    """A normalized reference, remembered: references repeat over candidates, epochs and models."""
+    return normalizer(normalize, keep_blanks=keep_blanks)(reference)

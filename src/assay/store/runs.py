@@ -10,6 +10,7 @@ from typing import Any
 from ..core import Output, OutputRecord, Prompt, StoreError, Text
 from ..core.message import to_plain
 from ..core.record import output_to_plain
+from ..media import described
 from .blobs import Blobs
 from .index import Answered, CellIndex, Index, Scores
 from .journal import Journal, Repair, open_journal, output_line
@@ -113,6 +114,7 @@ class RunWriter:
             if len(candidate.parts) > 1 or (candidate.parts and type(candidate.parts[0]) is not Text):
                 for medium in candidate.media:
                     self.blobs.put(medium)
+                    medium.facts = described(medium)
         return self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
 
     def write_score(self, line: Mapping[str, Any]) -> int:

@@ -1,6 +1,7 @@
 """Samples judged together: a group is right only if all of its samples are.
 
-Rotations of one question, both questions of a picture. A group that lacks a verdict is unresolved, never a smaller AND.
+Rotations of one question, both questions of a picture. A group that lacks a verdict, or a sample it should have, is
+unresolved and flagged, never a smaller AND.
 """
 
 from collections import Counter
@@ -22,6 +23,8 @@ class _Group:
 
     first: ScoreRecord
     size: int = 0
+    expected: int | None = None
+    """Samples it should have."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The worst value of each metric among the samples."""
     judged: Counter[str] = field(default_factory=Counter)
@@ -33,8 +36,9 @@ class _Group:
 class Grouped:
     """The share of groups all of whose samples are right, and the mean over samples beside it."""
 
-    expected_size: int | None = None
-    """Samples a group must have; a group of another size is incomplete. Left out: as many as there are."""
+    expected_size: int | str | None = None
+    """Samples a group must have, or the detail of a score that says it: `options`, where a question is asked once for
+    each rotation of its options. A group of another size is incomplete. Left out: as many as there are."""
     label: str = "grouped"
     """Added to the name of the metric: `exact_match.grouped`."""
 
@@ -42,7 +46,7 @@ class Grouped:
         """`metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
         samples = read_table(Derived(lambda: _clustered_by_group(records)))
         metrics = samples.names(context.scorer)
-        groups = _read_groups(records, metrics, context)
+        groups = _read_groups(records, metrics, context, self.expected_size)
         for metric in metrics:
             name = f"{metric}.{self.label}"
             table = read_table(Derived(self._verdicts(groups, metric, name)))
@@ -54,9 +58,7 @@ class Grouped:
     ) -> Callable[[], Iterator[ScoreRecord]]:
         def make() -> Iterator[ScoreRecord]:
             for (key, epoch), group in groups.items():
-                whole = group.judged[metric] == group.size
-                if self.expected_size is not None and group.size != self.expected_size:
-                    whole = False
+                whole = group.judged[metric] == group.size and group.expected in (None, group.size)
                 yield replace(
                     group.first,
                     id=key,
@@ -69,7 +71,7 @@ class Grouped:
 
 
 def _read_groups(
-    records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext
+    records: Sequence[ScoreRecord], metrics: Sequence[str], context: SummaryContext, expected: int | str | None
 ) -> dict[tuple[str, int], _Group]:
     worse = min if context.higher_is_better else max
     groups: dict[tuple[str, int], _Group] = {}
@@ -80,6 +82,8 @@ def _read_groups(
         if group is None:
             group = groups[key] = _Group(replace(record, details={}, candidates=(), answer=None))
         group.size += 1
+        size = record.details.get(expected) if isinstance(expected, str) else expected
+        group.expected = group.expected if size is None else int(size)
         for metric in metrics:
             number = number_of(record, metric, context)
             if number is not None:
@@ -103,4 +107,6 @@ def _with_sizes(result: Result, table: Table, groups: dict[tuple[str, int], _Gro
     if not sizes:
         return result
     details = {**result.details, "group_size": [min(sizes), max(sizes)]}
-    return replace(result, details=details, n_expected=table.n_samples)
+    lacking = sum(group.expected not in (None, group.size) for group in groups.values())
+    flag = (f"{lacking} of {len(groups)} groups lack some of their samples",) if lacking else ()
+    return replace(result, details=details, n_expected=table.n_samples, flags=(*result.flags, *flag))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-REGISTER = '''
+REGISTER = """
 from dataset_registry import DatasetRegistry
 from evaluator_registry import EvaluatorRegistry
 import json
@@ -39,9 +39,9 @@ DatasetRegistry.register(
 EvaluatorRegistry.register(
     name="exam", evaluator=exam_evaluator, description="letters", metrics=["accuracy", "correct", "total"]
 )
-'''
+"""
 
-MODEL = '''
+MODEL = """
 import os, time
 
 def generate(messages):
@@ -52,7 +52,7 @@ def generate(messages):
             file.write(repr(question) + "\\n")
     time.sleep(float(os.environ.get("CALL_DELAY", "0")))
     return " B. because"
-'''
+"""
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:

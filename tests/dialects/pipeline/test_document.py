@@ -218,7 +218,12 @@ def check_humaneval(desk: Desk, text: str) -> None:
 
 
 def check_json_example(desk: Desk, text: str) -> None:
-    assert json.loads(text)["examples"][0]["output"] == "Bonjour"
+    """The example as the data of a run, by the loader that the document has for it."""
+    check_nested(desk, text)
+
+    assert (desk.folder / "custom.json").read_text(encoding="utf-8") == text
+    [run] = (desk.folder / "eval_results").glob("my_translation_generation--*")
+    assert [record.prompt[-1]["content"] for record in RunReader(run).outputs()] == ["Translate to French: Hello"]
 
 
 def check_nested(desk: Desk, text: str) -> None:
@@ -296,3 +301,19 @@ def defined(source: str) -> set[str]:
 @pytest.mark.parametrize("number", FRAGMENTS, ids=lambda number: FRAGMENTS[number].about.replace(" ", "_"))
 def test_a_block_of_the_document_works_unchanged(number: int, desk: Desk):
     FRAGMENTS[number].check(desk, blocks()[number][1])
+
+
+def test_the_documents_own_file_finishes_on_rows_with_ten_options(desk: Desk):
+    rows = [{"question": f"{n}?", "options": ["x"] * (10 if n == 2 else 8), "answer": "A"} for n in range(4)]
+    write_rows(desk.folder / "mmlu_pro.jsonl", rows)
+    desk.load("register_mmlu_pro", 0)
+    asked = ["--dataset", "mmlu_pro", "--dataset-path", "mmlu_pro.jsonl", "--evaluator", "mmlu_pro"]
+
+    code = command(asked)
+
+    document = saved(desk.folder, "mmlu_pro_mmlu_pro")
+    [failed] = document["failed"]
+    assert (code, document["metrics"]["total"], document["dataset"]["size"]) == (3, 3, 4)
+    assert "IndexError: list index out of range" in failed["traceback"] and failed["error"].startswith(
+        "mmlu_pro.jsonl:3"
+    )

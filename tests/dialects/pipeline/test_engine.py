@@ -193,6 +193,18 @@ def test_generate_with_logprobs_gives_tokens_strings_and_alternatives():
     assert engine.tokenizer.decode(made["tokens"]) == "a!"
 
 
+def test_the_most_probable_next_tokens_come_best_first():
+    tokens = (Token("b", -2.0, (("b", -2.0), ("a", -0.5), ("c", -4.0))),)
+    engine = engine_of(Scripted(lambda request: Candidate((Text("b"),), tokens=tokens)))
+
+    made = engine.analyze_next_token("q", top_k=2)
+
+    assert [(one["token_str"], one["logprob"], one["probability"]) for one in made] == [
+        ("a", -0.5, exp(-0.5)), ("b", -2.0, exp(-2.0)),
+    ]  # fmt: skip
+    assert engine.tokenizer.decode([one["token"] for one in made]) == "ab"
+
+
 def test_what_a_model_cannot_do_is_refused_by_name():
     plain = engine_of(lambda messages: "x")
     weighing = engine_of(Scripted("x"))

@@ -5,6 +5,11 @@ import shutil
 
 import pytest
 
+from assay.dialects.televal.command import Asked, execute
+from assay.runner.events import Silent
+from assay.runner.options import RunOptions
+from assay.runner.run import run, score
+
 TEMPLATE = """{
   "nrounds": {{ nrounds }},
   "dialogue": [
@@ -110,19 +115,59 @@ def test_without_model_history_the_reference_answers_are_the_history(talk):
     assert [turn["content"] for turn in prompt if turn["role"] == "assistant"] == ["d1 says 1"]
 
 
-def test_reverse_spkr_swaps_the_speakers(talk):
+@pytest.fixture
+def swapped(talk):
+    """The second speaker is the user."""
     rows = talk.lines("data/rows.jsonl")
     for row in rows:
         for n in (1, 2):
             row[f"bot_audio{n}"] = row[f"user_audio{n}"]
     talk.rows(*rows)
     talk.change("infer_task", "task", reverse_spkr=True)
+    return talk
 
-    talk.televal("infer")
 
-    assert [call["user_query"] for call in calls(talk)][:2] == ["d1 says 1", "d1 says 2"]
-    line = talk.lines("save/prediction/echo/task.jsonl")[0]
-    assert (line["query"], line["ref"]) == ("d1 says 1", "d1 asks 1")
+def test_reverse_spkr_swaps_the_speakers_and_the_reference_is_what_was_said_next(swapped):
+    swapped.televal("infer")
+
+    assert [call["user_query"] for call in calls(swapped)] == ["d1 says 1", "d2 says 1"]
+    line = swapped.lines("save/prediction/echo/task.jsonl")[0]
+    assert (line["query"], line["ref"], line["rounds"]) == ("d1 says 1", "d1 asks 2", 1)
+    assert (line["current_user_meta"], line["current_bot_meta"]) == (None, {"mood": "calm"})
+
+
+def test_upstream_pairs_reversed_speakers_with_what_was_said_before_and_leaves_the_rest_in_place(swapped):
+    given = Asked(
+        "infer", "task", f"{swapped.registry}@upstream", save_dir=str(swapped.root / "save"), model=None
+    )  # fmt: skip
+
+    execute(given, RunOptions(), Silent())
+
+    assert [call["user_query"] for call in calls(swapped)][:2] == ["d1 says 1", "d1 says 2"]
+    first, second = swapped.lines("save/prediction/echo/task.jsonl")[:2]
+    assert (first["query"], first["ref"]) == ("d1 says 1", "d1 asks 1")
+    assert (second["query"], second["ref"], second["rounds"]) == ("d1 says 2", "d1 asks 2", 2)
+    assert (first["current_user_meta"], first["current_bot_meta"]) == ({"mood": "calm"}, None)
+
+
+def test_upstream_is_a_protocol_of_its_own_and_is_found_again(swapped):
+    result = run(f"{swapped.registry}@upstream", output=str(swapped.root / "out"))
+    again = score(swapped.root / "out")
+    plain = swapped.run("task", output="plain")
+
+    assert {row.protocol for row in (*result.results, *again.results)} == {"task@upstream"}
+    assert (result.results[0].value, again.results[0].n) == (again.results[0].value, result.results[0].n)
+    assert (plain.results[0].protocol, plain.results[0].n_expected, result.results[0].n_expected) == ("task", 2, 4)
+
+
+def test_a_reversed_dialogue_without_a_reply_is_a_fault_of_its_row(swapped):
+    rows = swapped.lines("data/rows.jsonl")
+    swapped.rows({**rows[0], "nrounds": 1}, rows[1])
+
+    result = swapped.run("task", on_error="continue")
+
+    assert result.results[0].outcomes["data_error"] == 1
+    assert any("the first of which speaks again" in note for note in result.notes)
 
 
 def test_save_latest_only_keeps_and_judges_the_last_round(talk):

@@ -33,6 +33,18 @@ def infer_task(**names):
     return f"infer_task your_infer_task_name: {{class: src.config.InferTaskCfg, args: {{{inner}}}}}"
 
 
+ANSWERING = [
+    "import json, re",
+    "from src.models.base import Model",
+    "class Echo(Model):",
+    "    def answer(self, meaning):",
+    '        """<block>"""',
+    "        said = re.findall(r'\"(\\w+)\": ([^,(]+?)(?: \\(.*\\))?,?$', Echo.answer.__doc__, re.MULTILINE)",
+    "        return {key: meaning[phrase] for key, phrase in said}",
+]
+"""The enclosing function of the fragment. Its values are phrases, so it is no Python: the function finds it in its own
+text, and gives each phrase the meaning that the model around it has for it."""
+
 TABLE = {
     "your_infer_task_name": ("infer_task", [DATASET, TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER]),
     "your_eval_task_name": ("eval_task", [infer_task(), DATASET, TEMPLATE, MODEL, EVALUATOR, SUMMARIZER]),
@@ -41,7 +53,7 @@ TABLE = {
         [infer_task(dataset="dataset-name"), TEMPLATE, MODEL, EVAL_TASK, EVALUATOR, SUMMARIZER],
     ),
     "model_name": ("model", [infer_task(model="model_name"), DATASET, TEMPLATE, EVAL_TASK, EVALUATOR, SUMMARIZER]),
-    "return": ("answer", []),
+    "return": ("answer", ANSWERING),
 }
 """The first word of each block: what kind it is, and its surroundings."""
 
@@ -101,14 +113,61 @@ def write_parquet(folder, rows):
     pyarrow.parquet.write_table(pa.Table.from_pylist(rows), folder / "test.parquet")
 
 
-def test_a_model_may_return_exactly_what_the_document_lists(document, project):
-    keys = re.findall(r'^\s*"(\w+)":', document["return"][1], re.MULTILINE)
-    project.model(
-        "    def generate_once(self, audio, **kwargs):\n"
-        f"        return {{key: 'said 1949' if key == 'pred' else None for key in {keys}}}\n"
-    )
+PHRASES = """
+    def meaning(self, text, **kwargs):
+        cache, log = kwargs.get("cache", 0) + 1, open("calls.jsonl", "a")
+        log.write(json.dumps([text, kwargs.get("cache"), kwargs.get("said")]) + "\\n")
+        log.close()
+        if kwargs.get("pred_audio"):
+            open(kwargs["pred_audio"], "wb").write(open(kwargs["heard"], "rb").read())
+        return {
+            "model's text output": f"said {text}",
+            "model's audio output path": kwargs.get("pred_audio"),
+            "model's kv_cache or generate_id": cache,
+            "model's history text which is differed from text output": f"his {cache}",
+        }
 
-    result = project.run("task")
+    def generate_once(self, audio, **kwargs):
+        return self.answer(self.meaning(kwargs["query"], heard=audio, **kwargs))
 
-    assert keys == ["pred", "pred_audio", "cache", "his"]
-    assert (result.status, result.results[0].value) == ("complete", 0.5)
+    def generate_multiturn(self, audio, user_history, assistant_history, **kwargs):
+        return self.answer(self.meaning(kwargs["user_query"], said=assistant_history, heard=audio, **kwargs))
+"""
+
+
+@pytest.fixture
+def answering(document, project, monkeypatch):
+    """A model whose methods return the fragment, as it stands in the document."""
+    monkeypatch.chdir(project.root)
+    block, preamble = document["return"][1], "\n".join(TABLE["return"][1])
+    assert len(preamble.splitlines()) <= 10 and "<block>" in preamble
+    project.entry("model", "echo", "src.models.echo.Echo", {})
+    project.write("src/models/echo.py", preamble.replace("<block>", f"\n{block}") + PHRASES)
+    return project
+
+
+def test_a_model_returns_exactly_what_the_document_lists(answering):
+    answering.wav("data/a.wav")
+    template = [{"role": "user", "content": {"audio": "data/a.wav", "text": "{{query}}"}}]
+    answering.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": template})
+
+    result, _ = answering.televal("infer", save_pred_audio=True)
+
+    lines = answering.lines("save/prediction/echo/task.jsonl")
+    assert (result.status, [line["pred"] for line in lines]) == ("complete", ["said is it 1949?", "said null"])
+    assert [Path(line["pred_audio"]).name for line in lines] == ["a_pred.wav", "b_pred.wav"]
+    assert not any("cache" in line or "his" in line for line in lines)
+
+
+def test_what_the_document_lists_for_dialogues_reaches_the_next_round(answering):
+    from .test_dialogues import TEMPLATE
+
+    answering.entry("template", "ask", "src.prompt.template.DataTemplate", {"template": TEMPLATE})
+    row = {"key": "d", "nrounds": 2, "answer": None}
+    answering.rows(row | {f"{who}_text{n}": f"{who} {n}" for who in ("user", "bot") for n in (1, 2)})
+
+    answering.televal("infer")
+
+    assert answering.lines("calls.jsonl") == [["user 1", None, []], ["user 2", 1, ["his 1"]]]
+    lines = answering.lines("save/prediction/echo/task.jsonl")
+    assert [line["pred"] for line in lines] == ["said user 1", "said user 2"]

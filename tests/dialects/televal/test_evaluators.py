@@ -316,6 +316,22 @@ def test_an_unknown_judge_task_is_answered_with_the_nearest():
         LLMScorer("g", "humanlik", {"k": "x"})
 
 
+@pytest.mark.parametrize(("era", "label"), [("seed", "WER"), ("newest", "WER_or_CER")])
+def test_the_name_of_an_error_rate_is_that_of_its_era(project, era, label):
+    counts = {"subs": 1, "dele": 0, "inse": 0, "ref_len": 4}
+    evaluator = (
+        "class Contains:\n    def evaluate(self, preds, refs, infos):\n"
+        f"        return [{{'key': i['key'], 'score': {counts}}} for i in infos]\n"
+    )
+    project.write("src/evaluator/contains.py", evaluator)
+    project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgWER", {})
+    project.rows({"key": "x", "pred": "p", "ref": "r"}, file="save/prediction/echo/task.jsonl")
+
+    project.televal("eval", era=era)
+
+    assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": f"{label}: 25.00%"}]
+
+
 def test_a_speech_evaluator_asks_for_its_recognizer(project):
     project.entry("evaluator", "contains", "src.evaluator.asr.ASR", {"model": "paraformer-zh", "max_workers": 1})
     project.entry("summarizer", "avg", "src.summarizer.summarizer.AvgWER", {"reverse": True})

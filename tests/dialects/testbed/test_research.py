@@ -26,7 +26,8 @@ class Layer:
 
     def __call__(self, x):
         for hook in self.before:
-            hook(self, (x,))
+            changed = hook(self, (x,))
+            (x,) = (x,) if changed is None else changed  # as torch does
         out = self.forward(x)
         for hook in self.hooks:
             hook(self, (x,), out)

@@ -74,8 +74,16 @@ def check_start_path(block, folder, evaluate_on):
 
 
 def check_row(block, folder, evaluate_on):
-    """The example row; its last comma makes it Python rather than JSON."""
-    assert ast.literal_eval(block) == {"text": "example text", "label": "example label"}
+    """The example row as the data of a run: its last comma makes it Python, not JSON, so a user's file holds it."""
+    path = folder / "with_a_row.py"
+    start = "from testbed.data import prepare_dataloader, register_dataset_retriever\n\n\n"
+    loader = "loader = prepare_dataloader([row], batch_size=1, num_shots=0)\n"
+    path.write_text(f"{start}{retriever_block()}\n\n\nrow = {block}\n{loader}")
+
+    result, [asked] = evaluate_on(path, "example label")
+
+    assert (result.results[0].value, result.results[0].n) == (1.0, 1)
+    assert asked["prompt"] == [{"role": "user", "content": "example text"}, {"role": "assistant"}]
 
 
 def check_retriever(block, folder, evaluate_on):

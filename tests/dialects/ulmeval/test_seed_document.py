@@ -2,6 +2,8 @@
 
 import ast
 import re
+import shutil
+import subprocess
 import textwrap
 from pathlib import Path
 
@@ -28,11 +30,15 @@ from ulmeval.dataset.text_base import TextBaseDataset
 class MyBench(TextBaseDataset):
     DATASET_URL = {'MyBench': ''}
 """
+RECORDERS = """\
+pip() { echo "pip $*" >> calls.txt; }
+pre-commit() { echo "pre-commit $*" >> calls.txt; }
+"""
 PREAMBLES: dict[int, tuple[str, str]] = {
     0: ("python", ENCLOSING_CLASS),
     1: ("python", STAND_IN),
     2: ("python", STAND_IN),
-    3: ("bash", ""),
+    3: ("bash", RECORDERS),
 }
 """Every block of the document by its place: its language and its preamble."""
 INSIDE_A_CLASS = {0}
@@ -103,8 +109,19 @@ def test_the_document_s_two_generations_save_two_images(place):
     assert Path("assets/photo0.png").exists() and Path("assets/photo1.png").exists()
 
 
-def test_the_document_s_shell_block_is_about_their_own_repository():
-    assert "pre-commit" in blocks()[3][1]
+def test_the_document_s_shell_block_runs_its_three_commands(place):
+    """They are about ULMEvalKit's own repository and would install things: stand-ins note how they are called."""
+    shell = shutil.which("bash")
+    if shell is None:
+        pytest.skip("there is no bash")
+    script = place.write("block_3.sh", PREAMBLES[3][1] + blocks()[3][1])
+
+    done = subprocess.run([shell, "-eu", script], cwd=place.folder, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (place.folder / "calls.txt").read_text().splitlines() == [
+        "pip install pre-commit", "pre-commit install", "pre-commit run --all-files",
+    ]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,10 @@
 
 import base64
 import io
+import json
+import threading
 from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from textwrap import dedent
 
@@ -86,3 +89,48 @@ def run(tmp_path: Path) -> Callable[..., object]:
         return run_assay(str(task), model=model, output=str(settings.pop("output", tmp_path / "run")), **settings)
 
     return make
+
+
+class Endpoint(BaseHTTPRequestHandler):
+    """An OpenAI-compatible server: answers as the server's `answer` says, and keeps what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server = self.server
+        with server.lock:
+            server.seen.append((self.path, dict(self.headers), body))
+            server.busy += 1
+            server.most = max(server.most, server.busy)
+        if server.meet is not None:
+            server.meet.wait(timeout=20)
+        text = server.answer(body)
+        with server.lock:
+            server.busy -= 1
+        message = {"role": "assistant", "content": text}
+        reply = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch):
+    proxies = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY", "LOCAL_LLM", *proxies):
+        monkeypatch.delenv(name, raising=False)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
+    server.daemon_threads = True
+    server.lock, server.seen, server.busy, server.most, server.meet = threading.Lock(), [], 0, 0, None
+    server.answer = lambda body: "A"
+    server.url = f"http://127.0.0.1:{server.server_port}/v1"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()

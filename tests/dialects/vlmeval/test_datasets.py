@@ -181,3 +181,212 @@ def test_an_evaluate_that_asks_a_judge_nobody_gave_says_so(table, file, run):
     result = run(file("judged.py", JUDGING), f"{model}:answer")
 
     assert any("--judge MODEL" in note for note in result.notes)
+
+
+PICTURED = """
+    from vlmeval.dataset import ImageBaseDataset
+
+    class Pictured(ImageBaseDataset):
+        TYPE = 'VQA'
+        DATASET_URL = {'Pictured': '', 'MME': ''}
+        SEEN = []
+
+        def __init__(self, dataset='Pictured', skip_noimg=True):
+            super().__init__(dataset, skip_noimg)
+
+        def build_prompt(self, line):
+            self.SEEN.append(self.is_loaded)
+            return [dict(type='text', value=line['question'])]
+
+    class Everything(Pictured):
+        def __init__(self, dataset='Pictured'):
+            super().__init__(dataset, skip_noimg=False)
+
+    class Framed(Pictured):
+        def post_build(self, dataset):
+            self.first = self.data.iloc[0]
+"""
+
+
+@pytest.fixture
+def pictured(table, picture, file, lmu):
+    (lmu / "images" / "Pictured").mkdir(parents=True)
+    rows = [[0, picture(0), "", "own"], [1, "", "", "none"], [2, "0", "", "lent"], [3, "", "x.png", "path"]]
+    table("Pictured", "index image image_path question", rows)
+    return file("pictured.py", PICTURED)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "is_loaded"),
+    [
+        ("Pictured", ["lent", "own", "path"], False),
+        ("Everything", ["lent", "none", "own", "path"], False),
+        ("Framed", ["lent", "own", "path"], True),
+    ],
+)
+def test_rows_without_a_picture_are_dropped_as_skip_noimg_says_whether_they_stream_or_not(
+    pictured, run, name, asked, is_loaded
+):
+    from assay.models.scripted import Scripted
+    from assay.store import RunReader
+
+    result = run(f"{pictured}:{name}@Pictured", Scripted("x"))
+
+    questions = sorted(str(record.prompt[0]["content"]) for record in RunReader(result.folder).outputs())
+    assert questions == asked
+    assert (result[0].n_expected, result.status) == (len(asked), "complete")
+    assert set(load_guest(pictured).Pictured.SEEN) == {is_loaded}
+
+
+def test_dropping_holds_for_a_table_named_by_data_and_not_for_pictures_lent_by_the_name(
+    pictured, picture, table, run, tmp_path
+):
+    from assay.models.scripted import Scripted
+
+    other = table("Other", "index image question", [[0, picture(0), "own"], [1, "", "none"]])
+    pairs = table("MME", "index image question", [[0, picture(0), "own"], [1, "", "lent"], [2, "", "none"]])
+
+    by_data = run(f"{pictured}:Pictured", Scripted("x"), data=str(other), output=tmp_path / "a")
+    lent = run(f"{pictured}:Pictured@MME", Scripted("x"), output=tmp_path / "b")
+
+    assert by_data[0].n_expected == 1
+    assert lent[0].n_expected == 2
+    assert pairs.exists()
+
+
+def test_a_run_without_unpictured_rows_is_judged_elsewhere(pictured, file, lmu, tmp_path):
+    from assay.dialects.vlmeval.command import evaluate
+
+    model = file("m.py", "def answer(text):\n    return text\n") + ":answer"
+    arguments = ["--data", f"{pictured}:Pictured@Pictured", "--model", model]
+    (inferred,) = evaluate([*arguments, "--mode", "infer"])
+
+    (lmu / "Pictured.tsv").unlink()
+    (judged,) = evaluate([*arguments, "--mode", "eval"])
+
+    assert inferred[0].n == judged[0].n == 3
+
+
+def test_a_class_may_prepare_the_table_itself_and_ask_whether_it_has_pictures(table, picture, file):
+    source = """
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Mine(ImageBaseDataset):
+            DATASET_URL = {'Mine': '', 'Paths': ''}
+            def load_data(self, dataset):
+                data = self.prepare_tsv(self.DATASET_URL[dataset], None)
+                return data[data['question'] != 'skip']
+
+        class Plain(ImageBaseDataset):
+            DATASET_URL = {'Mine': '', 'Paths': ''}
+    """
+    table("Mine", "index image question", [[0, picture(0), "skip"], [1, picture(0), "keep"]])
+    table("Paths", "index image_path question", [[0, "x.png", "a"]])
+    module = load_guest(file("d.py", source))
+
+    assert list(module.Mine("Mine").data["question"]) == ["keep"]
+    assert [module.Mine(name).meta_only for name in ("Mine", "Paths")] == [False, True]
+    assert [module.Plain(name).meta_only for name in ("Mine", "Paths")] == [False, True]
+
+
+def test_two_models_of_one_run_have_prediction_files_of_their_own(table, file, tmp_path):
+    import assay
+    from assay.runner.run import score
+
+    table("Judged", "index question answer", [[0, "a", "x"], [1, "b", "x"]])
+    source = """
+        from vlmeval.smp import *
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Judged(ImageBaseDataset):
+            DATASET_URL = {'Judged': ''}
+            def build_prompt(self, line):
+                return [dict(type='text', value=line['question'])]
+            def evaluate(self, eval_file, **judge_kwargs):
+                dump({'said': list(load(eval_file)['prediction'])}, eval_file.replace('.xlsx', '_said.json'))
+                return {'loud': float(np.mean([p.isupper() for p in load(eval_file)['prediction']]))}
+    """
+    models = "def loud(text):\n    return text.upper()\n\n\ndef same(text):\n    return text\n"
+    one, two = file("one.py", models), file("two.py", models)
+
+    result = assay.run(
+        file("judged.py", source), model=[f"{one}:loud", f"{one}:same", f"{two}:same"], output=str(tmp_path / "run")
+    )
+    again = score(result.folder)
+
+    assert [row.value for row in result] == [row.value for row in again] == [1.0, 0.0, 0.0]
+    made = sorted(path.name for path in (tmp_path / "run" / "vlmeval").glob("*_said.json"))
+    assert len(made) == 3
+    assert "loud_Judged_said.json" in made
+
+
+KILLED = """
+    from vlmeval.smp import *
+    from vlmeval.dataset import ImageBaseDataset
+    from vlmeval.dataset.utils import build_judge
+
+    class Judged(ImageBaseDataset):
+        DATASET_URL = {'Judged': ''}
+        def build_prompt(self, line):
+            return [dict(type='text', value=line['question'])]
+        def evaluate(self, eval_file, **judge_kwargs):
+            judge = build_judge(**judge_kwargs)
+            answers = []
+            for p in load(eval_file)['prediction']:
+                answers.append(judge.generate(f'Is {p} right?'))
+                if not osp.exists('go-on') and len(answers) == 2:
+                    os._exit(9)
+            return {'yes': float(np.mean([a == 'yes' for a in answers]))}
+"""
+
+
+def test_answers_of_the_judge_lie_in_the_journal_and_survive_a_kill_in_the_middle_of_evaluate(table, file, tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    from assay.store import RunReader
+
+    table("Judged", "index question answer", [[n, word, "x"] for n, word in enumerate("abcd")])
+    judge = """
+        def judge(text):
+            with open('asked.txt', 'a') as log:
+                log.write(text + '\\n')
+            return 'yes' if 'A' in text else 'no'
+    """
+    model = file("m.py", "def answer(text):\n    return text.upper()\n") + ":answer"
+    command = [sys.executable, "-m", "assay.cli.main", "run", file("judged.py", KILLED), "--model", model]
+    command += ["--judge", file("judge.py", judge) + ":judge", "-o", "run"]
+
+    def start():
+        return subprocess.run(command, cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=120)
+
+    killed = start()
+    (tmp_path / "go-on").touch()
+    done = start()
+
+    assert (killed.returncode, done.returncode) == (9, 0), done.stderr
+    assert sorted((tmp_path / "asked.txt").read_text().split("\n")[:-1]) == [f"Is {w} right?" for w in "ABCD"]
+    cells = RunReader(tmp_path / "run").index.cells
+    assert [task for task, _ in cells if "#" in task] == ["Judged#judge"]
+    assert not list((tmp_path / "run").rglob("*judge.jsonl"))
+
+
+def test_a_script_of_its_own_asks_the_judge_it_names(file, endpoint, monkeypatch, capsys):
+    from assay.cli.python import command
+
+    monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+    endpoint.answer = lambda body: body["messages"][0]["content"] + " / " + body["model"]
+    script = file(
+        "script.py",
+        """
+        from vlmeval.dataset.utils.judge_util import build_judge
+
+        judge = build_judge(model='gpt-4o-mini', system_prompt='Be brief.', temperature=0)
+        print(judge.generate('Hello?'))
+        print(judge.generate_inner('Hello?'))
+        """,
+    )
+
+    assert command([script]) == 0
+    assert capsys.readouterr().out.split("\n")[:2] == ["Be brief. / gpt-4o-mini", "(0, 'Be brief. / gpt-4o-mini', '')"]

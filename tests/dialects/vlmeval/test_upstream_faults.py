@@ -117,14 +117,17 @@ def test_14_changed_pixels_are_never_taken_from_an_old_file(table, picture, earl
         assert run(path, model, output=tmp_path / word).value("exact_match") == 1.0
 
 
-def test_12_a_key_reaches_no_file(table, picture, early_model, tmp_path):
+@pytest.mark.parametrize("flag", ["--key", "--judge-key"])
+def test_12_a_key_on_the_command_line_is_refused_and_reaches_neither_a_file_nor_the_message(
+    table, picture, early_model, tmp_path, flag
+):
     path = table("Mine", "index image question answer", [[0, picture(0), "?", "x"]])
 
-    arguments = ["--data", str(path), "--model", early_model({0: "x"}), "--judge-key", "sk-very-secret"]
-    (result,) = evaluate(arguments)
+    with pytest.raises(UsageError, match=f"{flag} takes the name of an environment variable") as refused:
+        list(evaluate(["--data", str(path), "--model", early_model({0: "x"}), flag, "sk-very-secret"]))
 
+    assert "sk-very-secret" not in str(refused.value)
     assert all(b"sk-very-secret" not in f.read_bytes() for f in tmp_path.rglob("*") if f.is_file())
-    assert result.status == "complete"
 
 
 def test_a_falsy_answer_is_kept(table, picture, file, run):
@@ -176,3 +179,17 @@ def test_a_row_the_users_prompt_cannot_handle_is_counted(table, picture, file, e
     result = run(dataset, early_model({0: "x"}))
 
     assert result[0].outcomes == {"scored": 1, "data_error": 1}
+
+
+def test_a_row_cannot_name_a_file_outside_its_data(table, picture, early_model, run, tmp_path, lmu):
+    from PIL import Image as pillow
+
+    pillow.new("RGB", (4, 4)).save(tmp_path / "secret.png")
+    pillow.new("RGB", (4, 4)).save(lmu / "beside.png")
+    rows = [[0, str(lmu / "beside.png"), "?", "x"], [1, str(tmp_path / "secret.png"), "?", "x"]]
+    path = table("Paths", "index image_path question answer", rows)
+
+    result = run(path, early_model({0: "x"}))
+
+    assert result[0].outcomes == {"scored": 1, "data_error": 1}
+    assert any("lies outside the data folder" in note for note in result.notes)

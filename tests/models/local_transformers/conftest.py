@@ -1,6 +1,7 @@
 """Tiny models of real architectures with random weights, made on the spot; one compute thread."""
 
 import importlib.util
+import threading
 
 import pytest
 
@@ -8,6 +9,8 @@ CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
+PATIENCE = 60
+"""Seconds after which a test gives up on an event that never comes."""
 needs_torch = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")),
     reason="pip install torch transformers",
@@ -113,3 +116,44 @@ def make():
             return str(path)
 
     return Make
+
+
+class HeldDevice:
+    """Every pass of a model waits until something was read; `came` says for each whether it was."""
+
+    def __init__(self, model):
+        self.entered, self.read, self.came = threading.Event(), threading.Event(), []
+        self.model = model
+        model._ready().model.register_forward_pre_hook(self._hold)
+
+    def _hold(self, *_):
+        self.entered.set()
+        self.came.append(self.read.wait(PATIENCE))
+
+    def first_then_second(self, call):
+        """Calls with "first" in a thread, and with "second" once that one is on the device; both results."""
+        found = {}
+        thread = threading.Thread(target=lambda: found.update(first=call("first")))
+        thread.start()
+        assert self.entered.wait(PATIENCE)
+        found["second"] = call("second")
+        thread.join(PATIENCE)
+        return found["first"], found["second"]
+
+    def watch(self, owner, name):
+        """What is read of the second hand-over lets the device go on."""
+        usual = getattr(owner, name)
+
+        def watched(prompt):
+            made = usual(prompt)
+            if "second" in prompt.text:
+                self.read.set()
+            return made
+
+        setattr(owner, name, watched)
+
+
+@pytest.fixture
+def held_device():
+    """Makes the device of a model wait until the next hand-over was read."""
+    return HeldDevice

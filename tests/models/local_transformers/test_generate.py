@@ -168,3 +168,83 @@ def test_numbers_that_are_not_finite_are_a_failure_and_not_an_answer(llama):
 def test_an_option_no_local_model_has_is_refused(llama):
     with pytest.raises(UsageError, match="no generation option 'reasoning_effort'"):
         llama.generate([ask("a", reasoning_effort="high")])
+
+
+def test_less_is_computed_at_once_when_the_device_has_no_memory_for_more(llama):
+    import torch
+
+    requests = [ask(letter * 60, max_tokens=4) for letter in "abcdefg"]
+    wanted = texts(llama.generate(requests))
+    sizes = []
+
+    def full(module, args, kwargs):
+        sizes.append(kwargs["input_ids"].numel())
+        if sizes[-1] > 150:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+    llama._loaded.model.register_forward_pre_hook(full, with_kwargs=True)
+
+    assert texts(llama.generate(requests)) == wanted
+    assert max(sizes) == 7 * 60
+    assert max(size for size in sizes if size <= 150) == 2 * 60
+
+
+def test_memory_that_is_too_small_for_one_row_is_said(llama):
+    import torch
+
+    def full(module, args, kwargs):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    llama._ready().model.register_forward_pre_hook(full, with_kwargs=True)
+
+    with pytest.raises(torch.OutOfMemoryError):
+        llama.generate([ask("abc", max_tokens=4)])
+
+
+def test_one_sample_of_numbers_that_are_not_finite_does_not_spoil_the_next(llama_folder):
+    import torch
+
+    from assay.models.local_transformers import LocalTransformers
+
+    model = LocalTransformers(str(llama_folder), rows=1)
+    requests = [ask("a longer one with z in it", max_tokens=6), ask("b", max_tokens=6)]
+    [clean] = model.generate(requests[1:])
+    with torch.no_grad():
+        token = model._loaded.renderer.tokenizer.encode("z")[0]
+        model._loaded.model.get_input_embeddings().weight[token] = float("nan")
+
+    broken, whole = model.generate(requests)
+
+    assert broken.error.kind == "non_finite"
+    assert broken.error.message == "the model computed logits that are not finite"
+    assert texts([whole]) == texts([clean])
+
+
+def test_the_middle_of_a_prompt_is_dropped_when_asked(llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    cutting = LocalTransformers(str(llama_folder), context=20, truncate="middle")
+
+    [cut] = cutting.generate([ask("a" * 15 + "b" * 15, max_tokens=4)])
+    [whole] = cutting.generate([ask("a" * 8 + "b" * 8, max_tokens=4)])
+
+    assert cut.details["truncated_tokens"] == 14
+    assert texts([cut]) == texts([whole])
+    assert "truncated_tokens" not in whole.details
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 12, 15, 16, 17])
+def test_a_few_rows_are_multiplied_in_a_whole_block_and_get_the_same(count):
+    import torch
+
+    from assay.models.local_transformers.few_rows import fill_blocks
+
+    torch.manual_seed(1)
+    layer = torch.nn.Linear(24, 40)
+    rows = torch.randn(1, count, 24)
+    usual = layer(rows)
+
+    assert fill_blocks(layer) == 1
+    assert fill_blocks(layer) == 0
+    assert layer(rows).shape == usual.shape
+    assert torch.allclose(layer(rows), usual, atol=1e-6)

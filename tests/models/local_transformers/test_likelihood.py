@@ -185,3 +185,15 @@ def test_numbers_that_are_not_finite_are_a_failure_and_not_a_score(llama):
     [output] = llama.likelihood([weigh("a", "b")])
 
     assert output.error.kind == "non_finite"
+
+
+def test_the_middle_of_a_context_is_dropped_when_asked(llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    model = LocalTransformers(str(llama_folder), context=20, truncate="middle")
+
+    [cut] = model.likelihood([weigh("a" * 20 + "b" * 20, "xy")])
+    [whole] = model.likelihood([weigh("a" * 9 + "b" * 10, "xy")])
+
+    assert cut.details["truncated_tokens"] == 21
+    assert cut.likelihoods[0].logprob == pytest.approx(whole.likelihoods[0].logprob, abs=1e-5)

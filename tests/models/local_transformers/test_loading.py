@@ -183,3 +183,46 @@ def test_the_embedded_gguf_file_is_converted_once_and_answers(tmp_path, monkeypa
     assert "Paris" in output.text
     assert output.usage.input_tokens == 37
     assert len(list((tmp_path / "assay" / "converted").iterdir())) == 1
+
+
+@torch_only
+@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="pip install accelerate")
+@pytest.mark.parametrize("device_map", ["auto", {"": "cpu"}, {"model.embed_tokens": "cpu", "": "cpu"}])
+def test_layers_spread_by_a_device_map_give_the_same_answers(llama_folder, device_map):
+    usual = LocalTransformers(str(llama_folder)).generate([ask("abc", max_tokens=5)])
+
+    spread = LocalTransformers(str(llama_folder), device_map=device_map, dtype="float32")
+
+    assert spread.generate([ask("abc", max_tokens=5)])[0].candidates == usual[0].candidates
+
+
+@torch_only
+@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="pip install accelerate")
+def test_a_device_map_nobody_knows_is_one_clear_error(llama_folder):
+    with pytest.raises(ModelError, match="cannot load the model"):
+        LocalTransformers(str(llama_folder), device_map="everywhere").load()
+
+
+@torch_only
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "chat_template.json", "chat_template.jinja"])
+def test_a_chat_template_is_found_in_each_of_the_files_it_may_lie_in(llama_folder, tmp_path, file):
+    for source in Path(llama_folder).iterdir():
+        if not source.name.startswith("chat_template"):
+            (tmp_path / source.name).write_bytes(source.read_bytes())
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    settings.pop("chat_template", None)
+    template = "[{{ messages[0].content }}]"
+    if file == "tokenizer_config.json":
+        settings["chat_template"] = template
+    elif file == "chat_template.json":
+        (tmp_path / file).write_text(json.dumps({"chat_template": template}))
+    else:
+        (tmp_path / file).write_text(template)
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    model = LocalTransformers(str(tmp_path))
+
+    shown = model.shown(Prompt((Message.of("user", "Hm"),)))
+    model.load()
+
+    assert shown == "[Hm]"
+    assert model.shown(Prompt((Message.of("user", "Hm"),))) == "[Hm]"

@@ -1,6 +1,7 @@
 """Models that see and hear, end to end: tiny random ones of real architectures, with their own processors."""
 
 import io
+import json
 import math
 import struct
 import wave
@@ -114,9 +115,7 @@ def qwen2_audio(make, folders):
             audio_config=audio, text_config={"model_type": "qwen2", **TEXT},
             audio_token_index=tokenizer.convert_tokens_to_ids("<|AUDIO|>"),
         )  # fmt: skip
-        processor = Qwen2AudioProcessor(
-            feature_extractor=WhisperFeatureExtractor(feature_size=80), tokenizer=tokenizer
-        )
+        processor = Qwen2AudioProcessor(feature_extractor=WhisperFeatureExtractor(feature_size=80), tokenizer=tokenizer)
         make.folder(folder, make.model(Qwen2AudioForConditionalGeneration, config), processor)
     return LocalTransformers(str(folder), max_tokens=5)
 
@@ -128,12 +127,13 @@ def whisper(make, folders):
     folder = folders / "whisper"
     if not folder.exists():
         config = WhisperConfig(
-            vocab_size=300, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
+            vocab_size=1802, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
             decoder_attention_heads=2, encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=80, init_std=1.0,
             max_source_positions=1500, max_target_positions=64, decoder_start_token_id=256, bos_token_id=256,
             eos_token_id=257, pad_token_id=258, suppress_tokens=[], begin_suppress_tokens=[],
         )  # fmt: skip
-        make.folder(folder, make.model(WhisperForConditionalGeneration, config), make.tokenizer())
+        model = make.model(WhisperForConditionalGeneration, config)
+        make.folder(folder, model, make.tokenizer())
         WhisperFeatureExtractor(feature_size=80).save_pretrained(folder)
     return LocalTransformers(str(folder), max_tokens=5)
 
@@ -266,7 +266,7 @@ def test_a_prompt_without_a_sound_fails_alone(whisper):
 def test_a_broken_picture_fails_its_sample_alone(llava):
     broken, whole = llava.generate([ask(Image(b"\x89PNG\r\n\x1a\nnothing"), "What?"), ask(picture("red"), "What?")])
 
-    assert broken.error.kind == "exception"
+    assert broken.error.kind == "data"
     assert whole.error is None
 
 
@@ -298,3 +298,109 @@ def test_a_janus_also_reads_pictures_and_writes(janus):
 
     assert output.error is None
     assert len(output.candidates[0].token_ids) == 5
+
+
+def test_a_picture_is_decoded_while_the_one_before_is_on_the_device(llava, held_device):
+    device = held_device(llava)
+    device.watch(llava._loaded, "inputs")
+
+    answers = device.first_then_second(lambda text: llava.generate([ask(picture("red"), text)])[0])
+
+    assert device.came[0] is True
+    assert [answer.error for answer in answers] == [None, None]
+
+
+def weigh(*content, options):
+    return Request(Prompt((Message.of("user", *content),), continuations=options))
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
+def test_a_prompt_with_media_is_computed_once_for_all_that_may_follow(name, request):
+    import torch
+
+    model = request.getfixturevalue(name)
+    medium = sound() if name == "qwen2_audio" else picture("red")
+    options = ("A", "red", "a house")
+    model.likelihood([weigh(medium, "Tried?", options=options)])
+    before = model.counted.tokens
+
+    [output] = model.likelihood([weigh(medium, "What?", options=options)])
+
+    loaded = model._loaded
+    inputs = loaded.inputs(weigh(medium, "What?", options=options).prompt)
+    length = inputs["input_ids"].shape[1]
+    assert loaded.keeps is True
+    # The last token of an option is only predicted.
+    assert model.counted.tokens - before == length + len("re") + len("a hous")
+    for text, found in zip(options, output.likelihoods, strict=True):
+        ids = loaded.renderer.tokenizer.encode(text, add_special_tokens=False)
+        logprobs = torch.log_softmax(loaded._logits(inputs, ids)[length - 1 : -1].float(), -1)
+        assert found.logprob == pytest.approx(sum(logprobs[at, token].item() for at, token in enumerate(ids)), abs=1e-4)
+
+
+def test_a_model_that_cannot_go_on_from_what_it_keeps_is_asked_whole(llava, monkeypatch):
+    request = weigh(picture("red"), "What?", options=("red", "blue"))
+    [usual] = llava.likelihood([request])
+    other = LocalTransformers(llava.path)
+
+    def lost(*_):
+        raise NotImplementedError("keeps nothing")
+
+    monkeypatch.setattr(type(other._ready()), "_further", lost)
+    [whole] = other.likelihood([request])
+
+    assert other._loaded.keeps is False
+    for one, again in zip(usual.likelihoods, whole.likelihoods, strict=True):
+        assert one.logprob == pytest.approx(again.logprob, abs=1e-4)
+
+
+def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(whisper):
+    seen = []
+    # Tokens from here on are time stamps, by which a long sound is gone through.
+    whisper._ready().model.generation_config.no_timestamps_token_id = 300
+    whisper._loaded.model.get_encoder().register_forward_pre_hook(lambda *_: seen.append(1))
+
+    [short, long] = whisper.generate([ask(sound(440, 2.0)), ask(sound(440, 65.0))])
+
+    assert (short.error, long.error) == (None, None)
+    # Thirty seconds at a time: one window for the short sound, at least three for the long one.
+    assert len(seen) >= 1 + 3
+
+
+def run_over(tmp_path, model, rows):
+    from assay.cli.main import main
+
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    out = tmp_path / "run"
+    code = main(["run", str(data), "--model", f"hf/{model.path}", "--scorer", "exact_match", "--output", str(out)])
+    lines = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    return code, [line for line in lines if line["kind"] == "output"]
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "janus"])
+def test_a_whole_run_over_pictures(name, request, tmp_path):
+    from PIL import Image as pillow
+
+    model = request.getfixturevalue(name)
+    for color in ("red", "blue"):
+        pillow.new("RGB", (40, 30), color).save(tmp_path / f"{color}.png")
+    rows = [{"image": f"{color}.png", "question": "Which color?", "answer": color} for color in ("red", "blue")]
+
+    code, outputs = run_over(tmp_path, model, rows)
+
+    assert code == 0
+    assert [output["output"].get("error") for output in outputs] == [None, None]
+
+
+@pytest.mark.parametrize("name", ["qwen2_audio", "whisper"])
+def test_a_whole_run_over_sounds(name, request, tmp_path):
+    model = request.getfixturevalue(name)
+    for hertz in (300, 900):
+        (tmp_path / f"{hertz}.wav").write_bytes(sound(hertz).data())
+    rows = [{"audio": f"{hertz}.wav", "question": "What is it?", "answer": "a tone"} for hertz in (300, 900)]
+
+    code, outputs = run_over(tmp_path, model, rows)
+
+    assert code == 0
+    assert [output["output"].get("error") for output in outputs] == [None, None]

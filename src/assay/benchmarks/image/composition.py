@@ -6,10 +6,11 @@ prompt in `type`, GenAI-Bench its skills in `category`.
 Citations: T2I-CompBench arXiv 2307.06350; GenAI-Bench arXiv 2406.13743; GenEval++ and ImagineBench arXiv 2508.09987.
 
 Protocols: `t2i_compbench@worker` takes the number, 0 to 1, that the model under the role `compbench` gives each of ten
-pictures (BLIP-VQA, UniDet or CLIP in the official code, by category), and `genai_bench@vqascore` that of the role
-`vqascore` (CLIP-FlanT5); both reply with JSON `{"score": 0.83}`. `geneval_pp@judge` is a judge's yes or no,
-`imagine_bench@judge` its ratings 0 to 10 weighted .6 fantasy, .3 identity, .1 aesthetics: the judge sees the picture,
-the wording is assay's own, so numbers are not the published ones.
+pictures (BLIP-VQA, UniDet or CLIP in the official code, by category); `t2i_compbench@parts` asks three specialists,
+under the roles `vqa`, `detector` and `clip`, and does the official arithmetic on what they say. `genai_bench@vqascore`
+takes the number of the role `vqascore` (CLIP-FlanT5); numbers come as JSON `{"score": 0.83}`. `geneval_pp@judge` is a
+judge's yes or no, `imagine_bench@judge` its ratings 0 to 10 weighted .6 fantasy, .3 identity, .1 aesthetics: the judge
+sees the picture, the wording is assay's own, so numbers are not the published ones.
 """
 
 from ...core import DataSource, Sample, Task
@@ -50,6 +51,13 @@ t2i_compbench = Task(
     citation="arXiv 2307.06350",
     licence="MIT",
     data_hint="T2ICompBench_VAL.tsv with index, prompt, category",
+)
+t2i_compbench_parts = t2i_compbench.but(
+    name="t2i_compbench_parts",
+    scorers=("t2i_compbench",),
+    protocol="t2i_compbench@parts",
+    description="T2I-CompBench from a VQA model, a detector and CLIP (format-checked)",
+    data_hint="T2ICompBench_VAL.tsv with index, prompt, category; phrases, objects, relation where known",
 )
 genai_bench = t2i_compbench.but(
     name="genai_bench",

@@ -2,7 +2,8 @@
 
 One row: `{"index": "7", "prompt": "A red ball lies on …", "questions": [{"proposition_id": 1, "dependency": "0",
 "category_broad": "entity", "category_detailed": "whole", "question_natural_language": "Is there a ball?"}, …]}`;
-`questions` may be JSON in a cell. Rows with the prompt alone are drawn but cannot be scored.
+`questions` may be JSON in a cell. The official `dpg_bench.csv`, a row for each proposition, is read as it is. Rows with
+the prompt alone are drawn but cannot be scored.
 
 Citation: arXiv 2403.05135.
 
@@ -19,9 +20,11 @@ from ...scorers.asked import Asked
 from ...scorers.dpg import Dpg
 from ...scorers.saved import read_json
 from ...templates import Question
-from .rows import FREE, prompts
+from .propositions import PropositionTable
+from .rows import FREE, PROMPTS
 
-FILES = ("DPG_Bench.tsv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
+FILES = ("DPG_Bench.tsv", "dpg_bench.csv", "dpg/dpg_bench.csv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
+TABLE = PropositionTable(pictures=False, aliases=PROMPTS)
 
 
 def propositions(sample: Sample) -> str:
@@ -33,7 +36,7 @@ def propositions(sample: Sample) -> str:
 
 dpg_bench = Task(
     name="dpg_bench",
-    dataset=DataSource(local=FILES, mini="benchmarks/data/image/dpg.jsonl", read=prompts()),
+    dataset=DataSource(local=FILES, mini="benchmarks/data/image/dpg.jsonl", read=TABLE),
     template=Question(),
     scorers=(Asked("vqa", "answers", Dpg(), propositions, name="dpg"),),
     summarizers=("dpg",),
@@ -43,11 +46,11 @@ dpg_bench = Task(
     description="DPG-Bench: propositions by a VQA model (format-checked)",
     citation="arXiv 2403.05135",
     licence="Apache 2.0",
-    data_hint="DPG_Bench.tsv with index, prompt, questions (JSON)",
+    data_hint="dpg_bench.csv, or DPG_Bench.tsv with index, prompt, questions (JSON)",
 )
 dpg_bench_saved = dpg_bench.but(
     name="dpg_bench_saved",
-    dataset=DataSource(local=("dpg_bench_saved.jsonl",), mini="benchmarks/data/image/dpg_saved.jsonl", read=prompts()),
+    dataset=DataSource(local=("dpg_bench_saved.jsonl",), mini="benchmarks/data/image/dpg_saved.jsonl", read=TABLE),
     scorers=("dpg",),
     options=FREE,
     protocol="dpg@saved",

@@ -6,13 +6,15 @@ One row: `{"tag": "counting", "include": [{"class": "clock", "count": 2}], "excl
 Citation: arXiv 2310.11513.
 
 Protocols: `geneval@detector` shows each picture to the model under the role `detector` (`--judge detector=MODEL`),
-which is told the classes and answers with JSON `{"detections": {class: [[x1, y1, x2, y2, score], …]}}`, with colours as
-`{"box": …, "score": …, "color": …}`. `geneval@saved` reads the same from a column `detections`. Thresholds and geometry
-are the official ones; the value is the mean of the six tasks' means. Numbers belong to one detector: the published ones
-to Mask2Former with CLIP ViT-L/14 for colours.
+which is told the classes as `{"classes": […]}`, with `"colors": true` where colours matter, and answers with JSON
+`{"detections": {class: [[x1, y1, x2, y2, score], …]}}`, with colours as `{"box": …, "score": …, "color": …}`.
+`geneval@saved` reads the same from a column `detections`. Thresholds and geometry are the official ones; the value is
+the mean of the six tasks' means. Numbers belong to one detector: the published ones to Mask2Former with CLIP ViT-L/14
+for colours.
 """
 
 import json
+from typing import Any
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
@@ -25,10 +27,13 @@ FILES = ("GenEval.tsv", "geneval/evaluation_metadata.jsonl")
 
 
 def classes_to_find(sample: Sample) -> str:
-    """What the detector is told: the classes that the prompt is about, as JSON."""
+    """What the detector is told: the classes that the prompt is about, and whether their colours matter, as JSON."""
     wanted = metadata_of(sample) or {}
     clauses = [*(wanted.get("include") or ()), *(wanted.get("exclude") or ())]
-    return json.dumps({"classes": sorted({str(clause["class"]) for clause in clauses})}, ensure_ascii=False)
+    asked: dict[str, Any] = {"classes": sorted({str(clause["class"]) for clause in clauses})}
+    if any(clause.get("color") for clause in clauses):
+        asked["colors"] = True
+    return json.dumps(asked, ensure_ascii=False)
 
 
 geneval = Task(

@@ -52,6 +52,7 @@ mmau, mmau_text = in_modes(
         name="mmau",
         dataset=DataSource(
             hub="TwinkStart/MMAU",
+            split="v05.15.25",
             local=("mmau.jsonl", "mmau.parquet", "mmau"),
             mini="benchmarks/data/speech/sound_choices.jsonl",
             read=Spoken(options=True, tags=("task", "difficulty")),

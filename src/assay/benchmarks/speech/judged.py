@@ -6,9 +6,10 @@ of the replies: `{"key": "e1", "audio": "e1.wav", "query": "I lost my keys again
 Citations: VoiceBench arXiv 2410.17196; TELEVAL arXiv 2507.18061.
 
 Protocols: assay's own wording of the judge's instructions, so numbers are not those of the papers; `--judge MODEL` is
-needed, and numbers compare only under one judge. VoiceBench: 1 to 5, `sd_qa` yes or no against the reference. Replies:
-0 to 5, as the mean, as the share above 3 (60 of 100) and rescaled to 100 (linear, or squared for empathy as TELEVAL
-has it). Where a model speaks and writes, the judge reads the text.
+needed, and numbers compare only under one judge. VoiceBench: 1 to 5, `sd_qa` yes or no against the reference (speakers
+from the USA; `--split aus` and so on for others), `alpacaeval` the small set, not the full one of the leaderboard.
+Replies: 0 to 5, as the mean, as the share above 3 (60 of 100) and rescaled to 100 (linear, or squared for empathy as
+TELEVAL has it). Where a model speaks and writes, the judge reads the text.
 """
 
 from typing import Any
@@ -38,6 +39,7 @@ def voicebench_open(subset: str, scorer: dict[str, Any]) -> tuple[Task, ...]:
         dataset=DataSource(
             hub="hlt-lab/voicebench",
             config=subset.replace("sd_qa", "sd-qa"),
+            split="usa" if subset == "sd_qa" else "test",
             local=(f"{name}.jsonl", f"{name}.parquet", name),
             mini="benchmarks/data/speech/voicebench_open.jsonl",
             read=Spoken(target=("reference", "answer"), query=("prompt", "query")),

@@ -64,11 +64,11 @@ librispeech_other, librispeech_other_audio_text = recognition(
 )  # fmt: skip
 common_voice_en, common_voice_en_audio_text = recognition(
     "common_voice_en", title="Common Voice 15, English", scorer=ENGLISH, hub="TwinkStart/CommonVoice_15",
-    config="en", citation="arXiv 1912.06670", licence="CC0 1.0",
+    split="en", citation="arXiv 1912.06670", licence="CC0 1.0",
 )  # fmt: skip
 common_voice_zh, common_voice_zh_audio_text = recognition(
     "common_voice_zh", title="Common Voice 15, Chinese", scorer=CHINESE, hub="TwinkStart/CommonVoice_15",
-    config="zh", citation="arXiv 1912.06670", licence="CC0 1.0",
+    split="zh", citation="arXiv 1912.06670", licence="CC0 1.0",
 )  # fmt: skip
 fleurs_en, fleurs_en_audio_text = recognition(
     "fleurs_en", title="FLEURS, English", scorer=ENGLISH, hub="google/fleurs", config="en_us", read=READINGS,

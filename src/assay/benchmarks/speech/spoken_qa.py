@@ -2,7 +2,7 @@
 
 One row: `{"key": "q7", "audio": "q7.wav", "query": "Which planet is the largest?", "ref": ["Jupiter", "planet
 Jupiter"]}`. A list means that any of its entries will do; `{"__tuple__": true, "items": ["red", "blue"]}` that all are
-wanted; both may be nested.
+wanted; both may be nested. LLaMA-Questions calls them `Questions` and `Answer` on the hub.
 
 Citations: LLaMA-Questions arXiv 2305.15255; WebQuestions EMNLP 2013, 1533-1544; TriviaQA arXiv 1705.03551.
 
@@ -25,7 +25,7 @@ def spoken_qa(name: str, title: str, hub: str, citation: str, licence: str) -> t
             hub=hub,
             local=(f"{name}.jsonl", f"{name}.parquet", name),
             mini="benchmarks/data/speech/spoken_qa.jsonl",
-            read=Spoken(),
+            read=Spoken(aliases={"answer": "Answer", "question": "Questions"}),
         ),
         scorers=("exists_match",),
         options=GenerateOptions(temperature=0.0, max_tokens=256),

@@ -1,7 +1,7 @@
 """Speech translation: CoVoST 2.
 
 One row: `{"key": "common_voice_en_1", "audio": "clips/1.mp3", "query": "Good morning.", "ref": "Guten Morgen."}`; the
-hub calls them `sentence` and `translation`.
+hub calls the translation `text`, and has a split for each pair.
 
 Citation: CoVoST 2 arXiv 2007.10310.
 
@@ -22,10 +22,10 @@ def covost(pair: str, language: str, tokenize: str) -> tuple[Task, ...]:
         name=name,
         dataset=DataSource(
             hub="TwinkStart/covost2",
-            config=pair,
+            split=pair,
             local=(f"{name}.jsonl", f"{name}.parquet", name),
             mini=f"benchmarks/data/speech/translation_{pair[-2:]}.jsonl",
-            read=Spoken(target=("ref", "translation", "answer"), query=("query", "sentence")),
+            read=Spoken(target=("ref", "translation", "text", "answer"), query=("query", "sentence")),
         ),
         scorers=({"name": "bleu", "tokenize": tokenize},),
         options=GenerateOptions(temperature=0.0, max_tokens=512),

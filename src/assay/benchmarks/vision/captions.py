@@ -6,7 +6,8 @@ picture; a `question` is asked where there is one.
 Citations: COCO arXiv 1504.00325; Flickr30k Young et al., TACL 2014.
 
 Protocol: references and captions tokenized as coco-caption does it; CIDEr is CIDEr-D with the document frequencies of
-the pictures of the run, so a subset has another CIDEr. METEOR and SPICE, which need Java, are not computed.
+the pictures of the run, so a subset has another CIDEr. METEOR 1.5 needs Java and is computed when it is asked for
+(`--scorer caption --scorer meteor`); SPICE, whose parser's models cannot be shipped, is not.
 """
 
 from ...core import DataSource, GenerateOptions, Task

@@ -9,7 +9,8 @@ Citation: Liu et al. 2023, MMBench: Is Your Multi-modal Model an All-around Play
 Apache-2.0.
 
 Protocol: VLMEvalKit's prompt, greedy decoding, answers read by rules alone (no judge): `choice.circular` is the share
-of questions all of whose rotations are right, `choice` the share of rows. Test files have no answers: there the number
+of questions all of whose rotations are right, `choice` the share of rows. A question that lacks a rotation is
+unresolved and flagged, never judged by fewer. Test files have no answers: there the number
 is the share of rows from which an option could be read, and `assay export` gives the letters to hand in.
 """
 
@@ -63,7 +64,7 @@ def _task(name: str, file: str, what: str) -> Task:
         ),
         template=SELECT,
         scorers=("choice",),
-        summarizers=({"name": "grouped", "label": "circular"},),
+        summarizers=({"name": "grouped", "label": "circular", "expected_size": "options"},),
         options=GenerateOptions(temperature=0.0, max_tokens=64),
         protocol=f"{name}@circular",
         needs=frozenset({"image"}),

@@ -16,6 +16,13 @@ def tasks(reference: str, run: Any) -> Sequence[Task]:
     return tasks_of(reference, run)
 
 
+def as_upstream(reference: str, run: Any) -> Sequence[Task]:
+    """The same with upstream's references, for which 0 and `False` are no answer, and its own evaluators."""
+    from .planning import tasks_of
+
+    return tasks_of(reference, run, is_upstream=True)
+
+
 def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     """Files of this dialect hold no models."""
     return None

@@ -66,6 +66,35 @@ def perplexity(
     }
 
 
+def perplexity_as_upstream(
+    engine: Engine, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
+) -> dict[str, Any]:
+    """The same as upstream counts: any `text` column makes a row LAMBADA, and a row without a target is right."""
+    total, greedy, logprob = 0, 0, 0.0
+    for batch in batches(data, batch_size):
+        weighed: list[tuple[str, str, str]] = []
+        for item in batch:
+            text = (item.get("raw") or {}).get("text")
+            context, blank, word = text.rpartition(" ") if isinstance(text, str) else (item["prompt"], "", "")
+            target = (blank + word if blank else "") if isinstance(text, str) else str(item["reference"])
+            if target:
+                weighed.append((context, target, item["prompt"]))
+            else:
+                total, greedy = total + 1, greedy + 1
+        if not weighed:
+            continue
+        contexts, targets, prompts = zip(*weighed, strict=True)
+        for likelihood in engine.weigh(contexts, targets, prompts):
+            if likelihood is not None:
+                total, greedy, logprob = total + 1, greedy + likelihood.greedy, logprob + likelihood.logprob
+    mean = -logprob / total if total else math.inf
+    return {
+        "perplexity": math.exp(mean) if mean < 700 else math.inf,
+        "accuracy": greedy / total if total else 0.0,
+        "total": total,
+    }
+
+
 def _target(item: Mapping[str, Any]) -> tuple[str, str, str]:
     reference, raw = item["reference"], item.get("raw") or {}
     if reference in ("", None) and isinstance(raw.get("text"), str):

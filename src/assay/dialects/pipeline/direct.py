@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
-from ...runner.schedule import Scheduler, call_model
+from ...runner.calls import call_model
+from ...runner.schedule import Scheduler
 
 
 class Direct:

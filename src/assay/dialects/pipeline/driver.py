@@ -8,11 +8,12 @@ from typing import Any
 
 from ...core import BadSample, ComponentError, DataError, Sample, UsageError, shorten
 from ...datasets.columns import CONVENTION
+from ...datasets.faults import NamedFault
 from ...runner.recording import Driven, RecordingEngine
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig
 from .facade.tasks.dataset_registry import DatasetConfig
-from .rows import Unusable, Usable, read_rows
+from .rows import Unusable, read_rows
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -21,10 +22,11 @@ class Rows:
 
     config: DatasetConfig
     path: str | None
+    is_upstream: bool = False
 
     def __repr__(self) -> str:
         """The same in every process, since rows that come from no file are known by it."""
-        return f"{self.config.name} in {self.path}"
+        return f"{self.config.name} in {self.path}{'@upstream' if self.is_upstream else ''}"
 
     @property
     def file(self) -> Path | None:
@@ -35,19 +37,22 @@ class Rows:
     def __call__(self) -> list[Sample | DataError]:
         if self.path is None:
             raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
-        rows = list(read_rows(self.config.loader, self.config.prompt_template, self.path))
-        name = id_column([row.raw for row in rows if isinstance(row, Usable)])
+        config = self.config
+        rows = list(read_rows(config.loader, config.prompt_template, self.path, is_upstream=self.is_upstream))
+        column = id_column([row.raw for row in rows if isinstance(row.raw, Mapping)])
         return [
-            _fault(row, self.path, self.config)
+            _fault(row, self.path, self.config, column)
             if isinstance(row, Unusable)
-            else Sample(str(position if name is None else row.raw[name]), row.prompt, row.reference, fields=row.raw)
+            else Sample(str(position if column is None else row.raw[column]), row.prompt, row.reference, fields=row.raw)
             for position, row in enumerate(rows)
         ]
 
 
-def _fault(row: Unusable, path: str, config: DatasetConfig) -> DataError:
+def _fault(row: Unusable, path: str, config: DatasetConfig, column: str | None) -> DataError:
     name = getattr(config.prompt_template, "__name__", "prompt_template")
-    error = DataError(f"{name} failed: {row.error}", file=Path(path).name, row=row.number)
+    error = NamedFault(f"{name} failed: {row.error}", file=Path(path).name, row=row.number)
+    if column is not None and isinstance(row.raw, Mapping):
+        error.sample_id = str(row.raw[column])
     error.add_note(row.traceback)
     return error
 

@@ -5,6 +5,7 @@ replay reports the same speed as the run it replays.
 """
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -73,6 +74,7 @@ class Engine:
         self._samples: dict[str, list[Sample]] = {}
         for sample in samples:
             self._samples.setdefault(str(sample.input), []).append(sample)
+        self._lengths = sorted({len(text) for text in self._samples if text}, reverse=True)
         self._asked: Counter[str] = Counter()
         self._speeds: list[tuple[int, int, float]] = []
         """Of each batch: its size, the tokens written, the seconds spent."""
@@ -130,6 +132,17 @@ class Engine:
                 }
             )
         return made
+
+    def analyze_next_token(self, prompt: str, top_k: int = 10) -> list[dict[str, Any]]:
+        """The most probable next tokens, best first: `token, token_str, logprob, probability`."""
+        [made] = self.generate_with_logprobs([prompt], max_length=1, top_logprobs=top_k)
+        likely = made["top_logprobs"][0] if made["top_logprobs"] else {}
+        best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)[:top_k]
+        return [
+            {"token": (self.tokenizer.encode(text) or [0])[0], "token_str": text, "logprob": logprob,
+             "probability": math.exp(logprob)}
+            for text, logprob in best
+        ]  # fmt: skip
 
     def measure_decode_speed(self, batch_size: int = 128, length: int = 32, percentile: int = 50) -> dict[str, float]:
         """The speed of what was generated so far; only where nothing was, a batch is generated to measure it."""
@@ -229,11 +242,19 @@ class Engine:
         """The row a prompt is about; rows with the same prompt take turns. A prompt of no row is named by its call."""
         known = self._samples.get(text)
         if known is None:
-            return Sample(f"call-{self.asker.calls + place:06d}")
+            return self._continued(text) or Sample(f"call-{self.asker.calls + place:06d}")
         if len(known) == 1:
             return known[0]
         self._asked[text] += 1
         return known[(self._asked[text] - 1) % len(known)]
+
+    def _continued(self, text: str) -> Sample | None:
+        """The row whose prompt a text goes on from, by the longest; `None` where that could be several rows."""
+        for length in self._lengths:
+            begun = self._samples.get(text[:length]) if length < len(text) else None
+            if begun is not None:
+                return begun[0] if len(begun) == 1 else None
+        return None
 
     def _with(self, max_length: int, noise: float, logprobs: int | None) -> GenerateOptions:
         key = (max_length, noise, logprobs)

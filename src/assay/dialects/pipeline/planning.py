@@ -9,6 +9,7 @@ from ...core import GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
 from ..recognise import imported_names
+from . import builtin, mmlu_pro
 from .claims import NAMES, claims
 from .driver import Drive, Rows
 from .engine import as_turn
@@ -18,7 +19,10 @@ from .reference import Reference, parse
 
 DEFAULT_EVALUATOR = "generation"
 """For a dataset that comes without one: it claims nothing about answers it cannot judge."""
-NEEDS = {"perplexity": frozenset({"likelihood"})}
+NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelihood"}))
+UPSTREAM = "@upstream"
+SHIPPED = (builtin.perplexity, mmlu_pro.evaluate)
+"""Evaluators of ours that upstream counts otherwise."""
 
 _registered_here = False
 
@@ -34,24 +38,25 @@ def registered_here() -> Iterator[None]:
         _registered_here = before
 
 
-def tasks_of(text: str, run: RunOptions) -> Sequence[Task]:
+def tasks_of(text: str, run: RunOptions, *, is_upstream: bool = False) -> Sequence[Task]:
     """The tasks a reference stands for; files named by `--register` are loaded first."""
     reference = parse(text)
     if not _registered_here:
         for file in run.register:
             load(file)
     if reference.file is None:
-        return [make_task(reference, run)]
+        return [make_task(reference, run, is_upstream=is_upstream)]
     datasets, evaluators = load(reference.file)
     if reference.dataset is not None:
-        return [make_task(reference, run, evaluators)]
+        return [make_task(reference, run, evaluators, is_upstream=is_upstream)]
     if not datasets:
         raise UsageError(
             "registers no dataset",
             where=reference.file,
             fix="`assay python FILE` runs a script; name the file that registers the dataset with --register",
         )
-    return [make_task(Reference(None, name, None, reference.settings), run, evaluators) for name in datasets]
+    found = [Reference(None, name, None, reference.settings) for name in datasets]
+    return [make_task(one, run, evaluators, is_upstream=is_upstream) for one in found]
 
 
 def load(path: str | Path) -> tuple[list[str], list[str]]:
@@ -69,11 +74,19 @@ def discover(folder: Path) -> list[Path]:
     return [file for file in sorted(folder.glob("register_*.py")) if claims(file, imported_names(file)) is not None]
 
 
-def make_task(reference: Reference, run: RunOptions, evaluators: Sequence[str] = ()) -> Task:
-    """The task of a dataset and an evaluator; where none is named, the dataset's namesake, or the file's only one."""
+def make_task(
+    reference: Reference, run: RunOptions, evaluators: Sequence[str] = (), *, is_upstream: bool = False
+) -> Task:
+    """The task of a dataset and an evaluator; where none is named, the dataset's namesake, or the file's only one.
+
+    As upstream, an empty answer, 0 and `False` are none, and evaluators that ship have their own upstream form.
+    """
     dataset = _dataset(reference.dataset or "")
     asked = reference.evaluator or (run.scorers[0] if run.scorers else None)
     evaluator = _evaluator(asked or _matching(dataset.name, evaluators))
+    if is_upstream and evaluator.evaluator in SHIPPED and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}"):
+        evaluator = _evaluator(f"{evaluator.name}{UPSTREAM}")
+    name = f"{dataset.name}/{evaluator.name.removesuffix(UPSTREAM) if is_upstream else evaluator.name}"
     length = run.generation.get("max_tokens")
     drive = Drive(
         dataset,
@@ -83,8 +96,9 @@ def make_task(reference: Reference, run: RunOptions, evaluators: Sequence[str] =
         dataset.default_batch_size if run.batch_size is None else run.batch_size,
     )
     return Task(
-        name=f"{dataset.name}/{evaluator.name}",
-        dataset=Rows(dataset, run.data),
+        name=name,
+        protocol=f"{name}{UPSTREAM}" if is_upstream else name,
+        dataset=Rows(dataset, run.data, is_upstream),
         template=as_turn,
         driver=drive,
         needs=NEEDS.get(evaluator.name, frozenset()),

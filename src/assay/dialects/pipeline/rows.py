@@ -32,21 +32,29 @@ class Unusable:
     """Counted from 1."""
     error: str
     traceback: str = ""
+    raw: Any = None
+    """The row, as the loader gave it."""
 
 
 def read_rows(
-    loader: Callable[[str], Any], template: Callable[[Any], str], path: str, limit: int | None = None
+    loader: Callable[[str], Any],
+    template: Callable[[Any], str],
+    path: str,
+    limit: int | None = None,
+    *,
+    is_upstream: bool = False,
 ) -> Iterator[Usable | Unusable]:
     """The rows in order; one that the template cannot handle costs no other."""
+    reference = reference_as_upstream if is_upstream else reference_of
     name = getattr(template, "__name__", "prompt_template")
     for number, raw in enumerate(_loaded(loader, path), 1):
         if limit is not None and number > limit:
             return
         try:
-            yield _usable(template, raw)
+            yield _usable(template, raw, reference)
         except Exception as error:  # noqa: BLE001 - the boundary to a user's prompt function: a fault of this row
             described = blamed(TemplateError, error, name)
-            yield Unusable(number, described.what, _user_frames(error))
+            yield Unusable(number, described.what, _user_frames(error), raw)
 
 
 def _user_frames(error: Exception) -> str:
@@ -57,13 +65,13 @@ def _user_frames(error: Exception) -> str:
     return "".join(traceback.format_exception(type(error), error, trace, chain=False))
 
 
-def _usable(template: Callable[[Any], str], raw: Any) -> Usable:
+def _usable(template: Callable[[Any], str], raw: Any, reference: Callable[[Mapping[str, Any]], Any]) -> Usable:
     if not isinstance(raw, Mapping):
         raise TypeError(f"expected a dictionary, found {shorten(raw)}")
     prompt = template(raw)
     if not isinstance(prompt, str):
         raise TypeError(f"a prompt must be text, not {shorten(prompt)}")
-    return Usable(prompt, reference_of(raw), raw)
+    return Usable(prompt, reference(raw), raw)
 
 
 def reference_of(raw: Mapping[str, Any]) -> Any:
@@ -73,6 +81,11 @@ def reference_of(raw: Mapping[str, Any]) -> Any:
         if value is not None:
             return value
     return ""
+
+
+def reference_as_upstream(raw: Mapping[str, Any]) -> Any:
+    """`answer` unless it is empty, 0 or `False`; then `reference`, else nothing."""
+    return raw.get("answer") or raw.get("reference", "")
 
 
 def _loaded(loader: Callable[[str], Any], path: str) -> Any:

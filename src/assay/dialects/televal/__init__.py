@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 
 def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     """The infer_tasks of a registry that the run names, all of them where it names none."""
+    if "#" in reference:
+        from .stages import tasks_of
+
+        return tasks_of(reference, run)
+    return _tasks(reference, run)
+
+
+def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
+    """The same with TELEVAL's own pairs of reversed speakers, and its whole scores of judges."""
+    return _tasks(reference, run, is_upstream=True)
+
+
+def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> Sequence[Task]:
     from .tree import read_tree
     from .workshop import workshop
 
@@ -30,7 +43,7 @@ def tasks(reference: str, run: "RunOptions") -> Sequence[Task]:
     chosen = [name for name in own if name in run.tasks] or own
     if not chosen:
         raise UsageError("the registry has no infer_task", where=str(tree.folder), fix="add infer_task/mine.yaml")
-    shop = workshop(tree, run)
+    shop = workshop(tree, run, is_upstream=is_upstream)
     shop.check(chosen)
     return [task for name in chosen for task in shop.tasks(name)]
 

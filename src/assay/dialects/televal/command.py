@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...core import Result, Task, UsageError
+from ...core import Result, UsageError
 from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
@@ -18,10 +18,10 @@ from ...store import RunReader
 from .calling import Era
 from .facade.dataset import BatchLoader
 from .files import Folder, predictions_of, results_of
-from .predictions import Predictions, ReadLine, ask_for_line
+from .stages import Stage, stage_tasks, workshop_of
 from .summaries import STATISTIC
 from .tree import read_tree
-from .workshop import Workshop, label_of
+from .workshop import UPSTREAM, Workshop
 
 TRUE, FALSE = frozenset({"true", "1", "yes", "on"}), frozenset({"false", "0", "no", "off"})
 
@@ -65,24 +65,28 @@ def truth(text: str) -> bool:
 
 def execute(asked: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult, list[Path]]:
     """Runs one mode; gives the result and the files that were written."""
-    registry = Path(asked.registry).expanduser()
+    registry = Path(asked.registry.removesuffix(UPSTREAM)).expanduser()
     if not registry.exists():
         raise UsageError("no such registry", where=asked.registry, fix="--registry DIR")
-    tree = read_tree(registry)
-    config = tree.get("infer_task", asked.task, "--task")
+    config = read_tree(registry).get("infer_task", asked.task, "--task")
     model = asked.model or str(config.args.get("model", ""))
     folder = Folder(asked.save_dir, model)
-    shop = Workshop(tree, folder.run(asked.task) / "pred_audio", asked.era, "judge" in base.judges)
-    shop.check([asked.task], eval_task=asked.eval_task, model=asked.model)
-    stage = _infer if asked.mode == "infer" else _evaluate
-    return stage(asked, shop, folder, base, watcher)
+    is_infer = asked.mode == "infer"
+    of_mode = {"save_pred_audio": asked.save_pred_audio} if is_infer else {"bsz": asked.bsz}
+    save_dir = None if is_infer else str(folder.root.resolve())
+    options = {"model": asked.model, "eval_task": asked.eval_task, "era": asked.era, "save_dir": save_dir, **of_mode}
+    suffix = asked.registry[len(asked.registry.removesuffix(UPSTREAM)) :]
+    stage = Stage(f"{registry.resolve()}{suffix}", asked.mode, asked.task, None, options)
+    shop = workshop_of(stage, base, folder.run(asked.task) / "pred_audio")
+    work = _infer if is_infer else _evaluate
+    return work(asked, stage, shop, folder, base.but(models=(folder.model,), dialect="televal"), watcher)
 
 
 def _infer(
-    asked: Asked, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+    asked: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
 ) -> tuple[RunResult, list[Path]]:
-    tasks = shop.tasks(asked.task, judged=False, save_pred_audio=asked.save_pred_audio)
-    options = base.but(models=(folder.model,), output=str(folder.run(asked.task)), batch_size=asked.bsz)
+    tasks = stage_tasks(stage, shop)
+    options = base.but(output=str(folder.run(asked.task)), batch_size=asked.bsz)
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(folder.run(asked.task))
     files = []
@@ -95,31 +99,11 @@ def _infer(
 
 
 def _evaluate(
-    asked: Asked, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
+    asked: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
 ) -> tuple[RunResult, list[Path]]:
-    config = shop.infer_task(shop.tree.get("infer_task", asked.task))
-    names = config.dataset if isinstance(config.dataset, list) else [config.dataset]
-    eval_task = asked.eval_task or config.eval_task
-    tasks: list[Task] = []
-    for name in names:
-        label = label_of(asked.task, name, names)
-        file = folder.file("prediction", label)
-        if not file.is_file():
-            fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
-            raise UsageError(f"no predictions of {folder.model!r} for {label!r}", where=str(file), fix=fix)
-        scorer, statistic = shop.judges(eval_task, None, batch_size=asked.bsz)
-        tasks.append(
-            Task(
-                f"{label}_{eval_task}",
-                file,
-                to_sample=ReadLine(),
-                template=ask_for_line,
-                scorers=(scorer,),
-                summarizers=(statistic,),
-                models={folder.model: Predictions(folder.model, folder.root)},
-            )
-        )
-    options = base.but(models=(folder.model,), output=str(folder.run(f"{asked.task}_{eval_task}")))
+    tasks = stage_tasks(stage, shop)
+    eval_task = asked.eval_task or shop.infer_task(shop.tree.get("infer_task", asked.task)).eval_task
+    options = base.but(output=str(folder.run(f"{asked.task}_{eval_task}")))
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(result.folder)
     files = []

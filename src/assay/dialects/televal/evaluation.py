@@ -62,7 +62,8 @@ class Evaluation:
 
     async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
         try:
-            return read_result(await self._worker.ask(line), line, self.name)
+            said = without_secrets(await self._worker.ask(line), self.secrets)
+            return read_result(said, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
             return Score(None, Outcome.JUDGE_ERROR, details={"error": without_secrets(described, self.secrets)})

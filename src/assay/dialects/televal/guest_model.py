@@ -5,7 +5,7 @@ The class is built from the YAML file's arguments when it is first asked. What i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,9 @@ from ...userfiles import file_digest
 from .audio import RATE, SoundFolder
 from .calling import FLAGS, Dialogue, Era, checked
 from .classes import Classes
+from .own_inference import infer_dialogue, infer_once, infers_itself
 from .rows import SPOKEN, SWITCHES
-from .secrets import hidden, secrets_in, without_secrets
+from .secrets import hidden, known_secrets, without_secrets
 from .spoken import Question, Script, Turn
 from .tree import Entry
 
@@ -45,6 +46,8 @@ class State:
     """What a dialogue hands on to its next round."""
 
     dialogue: Dialogue
+    inferred: list[dict[str, Any]] = field(default_factory=list)
+    """The answers of all rounds, where the user's own `inference` gave them at once."""
 
 
 @dataclass(eq=False)
@@ -63,7 +66,7 @@ class GuestModel:
     def __post_init__(self) -> None:
         self.name = self.entry.name
         self._sounds: dict[Path | None, SoundFolder] = {None: SoundFolder()}
-        self._secrets = tuple(secrets_in(self.entry.args))
+        self._secrets = known_secrets(self.entry.args)
 
     @property
     def abilities(self) -> Abilities:
@@ -151,7 +154,10 @@ class GuestModel:
         path = self._output_path(request)
         if path is not None:
             words["pred_audio"] = path
-        answer = checked(self.built.generate_once(**words), self.built, "generate_once")
+        if infers_itself(self.built):
+            answer = infer_once(self.built, question, told.get("flags", {}), path)
+        else:
+            answer = checked(self.built.generate_once(**words), self.built, "generate_once")
         return self._output(answer, path, changes)
 
     def _round(self, request: Request) -> Output:
@@ -168,7 +174,13 @@ class GuestModel:
         heard = self._file(sound, changes) if sound is not None else None
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
         path = self._output_path(request)
-        answer = dialogue.ask(self.built, path)
+        if infers_itself(self.built):
+            if not state.inferred:
+                state.inferred = infer_dialogue(self.built, dialogue.script, heard, told.get("flags", {}), path)
+            answer = state.inferred[dialogue.round]
+            dialogue.answers.append(answer)
+        else:
+            answer = dialogue.ask(self.built, path)
         output = self._output(answer, path, changes)
         spoken = next((str(medium.source) for medium in output.media), None)
         answer["pred_audio"] = spoken or answer.get("pred_audio")
@@ -189,7 +201,7 @@ class GuestModel:
         details: dict[str, Any] = {}
         others = {k: v for k, v in _plain(answer).items() if k not in ("pred", "pred_audio")}
         if others:
-            details["returned"] = others
+            details["returned"] = without_secrets(others, self._secrets)
         if changes:
             details["audio"] = list(changes)
         return Output((Candidate(tuple(parts)),), details=details)

@@ -6,7 +6,7 @@ Lines have at least `key`, `pred` and `ref`; who wrote them does not matter.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ...core import Abilities, Audio, Candidate, DataError, Json, Message, Output, Part, Prompt, Request, Sample, Text
 from .lines import LINE
@@ -19,6 +19,8 @@ HEAD = "televal"
 @dataclass(frozen=True)
 class ReadLine:
     """A line of predictions as a sample; the rounds of a dialogue belong together."""
+
+    id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         line = decoded(row)

@@ -29,6 +29,7 @@ class Reader:
     render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
+    is_upstream: bool = False
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, where they are not at their default."""
 
     @classmethod
@@ -38,16 +39,22 @@ class Reader:
         changed = {name: value for name, value in switches.items() if FLAGS[name] != value}
         return cls(loader, getattr(template, "template", type(template)), render, root, changed)
 
+    @property
+    def id_column(self) -> str:
+        """The column that names rows, those that fail too."""
+        return getattr(self.loader, "key_col", None) or "key"
+
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         loader = self.loader
         made, sounds = loader.prepare(row) if isinstance(loader, BatchLoader) else (dict(row), {})
         try:
-            spoken = read_structure(self.render(made), reverse=self.switches.get("reverse_spkr", False))
+            is_reversed = self.switches.get("reverse_spkr", False)
+            spoken = read_structure(self.render(made), reverse=is_reversed, as_upstream=self.is_upstream)
         except ValueError as error:
             raise DataError(str(error)) from error
         if self.switches:
             made[SWITCHES] = self.switches
-        key = made.get(getattr(loader, "key_col", None) or "key")
+        key = made.get(self.id_column)
         id = "" if key is None else str(key)
         if isinstance(spoken, Script):
             return self._dialogue(id, made, spoken, sounds)

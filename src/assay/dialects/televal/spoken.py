@@ -1,7 +1,7 @@
 """What a guest template says, taken apart: one question with its roles, or the script of a dialogue."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import shorten
@@ -49,10 +49,13 @@ class Script:
     instruct: str = ""
 
 
-def read_structure(structure: Any, *, reverse: bool = False) -> Question | Script:
-    """A question from a list of roles, a script from a mapping with `dialogue`; anything else says what it is."""
+def read_structure(structure: Any, *, reverse: bool = False, as_upstream: bool = False) -> Question | Script:
+    """A question from a list of roles, a script from a mapping with `dialogue`; anything else says what it is.
+
+    `reverse` swaps the speakers: the second one is the user, and what the first one says *next* is the reference.
+    """
     if isinstance(structure, Mapping) and "dialogue" in structure:
-        return _script(structure, reverse)
+        return _script(structure, reverse, as_upstream)
     if isinstance(structure, list):
         return _question(structure)
     raise ValueError(f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}")
@@ -77,16 +80,22 @@ def _question(turns: list[Any]) -> Question:
     return Question(**given)
 
 
-def _script(structure: Mapping[str, Any], reverse: bool) -> Script:
+def _script(structure: Mapping[str, Any], reverse: bool, as_upstream: bool) -> Script:
     dialogue = structure["dialogue"]
     if not isinstance(dialogue, list) or not dialogue:
         raise ValueError(f"`dialogue` must be a list of turns, not {shorten(dialogue)}")
     turns = [_turn(turn) for turn in dialogue]
     first, second = turns[0::2], turns[1::2]
-    users, replies = (second, first) if reverse else (first, second)
+    if reverse and as_upstream:
+        # TELEVAL takes what was said before as the reference, and leaves what stands beside the text where it was.
+        users = [replace(said, meta=before.meta) for said, before in zip(second, first, strict=False)]
+        replies = [replace(before, meta=said.meta) for said, before in zip(second, first, strict=False)]
+    else:
+        users, replies = (second, first[1:]) if reverse else (first, second)
     rounds = min(len(users), len(replies))
     if not rounds:
-        raise ValueError("a dialogue needs turns of two speakers")
+        after = ", the first of which speaks again" if reverse else ""
+        raise ValueError(f"a dialogue needs turns of two speakers{after}")
     instruct = _turn(structure["instruct"]).text if structure.get("instruct") else ""
     return Script(tuple(users[:rounds]), tuple(replies[:rounds]), instruct or "")
 

@@ -5,6 +5,7 @@ counts, and the dialogue is the unit of the interval.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -67,6 +68,7 @@ def _result(name: str, number: float | None, lines: Sequence[ScoreRecord], conte
         n_expected=context.n_expected,
         protocol=context.protocol,
         interval="none: user summarizer",
+        outcomes=Counter(str(line.outcome) for line in lines),
         higher_is_better=context.higher_is_better,
     )
 

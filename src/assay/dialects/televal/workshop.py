@@ -16,13 +16,16 @@ from .evaluation import Evaluation, built_in
 from .facade.config import EvalTaskCfg, InferTaskCfg
 from .facade.dataset import BatchLoader
 from .facade.evaluator.base import BuiltInEvaluator
-from .facade.evaluator.llm import LLMScorer
+from .facade.evaluator.llm import JudgedByModel, LLMScorer
+from .facade.summarizer.summarizer import AvgWER
 from .guest_model import GuestModel
 from .rows import Batches, Reader, Spoken
-from .secrets import expand, hidden, secrets_in
+from .secrets import expand, hidden, known_secrets, secrets_in
 from .summaries import Statistic
 from .tree import Entry, Tree
 
+UPSTREAM = "@upstream"
+"""Behind a registry: as TELEVAL measures. Reversed speakers answer what was said before, judges give whole numbers."""
 PATHS = ("file", "save_query_audio_dir")
 """Arguments of a dataset that are paths, and start beside the registry where they are relative."""
 
@@ -38,6 +41,7 @@ class Workshop:
     has_judge: bool = False
     """Whether the run gives a model as judge, which wins over keys in the YAML file."""
     models: dict[str, GuestModel] = field(default_factory=dict)
+    is_upstream: bool = False
 
     @cached_property
     def classes(self) -> Classes:
@@ -50,6 +54,10 @@ class Workshop:
         if self.era is not None:
             return self.era
         return "seed" if any("is_local" in entry.args for entry in self.tree.entries["dataset"].values()) else "newest"
+
+    def protocol(self, name: str) -> str:
+        """What a task's numbers are called after."""
+        return f"{name}{UPSTREAM}" if self.is_upstream else name
 
     def check(self, names: Sequence[str], *, eval_task: str | None = None, model: str | None = None) -> None:
         """Raises for every name and class that some infer_tasks lead to and that is not there; others are warned of."""
@@ -100,6 +108,7 @@ class Workshop:
             loader = self.loader(dataset)
             label = label_of(name, dataset, datasets)
             reader = Reader.of(loader, self._built("template", task.template), self.tree.root, switches)
+            reader = replace(reader, is_upstream=self.is_upstream)
             produces = ("text", "audio") if speaks else ("text",)
             judges: tuple[Any, ...] = (answered,)
             if judged:
@@ -112,6 +121,7 @@ class Workshop:
                     template=Spoken(produces),
                     scorers=judges[:1],
                     summarizers=judges[1:],
+                    protocol=self.protocol(label),
                     history="model" if task.use_model_history else "reference",
                     produces=produces,
                     models=self.guest_models(task.model),
@@ -138,14 +148,18 @@ class Workshop:
         """The scorer and the summarizer of an eval_task."""
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
-        statistic = Statistic(summary.name, self.classes.find(summary), summary.args, self.classes.build(summary))
+        summarizer = self.classes.build(summary)
+        if type(summarizer) is AvgWER and self.shape == "seed":
+            summarizer.label = "WER"
+        statistic = Statistic(summary.name, self.classes.find(summary), summary.args, summarizer)
         entry = self.tree.get("evaluator", config.evaluator)
         kind = self.classes.find(entry)
         self.classes.check_args(entry, kind)
-        if kind is LLMScorer and (self.has_judge or not tuple(secrets_in(expand(entry.args)))):
-            return built_in(entry.name, self.classes.build(entry).scorer, loader, (statistic,), self.shape), statistic
+        if kind is LLMScorer and (self.has_judge or not tuple(secrets_in(expand(entry.args), is_expanded=True))):
+            scorer = self._as_asked(self.classes.build(entry).scorer)
+            return built_in(entry.name, scorer, loader, (statistic,), self.shape), statistic
         if isinstance(kind, type) and issubclass(kind, BuiltInEvaluator) and "evaluate" not in vars(kind):
-            scorer = self.classes.build(entry).scorer
+            scorer = self._as_asked(self.classes.build(entry).scorer)
             if isinstance(scorer, SingleChoiceZh) and getattr(loader, "query_col", None):
                 scorer = replace(scorer, question=loader.query_col)
             return built_in(entry.name, scorer, loader, (statistic,), self.shape), statistic
@@ -156,15 +170,25 @@ class Workshop:
                 entry.name,
                 kind,
                 hidden(entry.args),
-                lambda: self.classes.build(entry),
+                lambda: self._evaluator(entry),
                 loader,
                 (statistic,),
                 batch_size or config.batch_size or 1,
                 self.shape,
-                tuple(secrets_in(expand(entry.args))),
+                known_secrets(entry.args),
             ),
             statistic,
         )
+
+    def _evaluator(self, entry: Entry) -> Any:
+        made = self.classes.build(entry)
+        if isinstance(made, LLMScorer):
+            made.whole_scores = self.is_upstream
+        return made
+
+    def _as_asked(self, scorer: Any) -> Any:
+        """A scorer of ours, as TELEVAL has it where that was asked for."""
+        return replace(scorer, whole_scores=True) if self.is_upstream and isinstance(scorer, JudgedByModel) else scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """The models of the tree, the task's own first."""
@@ -201,8 +225,9 @@ def answered(sample: Sample, output: Output) -> float:
     return 1.0
 
 
-def workshop(tree: Tree, run: RunOptions) -> Workshop:
+def workshop(tree: Tree, run: RunOptions, *, is_upstream: bool = False) -> Workshop:
     """The workshop of a tree for one run."""
     from ...runner.run import run_folder
 
-    return Workshop(tree, run_folder(run) / "pred_audio", has_judge="judge" in run.judges)
+    folder = run_folder(run) / "pred_audio"
+    return Workshop(tree, folder, has_judge="judge" in run.judges, is_upstream=is_upstream)

@@ -15,6 +15,13 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
     return planning.tasks(reference, run)
 
 
+def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
+    """The same with upstream's contexts: rows are cut into chunks, only the last of each is asked."""
+    from . import chunks
+
+    return chunks.tasks(reference, run)
+
+
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """The model a guest file defines; `None` if it defines none."""
     from . import models

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...core import DataError, Message, Prompt, Sample, TemplateError
+from ...datasets.faults import NamedFault
 from .facade.data.loader import ContextLoader, Place
 from .rows import Retrieval, ToSample
 
@@ -21,15 +22,21 @@ class Contexts:
         """What the prompts depend on: which rows stand in which context, and who renders them."""
         self._places: dict[str, tuple[Place, ...]] = {}
 
-    def samples(self) -> Iterator[Sample]:
-        """One sample for each context; its fields are the row of the query."""
+    def samples(self) -> Iterator[Sample | DataError]:
+        """One sample for each context; its fields are the row of the query. A query that fails is named as it is."""
         for name, places in self._named().items():
             dataset, index = places[-1]
             row = self.loader.datasets[dataset][index]
             fields = row if isinstance(row, Mapping) else {"row": row}
             retrieval = self.retrievals[dataset]
-            target = ToSample(retrieval, self.column)(row).target
-            yield Sample(id=name, target=target, fields=fields)
+            try:
+                target = ToSample(retrieval, self.column)(row).target
+            except DataError as error:
+                named = NamedFault(error.what, row=index, fix=error.fix)
+                named.sample_id = name
+                yield named
+            else:
+                yield Sample(id=name, target=target, fields=fields)
 
     def __call__(self, sample: Sample) -> Prompt:
         places = self._named()[sample.id]

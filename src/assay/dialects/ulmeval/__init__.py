@@ -18,6 +18,16 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
     return tasks_of(reference, run)
 
 
+def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
+    """The same with upstream's seed before every prompt: `$SEED` itself, 42 where it is not set."""
+    from .dataset_tasks import tasks_of
+
+    return [
+        task.but(protocol=f"{task.name}@upstream", hints={**task.hints, "seeding": "upstream"})
+        for task in tasks_of(reference, run)
+    ]
+
+
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """The model a guest file defines; `None` if it defines none."""
     from .guest_models import model_of

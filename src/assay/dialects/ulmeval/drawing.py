@@ -75,7 +75,11 @@ def base_seed() -> int:
 
 def seed_generators(text: str) -> None:
     """Seeds Python's generator, and numpy's and torch's where they are loaded."""
-    seed = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big")
+    seed_alike(int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:4], "big"))
+
+
+def seed_alike(seed: int) -> None:
+    """The same with this very number: as upstream does before each call, so that every prompt starts alike."""
     random.seed(seed)
     numpy = sys.modules.get("numpy")
     if numpy is not None:

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, Score
 from ...registry import scorers
+from ...runner.desk import Desk
 from ...runner.plan import Cell
 from ...store import RunWriter, safe_name
 from .context import Surroundings, around
-from .judging import Desk
 from .predictions import prediction_table, write_pickle
 from .rows import GuestData
 

@@ -14,7 +14,7 @@ from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
 from ...models.building import Builder
 from ...models.function import failure
 from ...userfiles import file_digest
-from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_generators
+from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators
 from .facade.api.base import BaseAPI
 from .facade.ulm.base import BaseModel
 from .messages import as_prompt, check_types, prompt_entries
@@ -89,7 +89,11 @@ class GuestModel:
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         dataset, n = request.hints.get("dataset"), request.options.n
-        seed_generators(f"{base_seed() if request.seed is None else request.seed}:{request.key}")
+        seed = base_seed() if request.seed is None else request.seed
+        if request.hints.get("seeding") == "upstream":
+            seed_alike(seed)
+        else:
+            seed_generators(f"{seed}:{request.key}")
         if self._draws_itself:
             made = model.generate(entries, dataset=dataset, num_generations=n)
             return checked(made, n, f"{type(model).__name__}.generate")

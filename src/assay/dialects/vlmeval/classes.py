@@ -1,19 +1,23 @@
 """Dataset classes that users write: which are in a file, how one is built, and where its rows come from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ...core import ComponentError, UnknownName, UsageError, blamed
+from ...core import EMPTY, ComponentError, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
 from .kinds import Kind, kind_of
 from .loading import own_classes, parameters_of
 from .places import DATASET_URLS, data_root
 from .rows import FrameRows, Source
+from .tables import PicturedRows
 
-_KINDS: dict[str, Kind] = {"MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA"}
+_KINDS: dict[str, Kind] = {
+    "MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA", "MT": "MT", "VIDEO-MCQ": "MCQ",
+    "VIDEO-VQA": "VQA",
+}  # fmt: skip
 FACADE = "assay.dialects.vlmeval.facade"
 
 
@@ -66,9 +70,13 @@ def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[
 class ClassDataset:
     """One user's class for one dataset; built when its rows are first asked for."""
 
-    def __init__(self, kind: type, name: str, data: str | None, file: str) -> None:
+    def __init__(
+        self, kind: type, name: str, data: str | None, file: str, settings: Mapping[str, Any] = EMPTY
+    ) -> None:
         self.kind_class = kind
         self.name = name
+        self._settings = settings
+        """Further arguments of the constructor, as a config gives them."""
         self._data = Path(data).expanduser() if data else None
         self._file = file
 
@@ -76,12 +84,20 @@ class ClassDataset:
     def instance(self) -> Any:
         """The user's object."""
         constructor = _constructor(self.kind_class)
-        own = constructor is not object.__init__ and len(parameters_of(constructor)) > 1
+        accepted = parameters_of(constructor)[1:]
+        own = constructor is not object.__init__ and bool(accepted)
+        unknown = [key for key in self._settings if key not in accepted and "**" not in accepted]
+        if unknown:
+            fix = f"it takes {', '.join(accepted)}"
+            raise UsageError(f"class {self.kind_class.__name__} takes no {unknown[0]!r}", where=self._file, fix=fix)
         try:
-            made = self.kind_class(self.name) if own else self.kind_class()
+            made = self.kind_class(self.name, **self._settings) if own else self.kind_class(**self._settings)
+        except UsageError:
+            raise
         except Exception as error:
             raise blamed(ComponentError, error, f"class {self.kind_class.__name__} of {self._file}") from error
-        if self._data is not None and hasattr(made, "data_file"):
+        # Asked of the class: the instance would look for its own file, and fetch it.
+        if self._data is not None and hasattr(self.kind_class, "data_file"):
             made.data_file = self._data
         return made
 
@@ -107,8 +123,20 @@ class ClassDataset:
 
     @property
     def rows(self) -> Any:
-        """The rows as a task's dataset: a path where they stream, else the frame's rows."""
-        return self.path if self.path is not None else FrameRows(self._frame())
+        """The rows as a task's dataset: the file where they stream, else the frame's rows."""
+        if self.path is None:
+            return FrameRows(self._frame())
+        return PicturedRows(self.path, self.name) if getattr(self.instance, "skip_noimg", False) else self.path
+
+    @property
+    def is_dialogue(self) -> bool:
+        """Whether a row is several turns, of which `build_prompt` gives all."""
+        return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
+
+    @property
+    def is_film(self) -> bool:
+        """Whether rows are about films, given as numbers to `build_prompt(line, video_llm)`."""
+        return str(getattr(self.kind_class, "MODALITY", "")).upper() == "VIDEO"
 
     @property
     def columns(self) -> frozenset[str]:

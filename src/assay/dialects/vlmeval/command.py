@@ -1,155 +1,104 @@
 """`assay vlmeval`: the command line of VLMEvalKit's `run.py`, ending in the same runner as everything else."""
 
 import argparse
-import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from ...core import EMPTY, UnknownName, UsageError, nearest
+from ...core import AssayError, Task, UsageError
 from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ...store import safe_name
-from ...userfiles import is_reference
-from .evaluating import model_label
-from .facade.config import supported_VLM
-from .loading import load_guest, own_classes
+from .evaluating import SetEvaluation
+from .flags import idle, key_variable, parse
+from .judging import assay_name, model_args
 from .outputs import write_files
+from .pairs import Pair, json_object, pairs_of
 from .places import SNAPSHOT
 from .planning import tasks
 from .session import session
 
-IDLE_FLAGS = ("retry", "judge_retry", "judge_timeout", "judge_api_nproc", "reuse", "reuse_aux", "keep_failed", "ignore",
-              "verbose", "api_mode")  # fmt: skip
-"""Flags that are taken and change nothing: assay retries, resumes and spreads the work by itself."""
-_KEYS = {"key": "ASSAY_VLMEVAL_KEY", "judge_key": "ASSAY_VLMEVAL_JUDGE_KEY"}
+GENERATION = ("max_tokens", "temperature", "top_k", "top_p", "repetition_penalty")
 
 
-class _Parser(argparse.ArgumentParser):
-    """Faults as `UsageError`s, with the nearest option for a typo."""
+def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterator[RunResult | AssayError]:
+    """Runs every model on every dataset, writes the promised files, and gives the results one after another.
 
-    def error(self, message: str) -> NoReturn:
-        close = nearest(message.rpartition(" ")[2], self._option_string_actions)
-        raise UsageError(message, fix=f"did you mean {close}?" if close else f"`{self.prog} --help`")
-
-
-def parser() -> argparse.ArgumentParser:
-    """The flags of `run.py`, and a few of assay's own."""
-    p = _Parser(prog="assay vlmeval", allow_abbrev=False, description="VLMEvalKit's run.py on assay.")
-    p.add_argument("--data", nargs="+", default=[], help="dataset names in $LMUData, TSV files, file.py[:Class[@name]]")
-    p.add_argument("--model", nargs="+", default=[], help="file.py:Class, names registered by --register, assay names")
-    p.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
-    p.add_argument("--work-dir", default="./outputs")
-    p.add_argument("--config", default=None, help='JSON: {"model": {name: {"class": …}}, "data": {…}}')
-    p.add_argument("--register", action="append", default=[], metavar="FILE", help="a user's file to load first")
-    p.add_argument("--nproc", "--api-nproc", dest="nproc", type=int, default=None)
-    p.add_argument("--judge", default=None, help="a model of assay; exact_matching for none")
-    p.add_argument("--judge-args", default=None, help="JSON")
-    p.add_argument("--judge-base-url", default=None)
-    p.add_argument("--judge-key", default=None)
-    p.add_argument("--base-url", default=None)
-    p.add_argument("--key", default=None)
-    p.add_argument("--max-tokens", type=int, default=None)
-    p.add_argument("--temperature", type=float, default=None)
-    p.add_argument("--use-vllm", action="store_true")
-    p.add_argument("--limit", default=None)
-    p.add_argument("--fresh", action="store_true", help="forget earlier predictions")
-    p.add_argument("--trust-pickle", action="store_true")
-    p.add_argument("--allow-private-urls", action="store_true")
-    p.add_argument("--json", action="store_true")
-    for name in ("--retry", "--judge-retry", "--judge-timeout", "--judge-api-nproc"):
-        p.add_argument(name, type=int, default=None)
-    for name in ("--verbose", "--reuse", "--keep-failed", "--ignore", "--api-mode"):
-        p.add_argument(name, action="store_true")
-    p.add_argument("--reuse-aux", default=None)
-    return p
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One model on one dataset."""
-
-    data: str
-    model: str
-    label: str
-    """The model's name in folders and files."""
-    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-
-
-def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterator[RunResult]:
-    """Runs every model on every dataset, writes the promised files, and gives the results one after another."""
-    given = parser().parse_args(list(arguments))
-    pairs = _pairs(given)
-    if not pairs:
-        raise UsageError("nothing to run", fix="--data NAME --model NAME")
+    A pair that cannot be run gives the reason in place of a result, unless it is the only one.
+    """
+    given = parse(arguments)
+    work_dir = Path(os.environ.get("MMEVAL_ROOT") or given.work_dir)
+    pairs = pairs_of(given, work_dir)
     for pair in pairs:
-        yield _run(pair, given, watcher or Silent())
+        try:
+            yield _run(pair, given, work_dir, watcher or Silent())
+        except AssayError as error:
+            if len(pairs) == 1:
+                raise
+            yield error
 
 
 def idle_flags(arguments: Sequence[str]) -> list[str]:
     """The given flags that change nothing, to be named to the user."""
-    given = vars(parser().parse_args(list(arguments)))
-    return [f"--{name.replace('_', '-')}" for name in IDLE_FLAGS if given.get(name)]
+    return idle(parse(arguments))
 
 
-def _run(pair: Pair, given: argparse.Namespace, watcher: Watcher) -> RunResult:
+def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, watcher: Watcher) -> RunResult:
     options = _options(pair, given)
-    name = _dataset_name(pair.data)
-    home = Path(given.work_dir) / pair.label
+    name = safe_name(pair.name, 80)
+    home = work_dir / pair.label
     earlier = _earlier(home, name)
     if given.mode == "eval" and earlier is None:
-        raise UsageError(f"no predictions of {pair.label} on {name}", where=str(home), fix="run --mode infer first")
+        what = f"no predictions of {pair.label} on {pair.name}"
+        raise UsageError(what, where=str(home), fix="run --mode infer first")
     fresh = earlier is None or (given.fresh and given.mode != "eval")
-    folder = home / time.strftime("T%Y%m%d-%H%M%S") if fresh or earlier is None else earlier.parent
-    run_folder = folder / f"run_{safe_name(name, 80)}"
+    folder = _new_folder(home, name) if fresh or earlier is None else earlier.parent
+    run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
-    session.work_folder = folder.resolve()
+    is_kept = given.keep_failed and not fresh and (run_folder / "summary.json").exists()
+    session.work_folder, session.label = folder.resolve(), pair.label
     try:
-        if given.mode == "eval":
-            data = None if _has_data(pair.data, options) else str(run_folder / SNAPSHOT)
+        if given.mode == "eval" or is_kept:
+            data = None if _has_data(options) else str(run_folder / SNAPSHOT)
+            options = _with_judge(options.but(data=data), given)
             settings = {"tasks": options.tasks, "judges": options.judges, "judge_args": options.judge_args}
             result = score(
                 run_folder, watcher=watcher, scorers=(), data=data, register=options.register, dialect="vlmeval",
                 trust_pickle=options.trust_pickle, **settings
             )  # fmt: skip
-            options = options.but(data=data)
         else:
+            options = _with_judge(options, given)
             result = run(options=options, watcher=watcher)
-        (task,) = tasks(options.tasks[0], options.but(scorers=()))
-        write_files(folder, f"{pair.label}_{safe_name(name, 80)}", task, options.data, run_folder, result)
+        write_files(folder, f"{pair.label}_{name}", _task(options), options.data, run_folder, result)
     finally:
-        session.work_folder = None
+        session.work_folder, session.label = None, None
     return result
 
 
 def _options(pair: Pair, given: argparse.Namespace) -> RunOptions:
-    model_args: dict[str, Any] = dict(pair.model_args)
-    if given.base_url:
-        model_args["base_url"] = given.base_url
-    if given.use_vllm:
-        model_args["use_vllm"] = True
-    judge_args = _json(given.judge_args, "--judge-args")
-    if given.judge_base_url:
-        judge_args["base_url"] = given.judge_base_url
-    for flag, args in (("key", model_args), ("judge_key", judge_args)):
-        secret = getattr(given, flag)
-        if secret:  # a key goes through the environment: run.json never sees it
-            os.environ[_KEYS[flag]] = secret
-            args["api_key_env"] = _KEYS[flag]
-    generation = {n: v for n in ("max_tokens", "temperature") if (v := getattr(given, n)) is not None}
-    judge = given.judge if given.judge not in (None, "exact_matching") else None
+    args: dict[str, Any] = dict(pair.model_args)
+    if pair.model.startswith("openai/"):
+        key = key_variable("--key", given.key)
+        body = json_object(given.extra_body, "--extra-body")
+        wished = {"base_url": given.base_url, "api_key_env": key, "total_timeout": given.timeout, "body": body or None}
+        args |= {name: value for name, value in wished.items() if value is not None}
+    else:
+        for flag in ("base_url", "key", "timeout", "extra_body"):
+            if getattr(given, flag) is not None:
+                raise UsageError(
+                    f"--{flag.replace('_', '-')} is for a model behind an endpoint, and {pair.model} is not",
+                    fix="--model NAME, as the endpoint calls it",
+                )
+    wished = {name: value for name in GENERATION if (value := getattr(given, name)) is not None}
     return RunOptions(
         tasks=(pair.data,),
         models=(pair.model,),
-        model_args=model_args,
-        generation=generation,
-        judges={"judge": judge if "/" in judge or is_reference(judge) else f"openai/{judge}"} if judge else {},
-        judge_args=judge_args,
+        model_args=args,
+        generation={**pair.generation, **wished},
         limit=given.limit,
         concurrency=given.nproc,
         scorers=("answered",) if given.mode == "infer" else (),
@@ -160,77 +109,60 @@ def _options(pair: Pair, given: argparse.Namespace) -> RunOptions:
     )
 
 
-def _pairs(given: argparse.Namespace) -> list[Pair]:
-    for file in given.register:
-        load_guest(file)
-    config = _json(Path(given.config).read_text("utf-8"), given.config) if given.config else {}
-    data = list(given.data)
-    for name, entry in config.get("data", {}).items():
-        kind = entry.get("class") if entry else None
-        data.append(f"{_file_of(kind, given)}:{kind}@{entry.get('dataset', name)}" if kind else name)
-    models = [Pair("", _model(name, given), model_label(name)) for name in given.model]
-    for name, entry in config.get("model", {}).items():
-        if not entry:
-            models.append(Pair("", _model(name, given), model_label(name)))
-            continue
-        args = {k: v for k, v in entry.items() if k != "class"}
-        models.append(Pair("", f"{_file_of(entry['class'], given)}:{entry['class']}", safe_name(name, 80), args))
-    return [Pair(one, m.model, m.label, m.model_args) for m in models for one in data]
+def _with_judge(options: RunOptions, given: argparse.Namespace) -> RunOptions:
+    """The options with the judge: all of its arguments for an `evaluate`, those of the model alone for our scorers."""
+    evaluates = any(isinstance(scorer, SetEvaluation) for scorer in _task(options).scorers)
+    if given.use_verifier and not evaluates:
+        raise UsageError("--use-verifier is for an `evaluate` of your own", fix="give --judge MODEL")
+    args = json_object(given.judge_args, "--judge-args")
+    if "key" in args:
+        raise UsageError("a key does not belong in --judge-args", fix="--judge-key VARIABLE")
+    connection = {"base_url": given.judge_base_url, "api_key_env": key_variable("--judge-key", given.judge_key)}
+    args |= {name: value for name, value in connection.items() if value is not None}
+    judge = None if given.judge in (None, "exact_matching") else os.environ.get("LOCAL_LLM") or given.judge
+    name = None if judge is None else assay_name(judge)
+    if evaluates:
+        retry = given.retry if given.judge_retry is None else given.judge_retry
+        told = {"retry": retry, "timeout": given.judge_timeout, "nproc": given.judge_api_nproc}
+        args |= {name: value for name, value in told.items() if value is not None}
+        args |= {flag: True for flag in ("use_verifier", "use_vllm") if getattr(given, flag)}
+    elif name is not None:
+        if given.judge_timeout is not None and name.startswith("openai/"):
+            args["total_timeout"] = given.judge_timeout
+        unknown = sorted(set(args) - set(model_args(name, args)))
+        if unknown:
+            raise UsageError(f"--judge-args: the judge {name} takes no {unknown[0]!r}", fix="only `evaluate` takes any")
+    return options.but(judges={} if name is None else {"judge": name}, judge_args=args if name or evaluates else {})
 
 
-def _model(name: str, given: argparse.Namespace) -> str:
-    """A model as assay names it: a name that a registered file defines becomes `file.py:name`."""
-    if is_reference(name):
-        return name
-    for file in given.register:
-        module = load_guest(file)
-        if any(kind.__name__ == name for kind in own_classes(module)):
-            return f"{file}:{name}"
-    if name in supported_VLM and given.register:
-        return f"{given.register[-1]}:{name}"
-    return f"openai/{name}" if given.base_url and "/" not in name else name
+def _task(options: RunOptions) -> Task:
+    found = tasks(options.tasks[0], options.but(scorers=()))
+    if len(found) != 1:
+        names = ", ".join(task.name for task in found)
+        raise UsageError(f"{options.tasks[0]} holds several datasets: {names}", fix="name one as file.py:Class@dataset")
+    return found[0]
 
 
-def _file_of(kind: str, given: argparse.Namespace) -> str:
-    known: list[str] = []
-    for file in given.register:
-        names = [own.__name__ for own in own_classes(load_guest(file))]
-        if kind in names:
-            return str(file)
-        known += names
-    raise UnknownName("class", kind, known, where=given.config, hint="--register FILE names the file that defines it")
-
-
-def _earlier(home: Path, dataset: str) -> Path | None:
+def _earlier(home: Path, name: str) -> Path | None:
     """The newest run of a dataset under a model's folder."""
-    found = sorted(home.glob(f"T*/run_{safe_name(dataset, 80)}/run.json"))
+    found = sorted(home.glob(f"T*/run_{name}/run.json"))
     return found[-1].parent if found else None
 
 
-def _has_data(data: str, options: RunOptions) -> bool:
+def _new_folder(home: Path, name: str) -> Path:
+    """A folder named after the time; another where that one has a run of this dataset already."""
+    stamp = time.strftime("T%Y%m%d-%H%M%S")
+    folder, number = home / stamp, 2
+    while (folder / f"run_{name}").exists():
+        folder, number = home / f"{stamp}-{number}", number + 1
+    return folder
+
+
+def _has_data(options: RunOptions) -> bool:
     """Whether the rows are on this machine."""
     try:
-        made = tasks(data, options.but(scorers=()))
+        source = _task(options).dataset
     except (UsageError, OSError):
         return False
-    source = made[0].dataset
-    return not isinstance(source, Path) or source.exists()
-
-
-def _dataset_name(data: str) -> str:
-    path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
-    if attribute:
-        return attribute.partition("@")[2] or attribute
-    return Path(data).name.split(".")[0] if Path(path).suffix else data
-
-
-def _json(text: str | None, where: str) -> dict[str, Any]:
-    if not text:
-        return {}
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"not valid JSON: {error}", where=where) from error
-    if not isinstance(value, dict):
-        raise UsageError("expected a JSON object", where=where)
-    return value
+    path = getattr(source, "path", source)
+    return not isinstance(path, Path) or path.exists()

@@ -5,20 +5,25 @@ run's journal, so that no prediction makes a lossy trip through a spreadsheet.
 """
 
 import inspect
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Output, Sample, UsageError
+from ...core import EMPTY, Output, Sample
 from ...datasets.suffix_files import frame_of, write_table
+from ...runner.desk import Desk
 from ...runner.options import RunOptions
-from ...store import safe_name
+from ...runner.plan import Cell
+from ...store import RunWriter, safe_name
 from .classes import ClassDataset
+from .formats import prediction_format
+from .judging import model_args
 from .session import session
 
-FORMATS = ("xlsx", "tsv", "json")
+FILES = "vlmeval"
+"""Folder of a run for prediction files and what an `evaluate` writes beside them."""
+NO_JUDGE = "exact_matching"
 Rows = Sequence[tuple[Sample, Output]]
 
 
@@ -29,56 +34,89 @@ class SetEvaluation:
     dataset_name: str
     code: str
     """Digest of the user's file: an edit makes earlier numbers stale."""
-    dataset: Any = field(compare=False, repr=False)
-    folder: Path = field(compare=False)
-    model: str = field(default="model", compare=False)
-    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False)
+    judge_kwargs: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """What `evaluate` is given beside its file."""
+    dialogue: bool = False
+    """Whether predictions are lists of answers, one for each turn."""
+    dataset: Any = field(default=None, compare=False, repr=False)
+    cell: Cell | None = field(default=None, compare=False, repr=False)
+    writer: RunWriter | None = field(default=None, compare=False, repr=False)
     name: ClassVar[str] = "evaluate"
     bounds: ClassVar[None] = None
 
     @classmethod
-    def of(cls, dataset: ClassDataset, run: RunOptions, folder: Path, code: str) -> "SetEvaluation":
-        """The evaluation of one dataset in one run."""
-        judge_kwargs: dict[str, Any] = {"nproc": run.concurrency or 4, "verbose": False, "retry": 3, **run.judge_args}
-        if "judge" in run.judges:
-            judge_kwargs["model"] = run.judges["judge"]
-        model = model_label(run.models[0]) if len(run.models) == 1 else "model"
-        return cls(dataset.name, code, dataset.instance, folder, model, judge_kwargs)
+    def of(cls, dataset: ClassDataset, run: RunOptions, name: str, code: str) -> "SetEvaluation":
+        """The evaluation of one dataset, with the judge's name as file names carry it."""
+        judge = run.judges.get("judge")
+        kwargs = {"verbose": False, "retry": 3, **_without_connection(run.judge_args)}
+        kwargs["model"] = model_label(judge) if judge is not None else NO_JUDGE
+        return cls(name, code, kwargs, dataset.is_dialogue, dataset.instance)
+
+    def in_run(self, cell: Cell, writer: RunWriter) -> "SetEvaluation":
+        """The same for one task and model of a run."""
+        return replace(self, cell=cell, writer=writer)
 
     def score_all(self, rows: Rows) -> dict[str, Any]:
         """What `evaluate` returns, as numbers; the count of rows where it returns none."""
-        eval_file = self.folder / f"{self.model}_{safe_name(self.dataset_name, 80)}.{prediction_format()}"
-        columns, table = prediction_rows(rows)
+        if self.cell is None or self.writer is None:
+            raise RuntimeError("an evaluation belongs to a run")
+        if not rows:
+            return {}
+        run = self.cell.run
+        folder = session.work_folder or self.writer.layout.folder.absolute() / FILES
+        label = session.label or label_among(self.cell.model_name, run.models)
+        eval_file = folder / f"{label}_{safe_name(self.dataset_name, 80)}.{prediction_format()}"
+        columns, table = prediction_rows(rows, self.dialogue)
         write_table(eval_file, columns, table)
-        session.serve(eval_file, lambda: prediction_frame(rows))
-        session.judge_file = self.folder / f"{self.model}_{safe_name(self.dataset_name, 80)}_judge.jsonl"
-        made = self._evaluate(str(eval_file))
-        numbers = as_numbers(made)
-        return numbers or {"rows": float(len(rows))}
+        session.serve(eval_file, lambda: prediction_frame(rows, self.dialogue))
+        judge = run.judges.get("judge")
+        args = {} if judge is None else {judge: model_args(judge, run.judge_args)}
+        desk = Desk(self.writer, self.cell.task.name, run.concurrency, args)
+        with session.judged_by(judge, desk):
+            made = self._evaluate(str(eval_file), run.concurrency or 4)
+        self.writer.journal.flush()
+        return as_numbers(made) or {"rows": float(len(rows))}
 
-    def _evaluate(self, eval_file: str) -> Any:
+    def _evaluate(self, eval_file: str, nproc: int) -> Any:
         evaluate = self.dataset.evaluate
         accepted = inspect.signature(evaluate).parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        kwargs = {name: value for name, value in self.judge_kwargs.items() if takes_any or name in accepted}
+        given = {"nproc": nproc, **self.judge_kwargs}
+        kwargs = {name: value for name, value in given.items() if takes_any or name in accepted}
         return evaluate(eval_file, **kwargs)
 
 
-def prediction_rows(rows: Rows) -> tuple[list[str], list[list[Any]]]:
+def _without_connection(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge arguments without those that say how the judge is reached: `evaluate` leaves that to the run."""
+    return {name: value for name, value in args.items() if name not in ("base_url", "api_key_env", "headers")}
+
+
+def prediction_rows(rows: Rows, dialogue: bool = False) -> tuple[list[str], list[list[Any]]]:
     """The table of a prediction file: every column but the picture itself, and the prediction."""
     names = dict.fromkeys(name for sample, _ in rows for name in sample.fields if name not in ("image", "prediction"))
     columns = [*names, "prediction"]
-    table = [[*(_cell(sample.fields.get(name)) for name in names), output.text] for sample, output in rows]
+    table = [
+        [*(_cell(sample.fields.get(name)) for name in names), prediction_of(output, dialogue)]
+        for sample, output in rows
+    ]
     return columns, table
 
 
-def prediction_frame(rows: Rows) -> Any:
+def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
     """The same table as the data frame that `load` gives: columns typed, predictions exactly as they were made."""
     entries = [
-        {**{name: cell for name, cell in sample.fields.items() if name != "image"}, "prediction": output.text}
+        {
+            **{name: cell for name, cell in sample.fields.items() if name != "image"},
+            "prediction": prediction_of(output, dialogue),
+        }
         for sample, output in rows
     ]
     return frame_of(entries)
+
+
+def prediction_of(output: Output, dialogue: bool) -> str:
+    """The answer; of a dialogue the literal of a list of all answers, which is what upstream's files give back."""
+    return repr(list(output.details.get("rounds") or [output.text])) if dialogue else output.text
 
 
 def as_numbers(made: Any) -> dict[str, Any]:
@@ -109,12 +147,10 @@ def _frame_numbers(frame: Any) -> dict[str, Any]:
     return numbers
 
 
-def prediction_format() -> str:
-    """The suffix of prediction files: `$PRED_FORMAT`, by default xlsx."""
-    chosen = os.environ.get("PRED_FORMAT", "xlsx").lower()
-    if chosen not in FORMATS:
-        raise UsageError(f"PRED_FORMAT is {chosen!r}", fix=f"one of {', '.join(FORMATS)}")
-    return chosen
+def label_among(name: str, models: Sequence[str]) -> str:
+    """A model's name as file names carry it, whole where another model of the run has the same short one."""
+    label = model_label(name)
+    return label if sum(model_label(other) == label for other in models) < 2 else safe_name(name, 80)
 
 
 def model_label(name: str) -> str:

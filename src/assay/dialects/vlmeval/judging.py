@@ -1,17 +1,22 @@
-"""The judge as a user's `evaluate` asks it: plain blocking calls, each answer kept so that none is asked for twice."""
+"""The judge as a user's `evaluate` asks it: plain blocking calls, each answer kept in the run's journal."""
 
-import asyncio
-import json
-import threading
-from pathlib import Path
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, UsageError
-from ...models import build_model
-from ...runner.schedule import Scheduler
+from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, Text, UsageError
+from ...core.request import OPTION_NAMES
+from ...models.embedded import CATALOGUE
+from ...registry import models as registry
+from ...runner.desk import Desk
 from ...templates.message_lists import message_turns
+from ...userfiles import is_reference, load_attribute, split_reference
 from .prompts import fetched
 from .session import session
+
+EVALUATES_OWN = frozenset({"nproc", "verbose", "retry", "timeout", "use_verifier", "use_vllm", "model", *OPTION_NAMES})
+"""Judge arguments that are for `evaluate` and its requests, never for building the model."""
 
 
 class GuestJudge:
@@ -19,69 +24,67 @@ class GuestJudge:
 
     fail_msg = "Failed to obtain answer via API."
 
-    def __init__(self, model: Model, file: Path | None) -> None:
-        self._model = model
-        self._file = file
-        self._keys = KeyMaker(model.identity)
-        self._lock = threading.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._known = _read(file)
+    def __init__(self, name: str, desk: Desk, settings: Mapping[str, Any]) -> None:
+        self.model = name
+        self._desk = desk
+        self._system = settings.get("system_prompt")
+        self._options = DEFAULT_OPTIONS.set(**_known(settings))
 
     @classmethod
-    def of_session(cls, wished: str) -> "GuestJudge":
-        """The judge the user gave to this run."""
+    def of_session(cls, settings: Mapping[str, Any]) -> "GuestJudge":
+        """The judge the user gave to this run; in a script of its own, the one that is asked for."""
+        wished = str(settings.get("model", "judge"))
+        if session.desk is None:
+            return cls(assay_name(wished), Desk(None, "script"), settings)
         if session.judge is None:
             raise UsageError(f"`evaluate` asks for a judge ({wished!r}) and none is given", fix="--judge MODEL")
-        return cls(build_model(session.judge, session.judge_args), session.judge_file)
+        return cls(session.judge, session.desk, settings)
 
     def working(self) -> bool:
         """True: a judge that cannot answer says so at the question."""
         return True
 
-    def generate(self, prompt: Any, **options: Any) -> str:
+    def generate(self, message: Any, **options: Any) -> str:
         """The answer; `fail_msg` if there is none after the usual tries."""
-        known = {name: value for name, value in options.items() if name in ("temperature", "max_tokens", "top_p")}
-        output = self._ask(Prompt(message_turns(prompt, fetched)), DEFAULT_OPTIONS.set(**known))
+        output = self._ask(message, options)
         return self.fail_msg if output.error is not None else output.text
 
-    def _ask(self, prompt: Prompt, options: GenerateOptions) -> Output:
-        request = Request(prompt, options)
-        key = self._keys.key(request)
-        with self._lock:
-            if key in self._known:
-                return Output.of(self._known[key])
-            loop = self._loop_of_own()
-        output = asyncio.run_coroutine_threadsafe(Scheduler(self._model).ask(request), loop).result()
-        if output.error is None:
-            with self._lock:
-                self._known[key] = output.text
-                self._keep(key, prompt, output)
-        return output
+    def generate_inner(self, message: Any, **options: Any) -> tuple[int, str, str]:
+        """Code, answer and log, as API classes answer."""
+        output = self._ask(message, options)
+        return (0, output.text, "") if output.error is None else (-1, self.fail_msg, output.error.message)
 
-    def _loop_of_own(self) -> asyncio.AbstractEventLoop:
-        """A loop in a thread of its own: the caller's thread may be running the one of the run."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=self._loop.run_forever, daemon=True).start()
-        return self._loop
-
-    def _keep(self, key: str, prompt: Prompt, output: Output) -> None:
-        if self._file is None:
-            return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps({"key": key, "prompt": prompt.text, "answer": output.text}, ensure_ascii=False)
-        with self._file.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(line + "\n")
+    def _ask(self, message: Any, options: Mapping[str, Any]) -> Output:
+        turns = message_turns(message, fetched)
+        if self._system:
+            turns = (Message("system", (Text(str(self._system)),)), *turns)
+        known = _known(options)
+        chosen: GenerateOptions = self._options.set(**known) if known else self._options
+        return self._desk.ask(self.model, Prompt(turns), chosen)
 
 
-def _read(file: Path | None) -> dict[str, str]:
-    """Answers of earlier runs; a torn last line is left out."""
-    known: dict[str, str] = {}
-    if file is not None and file.exists():
-        for line in file.read_text("utf-8").split("\n"):
-            try:
-                entry = json.loads(line)
-                known[entry["key"]] = entry["answer"]
-            except (ValueError, KeyError, TypeError):
-                continue
-    return known
+def assay_name(judge: str) -> str:
+    """A judge as assay names it: what is no model of assay is a name at an OpenAI-compatible endpoint."""
+    known = judge in registry or judge in CATALOGUE or is_reference(judge) or judge.endswith(".gguf")
+    return judge if known or judge.partition("/")[0] in registry else f"openai/{judge}"
+
+
+def model_args(judge: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The judge arguments that build the model; all others are `evaluate`'s own."""
+    own = {name: value for name, value in args.items() if name not in EVALUATES_OWN}
+    if is_reference(judge):
+        if split_reference(judge)[1] is None:
+            return {}
+        kind = load_attribute(judge)
+        accepted = set(inspect.signature(kind).parameters) if inspect.isclass(kind) else set()
+        return {name: value for name, value in own.items() if name in accepted}
+    scheme = judge.partition("/")[0]
+    kind = registry.get(scheme) if scheme in registry else None
+    if not is_dataclass(kind):
+        return {}
+    accepted = {field.name for field in fields(kind)}
+    return {name: value for name, value in own.items() if name in accepted}
+
+
+def _known(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name in OPTION_NAMES and value is not None}

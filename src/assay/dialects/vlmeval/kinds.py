@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-Kind = Literal["MCQ", "Y/N", "VQA", "MMVet"]
+Kind = Literal["MCQ", "Y/N", "VQA", "MMVet", "MT"]
+"""`MT` is a dialogue of several turns."""
 
 ROTATION = 1_000_000
 """A rotated copy of question i has the index i + k * 1,000,000."""

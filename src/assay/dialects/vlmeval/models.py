@@ -6,7 +6,9 @@ Early: `generate(image_path, prompt, dataset=None)`, `multi_generate(image_paths
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -67,14 +69,17 @@ class GuestModel:
             "sha256": source_digest(path),
             "args": dict(args),
         }
-        accepts = {"text", "image"} | ({"video"} & set(getattr(kind, "allowed_types", ())))
+        takes = set(getattr(kind, "allowed_types", ())) | ({"video"} if getattr(kind, "VIDEO_LLM", False) else set())
+        accepts = {"text", "image"} | ({"video"} & takes)
         several = self.is_newer or callable(getattr(kind, "multi_generate", None))
         self.abilities = Abilities(
             accepts=frozenset(accepts),
             images_per_prompt=None if several else 1,
             interleaved=bool(getattr(kind, "INTERLEAVE", False)) or self.is_newer,
         )
-        if self._builds_prompts():
+        self._takes_films = bool(getattr(kind, "VIDEO_LLM", False))
+        self._prompts_itself = self._builds_prompts()
+        if self._prompts_itself or self._takes_films:
             self.prompt = self._own_prompt
 
     def load(self) -> None:
@@ -97,6 +102,8 @@ class GuestModel:
 
     def _ask_early(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
+        if request.hints.get("type") == "MT":
+            raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
         images = [self._file(medium) for medium in request.prompt.media]
         text = "\n".join(message.text for message in request.messages if message.parts is not None)
         if len(images) > 1:
@@ -111,14 +118,16 @@ class GuestModel:
     def _ask_newer(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
         spoken = [message for message in request.messages if message.parts is not None]
-        if any(message.role == "assistant" for message in spoken):
+        is_dialogue = len(spoken) > 1 and any(message.role == "assistant" for message in spoken)
+        if is_dialogue or request.hints.get("type") == "MT":
             return self._chat(built, spoken, dataset)
         message = flat_list(spoken, self._file)
-        ask = built.generate_inner
-        accepted = parameters_of(ask)
-        if "dataset" in accepted or "**" in accepted:
-            return ask(message, dataset=dataset)
-        return ask(message)
+        return built.generate_inner(message, dataset=dataset) if self._names_dataset else built.generate_inner(message)
+
+    @cached_property
+    def _names_dataset(self) -> bool:
+        accepted = parameters_of(self._builder.build().generate_inner)
+        return "dataset" in accepted or "**" in accepted
 
     def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any) -> Any:
         if not callable(getattr(built, "chat_inner", None)):
@@ -126,6 +135,10 @@ class GuestModel:
         return built.chat_inner(chat_list(spoken, self._file), dataset=dataset)
 
     def _file(self, medium: Any) -> str:
+        # A picture written for this row is named by its digest: the disk need not be asked again.
+        name = medium.name
+        if name is not None and name[:1] == os.sep and name[name.rfind(os.sep) + 1 :].startswith(medium.digest[:32]):
+            return str(name)
         return media_path(medium, self._folder)
 
     @cached_property
@@ -144,6 +157,10 @@ class GuestModel:
         if not isinstance(row, LineRow):
             return None  # a task of another kind: its rows are no lines of a TSV
         source = row.source
+        if self._takes_films and source.whole_film is not None:
+            return replace(source.whole_film(sample), details={"prompt_by": "model"})
+        if not self._prompts_itself or source.is_dialogue:
+            return None
         built = self._builder.build()
         if self.is_newer:
             if getattr(source.dataset, "force_use_dataset_prompt", False) or not built.use_custom_prompt(source.name):

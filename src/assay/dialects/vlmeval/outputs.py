@@ -1,21 +1,96 @@
-"""The files VLMEvalKit promises, made from a run: predictions, accuracy tables, `status.json`, links one level up."""
+"""The files VLMEvalKit promises, made from a run: predictions, score tables, `status.json`, links one level up."""
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import UNRESOLVED, Result, Sample, ScoreRecord, Task
+from ...core import Output, Sample, Task
 from ...datasets import open_dataset
 from ...datasets.suffix_files import write_table
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
-from ...summarizers.mmvet import CAPABILITIES
-from .evaluating import prediction_format
-from .facade.dataset.utils.multiple_choice import ABBREVIATIONS
+from .evaluating import model_label, prediction_of
+from .formats import prediction_format
+from .kinds import is_mme
 from .places import SNAPSHOT
+from .score_files import choice_files, mme_files, mmvet_files, prefetch_file, yes_no_cells
+
+
+class Predictions:
+    """The answered rows of one model on one dataset, as often as they are asked for."""
+
+    def __init__(self, reader: RunReader, task: Task, model: str, samples: Any) -> None:
+        self._reader = reader
+        self._answers = reader.index.cell(task.name, model).answers
+        self._samples = samples
+        self._is_dialogue = task.hints.get("type") == "MT"
+        self.is_mme = is_mme(str(task.hints.get("dataset", task.name)))
+        first = next((sample for sample in samples if isinstance(sample, Sample)), None)
+        names = first.fields if first is not None else ()
+        self._own = [name for name in names if name not in ("image", "prediction")]
+
+    @property
+    def columns(self) -> list[str]:
+        """Every column of the table but the picture, and what was answered."""
+        return [*self._own, "prediction", *(["raw_prediction", "score"] if self.is_mme else [])]
+
+    def rows(self) -> Iterator[list[Any]]:
+        """The cells of each answered row."""
+        for sample, text in self.answered():
+            own = [sample.fields.get(name) or None for name in self._own]
+            yield [*own, *(yes_no_cells(sample, text) if self.is_mme else [text])]
+
+    def answered(self) -> Iterator[tuple[Sample, str]]:
+        """The samples that were answered, with their answers as files carry them."""
+        for sample in self._samples:
+            stored = self._answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
+            if not stored or stored[-1] is None or stored[-1].failed:
+                continue
+            texts = []
+            for answer in stored:
+                found = () if answer is None else self._reader.index.output(answer).output.get("candidates", ())
+                texts.append(str(found[0].get("text", "")) if found else "")
+            if self._is_dialogue:
+                yield sample, prediction_of(Output(details={"rounds": texts}), True)
+            else:
+                yield sample, texts[-1]
+
+
+def write_files(
+    folder: Path, stem: str, task: Task, data: str | None, run_folder: Path, result: RunResult
+) -> list[str]:
+    """All promised files of one model on one dataset; returns their names."""
+    reader = RunReader(run_folder)
+    source = task.dataset.reading_from(data) if hasattr(task.dataset, "reading_from") else data or task.dataset
+    samples = open_dataset(source, to_sample=task.to_sample, where=f"task {task.name!r}")
+    if not data:
+        write_snapshot(run_folder, samples)
+    model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
+    made = Predictions(reader, task, model, samples)
+    names = [f"{stem}.{prediction_format()}"]
+    write_table(folder / names[0], made.columns, made.rows())
+    judge = str(reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
+    scorers = reader.scorers(task.name, model)
+    if any(getattr(scorer, "name", "") == "exact_matching" for scorer in task.scorers):
+        names += prefetch_file(folder, stem, made.answered())
+    for scorer in scorers:
+        records = reader.scores(task.name, model, scorer)
+        if made.is_mme and scorer in ("yes_no", "YesNo", "judge"):
+            if scorer == "judge" or "judge" not in scorers:
+                names += mme_files(folder, stem, records, result.results, made.columns, made.rows())
+        elif scorer in ("exact_matching", "judge"):
+            # The documented revision calls every judge of OpenAI `openai` here, and by its name with MM-Vet.
+            label = "openai" if judge.startswith("openai/") else model_label(judge)
+            names += choice_files(folder, stem, scorer, label, records)
+        elif scorer == "mmvet":
+            names += mmvet_files(folder, stem, model_label(judge), records, result.results, made.columns, made.rows())
+    _write_status(folder, task.name, result, names)
+    for name in names:
+        _link(folder, name)
+    return names
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
@@ -30,129 +105,6 @@ def write_snapshot(run_folder: Path, samples: Any) -> None:
 def _is_reference(cell: Any) -> bool:
     """Whether an image cell names another row: that tells which questions are rotations of one."""
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
-
-
-def write_files(
-    folder: Path, stem: str, task: Task, data: str | None, run_folder: Path, result: RunResult
-) -> list[str]:
-    """All promised files of one model on one dataset; returns their names."""
-    reader = RunReader(run_folder)
-    samples = open_dataset(data or task.dataset, to_sample=task.to_sample, where=f"task {task.name!r}")
-    if not data:
-        write_snapshot(run_folder, samples)
-    model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
-    predictions = f"{stem}.{prediction_format()}"
-    columns, rows = _predictions(reader, task.name, model, samples)
-    write_table(folder / predictions, columns, rows)
-    names = [predictions]
-    for scorer in reader.scorers(task.name, model):
-        records = reader.scores(task.name, model, scorer)
-        names += _score_files(folder, stem, scorer, records, result.results)
-    _write_status(folder, task.name, result, names)
-    for name in names:
-        _link(folder, name)
-    return names
-
-
-def _predictions(reader: RunReader, task: str, model: str, samples: Any) -> tuple[list[str], Iterator[list[Any]]]:
-    answers = reader.index.cell(task, model).answers
-    first = next((sample for sample in samples if isinstance(sample, Sample)), None)
-    own = [name for name in (first.fields if first is not None else ()) if name not in ("image", "prediction")]
-
-    def rows() -> Iterator[list[Any]]:
-        for sample in samples:
-            stored = answers.get((sample.id, 0)) if isinstance(sample, Sample) else None
-            if not stored or stored[-1] is None or stored[-1].failed:
-                continue
-            candidates = reader.index.output(stored[-1]).output.get("candidates", ())
-            text = str(candidates[0].get("text", "")) if candidates else ""
-            yield [*(sample.fields.get(name) or None for name in own), text]
-
-    return [*own, "prediction"], rows()
-
-
-def _score_files(
-    folder: Path, stem: str, scorer: str, records: Sequence[ScoreRecord], results: Sequence[Result]
-) -> list[str]:
-    is_mme = any(r.metric in ("perception", "reasoning", "mme") for r in results)
-    if scorer in ("exact_matching", "judge") and not is_mme:
-        name = f"{stem}_acc.csv" if scorer == "exact_matching" else f"{stem}_judge_acc.csv"
-        columns, rows = accuracy_table(records)
-        write_table(folder / name, columns, rows)
-        return [name, _result_file(folder, f"{stem}_{scorer}_result.{prediction_format()}", records)]
-    if scorer in ("yes_no", "YesNo"):
-        categories = _mme_numbers(results)
-        if categories:
-            write_table(folder / f"{stem}_score.csv", list(categories), [list(categories.values())])
-            return [f"{stem}_score.csv"]
-    if scorer == "mmvet":
-        return _mmvet_files(folder, stem, results)
-    return []
-
-
-def accuracy_table(records: Sequence[ScoreRecord]) -> tuple[list[str], list[list[Any]]]:
-    """Accuracy by split: overall, by l2-category and category; rotations count once, torn groups not at all."""
-    judged: dict[str, tuple[float, Mapping[str, str]]] = {}
-    torn: set[str] = set()
-    for record in records:
-        key = record.id if record.group is None else f"group {record.group}"
-        if record.outcome in UNRESOLVED or record.value is None:
-            torn.add(key)
-            continue
-        before = judged.get(key)
-        judged[key] = (record.value if before is None else min(before[0], record.value), record.tags)
-    hits = {key: hit for key, hit in judged.items() if key not in torn}
-    splits = sorted({tags.get("split", "none") for _, tags in hits.values()})
-    names = ["split", "Overall"]
-    for tag in ("l2-category", "category"):
-        names += sorted({_short(tags[tag]) for _, tags in hits.values() if tag in tags} - set(names))
-    rows = []
-    for split in splits:
-        own = [(value, tags) for value, tags in hits.values() if tags.get("split", "none") == split]
-        row: list[Any] = [split, _mean([value for value, _ in own])]
-        for name in names[2:]:
-            of_name = [v for v, tags in own if name in (_short(tags.get("l2-category", "")), tags.get("category"))]
-            row.append(_mean(of_name) if of_name else None)
-        rows.append(row)
-    return names, rows
-
-
-def _result_file(folder: Path, name: str, records: Sequence[ScoreRecord]) -> str:
-    """What was read off each answer, and whether it was right."""
-    rows = ([r.id, r.group, r.answer, r.outcome, r.value, r.details.get("rule")] for r in records)
-    write_table(folder / name, ["index", "group", "extracted", "outcome", "hit", "rule"], rows)
-    return name
-
-
-def _mme_numbers(results: Sequence[Result]) -> dict[str, Any]:
-    numbers: dict[str, Any] = {}
-    for result in results:
-        if result.metric in ("perception", "reasoning"):
-            numbers[result.metric] = result.value
-    for result in results:
-        if result.metric in ("perception", "reasoning", "mme"):
-            for name, group in sorted(result.groups.get("category", {}).items()):
-                numbers[name] = group["value"] if isinstance(group, Mapping) else group.value
-    return numbers
-
-
-def _mmvet_files(folder: Path, stem: str, results: Sequence[Result]) -> list[str]:
-    names = []
-    for result in results:
-        if result.metric != "mmvet":
-            continue
-        for suffix, kind in (("score", "capability"), ("score_fine", "combination")):
-            groups = result.groups.get(kind, {})
-            order = [c for c in CAPABILITIES if c in groups] if kind == "capability" else sorted(groups)
-            rows = [[name, _of(groups[name], "n"), _of(groups[name], "value")] for name in order]
-            name = f"{stem}_judge_{suffix}.csv"
-            write_table(folder / name, ["Category", "tot", "acc"], [*rows, ["Overall", result.n, result.value]])
-            names.append(name)
-    return names
-
-
-def _of(group: Any, name: str) -> Any:
-    return group[name] if isinstance(group, Mapping) else getattr(group, name)
 
 
 def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence[str]) -> None:
@@ -174,11 +126,3 @@ def _link(folder: Path, name: str) -> None:
         link.unlink()
     if not link.exists():
         os.symlink(Path(folder.name) / name, link)
-
-
-def _short(category: str) -> str:
-    return ABBREVIATIONS.get(category, category)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -1,24 +1,25 @@
-"""From what a user points at to tasks: a TSV, a file with dataset classes, or a dataset's name in `$LMUData`."""
+"""From what a user points at to tasks: a TSV, a file with dataset classes, an entry of a JSON config, or a dataset's
+name in `$LMUData`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...core import Sample, Task, UnknownName, UsageError
+from ...core import EMPTY, Sample, Task, UnknownName, UsageError
 from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
-from ...runner.run import run_folder
 from ...scorers.mmvet import MmVet
 from ...scorers.yes_no import YesNo
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference
 from .classes import ClassDataset, dataset_classes
+from .config_file import dataset_entry, read_config
 from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest, source_digest
 from .places import DATASET_URLS, SNAPSHOT, data_root
-from .prompts import GuestPrompt, TsvPrompt
+from .prompts import DialoguePrompt, FilmPrompt, GuestPrompt, TsvPrompt
 from .rows import Source
 from .samples import ToSample
 from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, answered
@@ -28,10 +29,12 @@ TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks behind `file.tsv`, `file.py`, `file.py:Class`, `file.py:Class@dataset`, or a dataset's name."""
+    """The tasks behind `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
     session.trust_pickle = run.trust_pickle
     session.allow_private_urls = run.allow_private_urls
-    session.judge, session.judge_args = run.judges.get("judge"), run.judge_args
+    config, _, entry = reference.rpartition("#")
+    if config.endswith(".json"):
+        return [_from_config(Path(config).expanduser(), entry, run)]
     path, attribute = split_reference(reference)
     if path.endswith(".py"):
         return _from_classes(path, attribute, run)
@@ -69,8 +72,8 @@ def judged_by(
     kind: Kind, name: str, run: RunOptions, *, has_answers: bool
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Scorers and summarizers of a kind of benchmark; rules and judge side by side where a judge is given."""
-    if not has_answers:
-        return (answered,), ()
+    if not has_answers or kind == "MT":
+        return (answered,), ()  # no rule says what a right dialogue is
     with_judge = "judge" in run.judges
     if kind == "MCQ":
         return (ExactMatching(), *([JudgedChoice()] if with_judge else [])), (Circular(),)
@@ -88,29 +91,60 @@ def _from_classes(path: str, attribute: str | None, run: RunOptions) -> list[Tas
     return [_class_task(kind, name, path, run) for kind, name in found]
 
 
-def _class_task(kind: type, name: str, path: str, run: RunOptions) -> Task:
+def _from_config(path: Path, name: str, run: RunOptions) -> Task:
+    """A dataset of a JSON config: its class, built with the arguments that stand there."""
+    data = read_config(path, ("data",))["data"]
+    if name not in data:
+        raise UnknownName("dataset", name, data, where=str(path), hint=f"it has {', '.join(data)}")
+    found = dataset_entry(name, data[name], run.register, str(path))
+    if found is None:
+        return _named(name, run)
+    return _class_task(found.kind, found.dataset, found.file, run, found.settings, name)
+
+
+def _class_task(
+    kind: type,
+    dataset_name: str,
+    path: str | None,
+    run: RunOptions,
+    settings: Mapping[str, Any] = EMPTY,
+    name: str | None = None,
+) -> Task:
     """A user's dataset class as a task: its rows, its prompts, and its own `evaluate` where it has one."""
-    dataset = ClassDataset(kind, name, run.data, path)
+    name = name or dataset_name
+    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", settings)
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
-    code = source_digest(path)
+    code = "" if path is None else source_digest(path)
     if dataset.evaluates:
-        scorers: tuple[Any, ...] = (SetEvaluation.of(dataset, run, _work_folder(run), code),)
+        scorers: tuple[Any, ...] = (SetEvaluation.of(dataset, run, name, code),)
         summarizers: tuple[Any, ...] = ()
     else:
-        scorers, summarizers = judged_by(kind_name, name, run, has_answers="answer" in columns)
+        scorers, summarizers = judged_by(kind_name, dataset_name, run, has_answers="answer" in columns)
     return Task(
         name=name,
         dataset=rows,
         to_sample=ToSample(dataset.source, kind_name, with_pictures=False),
-        template=GuestPrompt(dataset.instance, name, code),
+        template=_template(dataset, dataset_name, f"{code}{dict(settings) or ''}"),
         scorers=scorers,
         summarizers=summarizers,
         protocol=f"vlmeval/{name}",
-        hints={"dataset": name},
-        description=(kind.__doc__ or "").strip().partition("\n")[0] or f"{kind.__name__} of {Path(path).name}",
+        hints={"dataset": dataset_name, **({"type": "MT"} if dataset.is_dialogue else {})},
+        description=(kind.__doc__ or "").strip().partition("\n")[0] or f"{kind.__name__} of {path}",
     )
+
+
+def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
+    """How rows of a class become prompts: a dialogue turn by turn, a film as pictures unless the model sees films."""
+    if dataset.is_film:
+        film = FilmPrompt(dataset.instance, name, code)
+        dataset.source.whole_film = film.whole
+        return film
+    if dataset.is_dialogue:
+        dataset.source.is_dialogue = True
+        return DialoguePrompt(dataset.instance, name, code)
+    return GuestPrompt(dataset.instance, name, code)
 
 
 def _named(name: str, run: RunOptions) -> Task:
@@ -138,7 +172,3 @@ def _columns(path: Path) -> frozenset[str]:
         return frozenset(shard.columns)
     first = next((row for _, _, row in shard.rows() if isinstance(row, Mapping)), {})
     return frozenset(first.fields if isinstance(first, Sample) else first)
-
-
-def _work_folder(run: RunOptions) -> Path:
-    return session.work_folder or run_folder(run) / "vlmeval"

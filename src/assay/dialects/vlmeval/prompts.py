@@ -1,7 +1,7 @@
 """Prompts of this dialect: VLMEvalKit's own for plain TSVs, and whatever a user's `build_prompt` returns."""
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, DataError, Message, Prompt, Sample, TemplateError, Text
@@ -68,6 +68,63 @@ class GuestPrompt:
             made = self._dataset.build_prompt(line)
         known = row.source.dumped if isinstance(row, LineRow) else EMPTY
         return checked(Prompt(message_turns(made, fetched, known)), sample)
+
+
+class DialoguePrompt(GuestPrompt):
+    """A dialogue that a user's `build_prompt` gives whole, its answers included: each of its turns is asked after the
+    model's own answer to the one before."""
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return checked(Prompt(self._turns(sample)[0]), sample)
+
+    def next(self, sample: Sample, history: Sequence[Message]) -> tuple[Message, ...] | None:
+        """The turn after those that were asked; `None` when there is none left."""
+        asked = sum(message.role == "user" for message in history)
+        turns = self._turns(sample)
+        return turns[asked] if asked < len(turns) else None
+
+    def _turns(self, sample: Sample) -> list[tuple[Message, ...]]:
+        """The user's turns, each with what is said to the model before it; the answers in between are references."""
+        turns: list[tuple[Message, ...]] = []
+        before: tuple[Message, ...] = ()
+        for message in super().__call__(sample).messages:
+            if message.role == "user":
+                turns.append((*before, message))
+                before = ()
+            elif message.role != "assistant":
+                before = (*before, message)
+        if not turns:
+            raise TemplateError("the dialogue has no turn of the user", where=f"sample {sample.id!r}")
+        return turns
+
+
+class FilmPrompt(GuestPrompt):
+    """The prompt that a user's `build_prompt(line, video_llm)` makes: the film as pictures, or whole."""
+
+    def __init__(self, dataset: Any, name: str, code: str) -> None:
+        super().__init__(dataset, name, code)
+        accepted = parameters_of(dataset.build_prompt)
+        self._takes_video_llm = "video_llm" in accepted or "**" in accepted
+        self._places: dict[str, int] | None = None
+
+    def __call__(self, sample: Sample) -> Prompt:
+        return self._made(sample, whole=False)
+
+    def whole(self, sample: Sample) -> Prompt:
+        """The prompt for a model that takes films as they are."""
+        return self._made(sample, whole=True)
+
+    def _made(self, sample: Sample, whole: bool) -> Prompt:
+        more = {"video_llm": whole} if self._takes_video_llm else {}
+        made = self._dataset.build_prompt(self._place(sample), **more)
+        return checked(Prompt(message_turns(made, fetched)), sample)
+
+    def _place(self, sample: Sample) -> int:
+        """The number of a row in the data frame, which is what upstream passes."""
+        places = self._places
+        if places is None:
+            places = self._places = {str(index): at for at, index in enumerate(self._dataset.data["index"])}
+        return places[sample.id]
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:

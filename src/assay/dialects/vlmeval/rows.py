@@ -1,14 +1,14 @@
 """Rows as guest code sees them: a `line` that is a pandas Series, made only when a user's method asks for one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ...core import Image, MissingExtra, TemplateError
+from ...core import Image, MissingExtra, Prompt, Sample, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
-from ...datasets.tsv_images import RowImages, TableLookup
+from ...datasets.tsv_images import RowImages, TableLookup, inline, is_picture_path
 from ...media.picture_files import CONVERTED, media_path
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import image_folder
@@ -25,6 +25,11 @@ class Source:
         """The user's dataset object, where there is one."""
         self.dumped: dict[str, Image] = {}
         """The pictures of the row at hand by the files they were written to: a prompt need not read them again."""
+        self.is_dialogue = False
+        """Whether rows are dialogues: their turns are the dataset's, whatever prompts a model builds by itself."""
+        self.whole_film: Callable[[Sample], Prompt] | None = None
+        """The prompt of a row about a film, for a model that takes films as they are."""
+        self._cell: Any = None
         self._frame = frame
         self._indexes: dict[tuple[str, ...], Any] = {}
 
@@ -65,7 +70,7 @@ class Source:
         if "image" in row:
             pieces = self.images.cells(row)
             if pieces:
-                values[names.index("image")] = pieces[0] if len(pieces) == 1 else list(pieces)
+                values[names.index("image")] = self._cell = pieces[0] if len(pieces) == 1 else list(pieces)
         if "image_path" in row:
             paths = self.images.names(row)
             if paths:
@@ -73,7 +78,18 @@ class Source:
         index = self._indexes.get(names)
         if index is None:
             index = self._indexes[names] = pandas.Index(names, dtype=object)
-        return pandas.Series(values, index=index, dtype=object)
+        # An array of objects is taken as it is, where pandas would look at every cell of a list.
+        cells = self._empty_line(len(values))
+        for place, value in enumerate(values):
+            cells[place] = value
+        return pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
+
+    @cached_property
+    def _empty_line(self) -> Callable[[int], Any]:
+        import numpy
+
+        kind = numpy.dtype(object)
+        return lambda length: numpy.empty(length, dtype=kind)
 
     def pictures(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
         """The pictures of a row or a line."""
@@ -82,7 +98,7 @@ class Source:
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
         """The pictures of a line as files."""
         try:
-            pictures = self.images.of(line)
+            pictures = self._at_hand(line) or self.images.of(line)
             if not pictures:
                 raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
         except RowFault as fault:
@@ -93,6 +109,13 @@ class Source:
                 picture.name = path
                 self.dumped[path] = picture
         return paths
+
+    def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
+        """The one picture of the line made last, whose cell was understood then; none if this is another line."""
+        cell = self._cell
+        if type(cell) is not str or is_picture_path(cell) or "image" not in line or line["image"] is not cell:
+            return ()
+        return (inline(cell),)
 
     def _in_frame(self, index: str) -> Any:
         if self._frame is None or "image" not in self._frame:

@@ -5,12 +5,13 @@ is kept here, in one object for the process.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import EMPTY
+from ...runner.desk import Desk
 
 
 @dataclass
@@ -20,12 +21,13 @@ class Session:
     trust_pickle: bool = False
     allow_private_urls: bool = False
     judge: str | None = None
-    """The assay name of the judge the user gave."""
-    judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """The assay name of the judge the user gave; known while an `evaluate` runs."""
+    desk: Desk | None = None
+    """Who asks it, and keeps the answers in the run's journal; `None` outside a run."""
     work_folder: Path | None = None
     """Where prediction files go when the original command line was used; else they lie in the run folder."""
-    judge_file: Path | None = None
-    """Where the judge's answers are kept, so that none is asked for twice."""
+    label: str | None = None
+    """What the original command line calls the model in file names."""
     served: dict[Path, Callable[[], Any]] = field(default_factory=dict)
     """Prediction files by path: what `load` gives back for them comes from the run's journal, not from the file."""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -39,6 +41,16 @@ class Session:
         """What serves a path; `None` for an ordinary file."""
         with self.lock:
             return self.served.get(Path(path).expanduser().resolve())
+
+    @contextmanager
+    def judged_by(self, judge: str | None, desk: Desk) -> Iterator[None]:
+        """While a user's `evaluate` runs, its judge is this one."""
+        self.judge, self.desk = judge, desk
+        try:
+            yield
+        finally:
+            self.judge, self.desk = None, None
+            desk.close()
 
 
 session = Session()

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, passing, register
+from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
+from .few_rows import fill_blocks
 from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
 """How far logits of half precision may lie apart when both ways are right."""
-ROWS_AT_ONCE = 16
 ROPE_BY_LENGTH = ("dynamic", "longrope")
 """Position codes that depend on the longest sequence of a pass: a neighbour would change the answer."""
 
@@ -32,7 +32,7 @@ class Budget:
     @classmethod
     def of(cls, device: str) -> "Budget":
         """What suits a kind of device: enough rows to fill it, few enough for its caches."""
-        return cls(16384, 512) if device.startswith("cuda") else cls(1024, 256)
+        return cls(32768, 512) if device.startswith("cuda") else cls(1024, 256)
 
 
 class TokenCount:
@@ -63,23 +63,21 @@ class Engine:
         self.device = model.get_input_embeddings().weight.device
         self.budget = budget or Budget.of(str(self.device))
         self.count = TokenCount(model)
+        fill_blocks(model)
         # A trunk is freed as soon as nothing that is still to be computed names it.
         self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()
         self._kept: tuple[Stretch, tuple[int, ...]] | None = None
 
-    def run(self, tokens: Sequence[int], positions: Sequence[int], plan: Plan, wanted: Sequence[int]) -> Any:
-        """One pass; the logits of the wanted places."""
+    def run(self, tokens: Sequence[int], positions: Any, plan: Plan, wanted: Sequence[int]) -> Any:
+        """One pass over tokens at positions, a tensor; the logits of the wanted places."""
         import torch
 
-        # A CPU multiplies a vocabulary by a few rows faster when there are sixteen of them.
-        filled = [*wanted, *([0] * (-len(wanted) % ROWS_AT_ONCE))]
-        keep = torch.tensor(filled or [0], dtype=torch.long, device=self.device)
         with torch.inference_mode(), passing(plan):
             out = self.model(
-                input_ids=torch.tensor([list(tokens)], device=self.device),
-                position_ids=torch.tensor([list(positions)], device=self.device),
+                input_ids=sent(integers(tokens)[None], self.device),
+                position_ids=sent(positions[None], self.device),
                 use_cache=False,
-                logits_to_keep=keep,
+                logits_to_keep=sent(integers(wanted or [0]), self.device),
             )
         return out.logits[0, : len(wanted)]
 
@@ -98,8 +96,8 @@ class Engine:
 
         size = stretch.stop - stretch.start
         group = Group(parent, [(0, size)], [[size] * size])
-        positions = range(stretch.start, stretch.stop)
-        plan = PackedPlan([group], torch.tensor(list(positions)), keep)
+        positions = torch.arange(stretch.start, stretch.stop)
+        plan = PackedPlan([group], positions, keep)
         logits = self.run(sequences[stretch.row][stretch.start : stretch.stop], positions, plan, wanted)
         self._trunks[stretch] = grown
         if len(stretch.rows) == len(sequences):
@@ -125,12 +123,16 @@ class Engine:
         )
         return part
 
+    def forget(self) -> None:
+        """Lets go of the beginnings that are kept in case the next hand-over begins alike."""
+        self._trunks.clear()
+        self._kept = None
+
     def release(self) -> None:
         """Gives memory back that is only held in case."""
         import torch
 
-        self._trunks.clear()
-        self._kept = None
+        self.forget()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
@@ -140,32 +142,39 @@ class Engine:
 
     def run_segments(self, bushes: Sequence[Bush], layouts: Sequence[Layout], wanted: Sequence[int]) -> Any:
         """Many segments in one pass; the logits of the wanted places of the whole line."""
-        import torch
-
         tokens = [token for layout in layouts for token in layout.tokens]
-        positions = [at for layout in layouts for at in layout.positions]
-        plan = PackedPlan(self.groups(bushes, layouts), torch.tensor(positions))
-        return self.run(tokens, positions, plan, wanted)
+        positions = integers([at for layout in layouts for at in layout.positions])
+        return self.run(tokens, positions, PackedPlan(self.groups(bushes, layouts), positions), wanted)
 
     def groups(self, bushes: Sequence[Bush], layouts: Sequence[Layout]) -> list[Group]:
-        """Segments by trunk, and by length within a trunk: attention fills up a short one to a long one's size."""
-        spans: list[tuple[int, int]] = []
-        for layout in layouts:
-            start = spans[-1][1] if spans else 0
-            spans.append((start, start + len(layout.tokens)))
-        order = sorted(range(len(bushes)), key=lambda i: (id(bushes[i].trunk), len(layouts[i].tokens)))
+        """Neighbouring segments of one trunk and of like length: attention fills up a short one to the longest."""
         groups: list[Group] = []
         last: Stretch | None = None
-        for i in order:
+        at = 0
+        for bush, layout in zip(bushes, layouts, strict=True):
             group = groups[-1] if groups else None
-            size = len(layouts[i].tokens)
-            if group is None or bushes[i].trunk is not last or size > 1.5 * len(group.ends[0]) + 8:
-                group = Group(self.trunk(bushes[i].trunk), [], [])
+            size = len(layout.tokens)
+            if group is None or bush.trunk is not last or not _are_alike(size, len(group.ends[0])):
+                group = Group(self.trunk(bush.trunk), [], [])
                 groups.append(group)
-                last = bushes[i].trunk
-            group.spans.append(spans[i])
-            group.ends.append(layouts[i].ends)
+                last = bush.trunk
+            group.spans.append((at, at + size))
+            group.ends.append(layout.ends)
+            at += size
         return groups
+
+
+def in_order(bushes: Sequence[Bush]) -> list[Bush]:
+    """Segments as they make the fewest groups: trunk by trunk, and by length within a trunk."""
+    trunks: dict[int, int] = {}
+    for bush in bushes:
+        trunks.setdefault(id(bush.trunk), len(trunks))
+    return sorted(bushes, key=lambda bush: (trunks[id(bush.trunk)], bush.size))
+
+
+def _are_alike(one: int, other: int) -> bool:
+    short, long = sorted((one, other))
+    return long <= 1.5 * short + 8
 
 
 def why_not(model: Any) -> str | None:

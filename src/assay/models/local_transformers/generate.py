@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import GenerateOptions
-from .attention import Style, Trunk, capped
-from .engine import Engine
+from .attention import PackedPlan, Style, Trunk, capped, integers, sent
+from .engine import Engine, in_order
 from .prefix import Bush, Node, Stretch, chains, grow, lay_out
-from .sampling import Choice, choose
+from .sampling import Choice, are_finite, choose
 
 GROWTH = 64
 """Tokens by which the room of all rows grows at least."""
@@ -72,6 +72,8 @@ class Slots:
                 store[layer] = new.new_zeros(self.count, new.shape[0], self.room, new.shape[-1])
             for slot, start, stop in spans:
                 store[layer][slot, :, : stop - start] = new[:, start:stop]
+                # What the row before left may be no number, and no mask hides that.
+                store[layer][slot, :, stop - start :] = 0
 
     def move(self, source: int, target: int) -> None:
         """Copies one slot over another."""
@@ -148,13 +150,13 @@ class StepPlan:
 
     def _members(self, members: Any, device: Any) -> Any:
         if (id(members), device) not in self._made:
-            self._made[id(members), device] = members.to(device)
+            self._made[id(members), device] = sent(members, device)
         return self._made[id(members), device]
 
     def _places(self, device: Any) -> tuple[Any, Any]:
         """Slots and places of the new tokens, brought to a device once and not for every layer."""
         if device not in self._made:
-            self._made[device] = self.rows.to(device), self.lengths.to(device)
+            self._made[device] = sent(self.rows, device), sent(self.lengths, device)
         places: tuple[Any, Any] = self._made[device]
         return places
 
@@ -167,7 +169,7 @@ class StepPlan:
             if window is not None:
                 hidden |= self.lengths[:, None] - step[None] >= window
             mask = torch.zeros(hidden.shape, dtype=dtype).masked_fill_(hidden, float("-inf"))
-            self._made[window, device] = mask[:, None, None].to(device)
+            self._made[window, device] = sent(mask[:, None, None], device)
         return self._made[window, device]
 
     def _far_mask(self, length: int, members: Any, window: int, dtype: Any, device: Any) -> Any:
@@ -230,49 +232,45 @@ class Writer:
             self._begin(fresh)
 
     def _begin(self, fresh: Sequence[tuple[Row, Stretch | None]]) -> None:
-        import torch
-
-        from .attention import PackedPlan
-
-        bushes = [
-            Bush(Node(_length(trunk), len(row.prompt), index, [], [index]), trunk)
-            for index, (row, trunk) in enumerate(fresh)
-        ]
         prompts = [row.prompt for row, _ in fresh]
+        bushes = in_order(
+            [
+                Bush(Node(_length(trunk), len(row.prompt), index, [], [index]), trunk)
+                for index, (row, trunk) in enumerate(fresh)
+            ]
+        )
+        fresh = [fresh[bush.node.row] for bush in bushes]
         layouts = [lay_out(bush, prompts) for bush in bushes]
         spans, at = [], 0
         for offset, layout in enumerate(layouts):
             spans.append((len(self.active) + offset, at, at + len(layout.tokens)))
             at += len(layout.tokens)
         self._make_room(max(stop - start for _, start, stop in spans))
-        positions = [p for layout in layouts for p in layout.positions]
+        positions = integers([at for layout in layouts for at in layout.positions])
         plan = PackedPlan(
             self.engine.groups(bushes, layouts),
-            torch.tensor(positions),
+            positions,
             lambda layer, key, value: self.slots.fill(layer, spans, key, value),
         )
         tokens = [token for layout in layouts for token in layout.tokens]
         logits = self.engine.run(tokens, positions, plan, [stop - 1 for _, _, stop in spans])
-        self.active += [
-            (row, trunk, stop - start) for (row, trunk), (_, start, stop) in zip(fresh, spans, strict=True)
-        ]
+        self.active += [(row, trunk, stop - start) for (row, trunk), (_, start, stop) in zip(fresh, spans, strict=True)]
         self._write(logits, len(self.active) - len(fresh))
 
     def _step(self) -> None:
-        import torch
 
-        lengths = torch.tensor([own for _, _, own in self.active])
+        lengths = integers([own for _, _, own in self.active])
         self._make_room(int(lengths.max()) + 1)
         by_trunk: dict[int, tuple[Stretch | None, list[int]]] = {}
         for at, (_, trunk, _) in enumerate(self.active):
             by_trunk.setdefault(id(trunk), (trunk, []))[1].append(at)
         trunks = [
-            (self.engine.trunk(trunk), None if len(by_trunk) == 1 else torch.tensor(members))
+            (self.engine.trunk(trunk), None if len(by_trunk) == 1 else integers(members))
             for trunk, members in by_trunk.values()
         ]
         plan = StepPlan(self.slots, lengths, trunks)
         tokens = [row.written[-1].token for row, _, _ in self.active]
-        positions = [_length(trunk) + own for _, trunk, own in self.active]
+        positions = integers([_length(trunk) + own for _, trunk, own in self.active])
         logits = self.engine.run(tokens, positions, plan, range(len(tokens)))
         self.active = [(row, trunk, own + 1) for row, trunk, own in self.active]
         self._write(logits, 0)
@@ -282,7 +280,7 @@ class Writer:
         by_options: dict[GenerateOptions, list[int]] = {}
         for at, (row, _, _) in enumerate(self.active[first:]):
             by_options.setdefault(row.options, []).append(at)
-        finite = logits.isfinite().all(-1).tolist()
+        finite = are_finite(logits)
         done: list[int] = []
         for options, members in by_options.items():
             rows = [self.active[first + at][0] for at in members]

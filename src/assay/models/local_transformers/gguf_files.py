@@ -38,9 +38,7 @@ def _convert(file: Path, folder: Path) -> None:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
-        read: Any = AutoModelForCausalLM.from_pretrained(
-            str(file.parent), gguf_file=file.name, dtype=torch.float32
-        )
+        read: Any = AutoModelForCausalLM.from_pretrained(str(file.parent), gguf_file=file.name, dtype=torch.float32)
     except (ValueError, KeyError, NotImplementedError) as error:
         raise ModelError(
             f"transformers cannot read this GGUF file: {error}", where=str(file), fix="run it with gguf/FILE instead"

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...core import Likelihood
-from .engine import Engine
+from .attention import integers, sent
+from .engine import Engine, in_order
 from .prefix import Bush, Stretch, grow, lay_out, steps
 
 LOGIT_CELLS = 16_000_000
@@ -31,70 +32,75 @@ class Pair:
 
 
 class Tally:
-    """Sums of log-probabilities, one for each pair."""
+    """Sums of log-probabilities, one for each pair.
+
+    What a pass found stays on its device until the results are asked for: to look at a number is to wait for the pass.
+    """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = pairs
-        self.parts: list[list[float]] = [[] for _ in pairs]
-        self.greedy = [True] * len(pairs)
+        self._found: list[tuple[list[int], Any, Any]] = []
+        """Pairs, and of each a log-probability and whether no token had a higher one."""
 
     def add(self, logits: Any, found: Sequence[tuple[int, int, int]]) -> None:
         """Logits of several places; `found` names (place, pair, position) of what each predicts."""
         import torch
 
-        places = torch.tensor([place for place, _, _ in found], device=logits.device)
-        wanted = [self.pairs[row].tokens[position + 1] for _, row, position in found]
-        targets = torch.tensor(wanted, device=logits.device)
         step = max(1, LOGIT_CELLS // max(1, logits.shape[-1]))
         for start in range(0, len(logits), step):
+            inside = [entry for entry in found if start <= entry[0] < start + step]
+            if not inside:
+                continue
             # Rounded as torch rounds it, in single precision: over hundreds of tokens, other ways drift apart from what
             # other harnesses report.
             piece = torch.log_softmax(logits[start : start + step].float(), -1)
-            inside = ((places >= start) & (places < start + step)).nonzero()[:, 0]
-            values = piece[places[inside] - start, targets[inside]]
-            right = values >= piece.amax(-1)[places[inside] - start]
-            for at, value, hit in zip(inside.tolist(), values.tolist(), right.tolist(), strict=True):
-                row = found[at][1]
-                self.parts[row].append(value)
-                self.greedy[row] &= hit
+            places = sent(integers([place - start for place, _, _ in inside]), logits.device)
+            wanted = [self.pairs[row].tokens[position + 1] for _, row, position in inside]
+            values = piece[places, sent(integers(wanted), logits.device)]
+            self._found.append(([row for _, row, _ in inside], values, values >= piece.amax(-1)[places]))
 
     def results(self) -> list[Likelihood]:
-        return [
-            Likelihood(math.fsum(parts), greedy, len(parts))
-            for parts, greedy in zip(self.parts, self.greedy, strict=True)
-        ]
+        """What was found of each pair; a pair nothing was added for has no tokens and is certain."""
+        parts: list[list[float]] = [[] for _ in self.pairs]
+        greedy = [True] * len(self.pairs)
+        for rows, values, right in self._found:
+            for row, value, hit in zip(rows, values.tolist(), right.tolist(), strict=True):
+                parts[row].append(value)
+                greedy[row] &= hit
+        return [Likelihood(math.fsum(own), best, len(own)) for own, best in zip(parts, greedy, strict=True)]
 
 
 def weigh(engine: Engine, pairs: Sequence[Pair]) -> list[Likelihood]:
     """The likelihood of each pair's continuation."""
-    tally = Tally(pairs)
     # A continuation without tokens is certain: it needs no pass.
-    asked = [pair for pair in pairs if pair.start < len(pair.tokens)]
+    asked = [row for row, pair in enumerate(pairs) if pair.start < len(pair.tokens)]
+    found = [Likelihood(0.0, True, 0) for _ in pairs]
     if asked:
-        part = Tally(asked)
-        _weigh_all(engine, asked, part)
-        done = iter(zip(part.parts, part.greedy, strict=True))
-        for row, pair in enumerate(pairs):
-            if pair.start < len(pair.tokens):
-                tally.parts[row], tally.greedy[row] = next(done)
-    return tally.results()
+        some = [pairs[row] for row in asked]
+        tally = Tally(some)
+        _weigh_all(engine, some, tally)
+        for row, likelihood in zip(asked, tally.results(), strict=True):
+            found[row] = likelihood
+    return found
 
 
 def _weigh_all(engine: Engine, pairs: Sequence[Pair], tally: Tally) -> None:
     sequences = [pair.computed for pair in pairs]
     pending: list[Bush] = []
+    size = 0
     root = grow(sequences)
     trunk = engine.kept(root, sequences, min(pair.start for pair in pairs) - 1)
     for step in steps(root, segment=engine.budget.segment, pack=engine.budget.pack, trunk=trunk):
         if isinstance(step, Stretch):
             _weigh_trunk(engine, step, sequences, pairs, tally)
             continue
-        if pending and sum(bush.size for bush in pending) + step.size > engine.budget.pack:
-            _weigh_segments(engine, pending, sequences, pairs, tally)
-            pending = []
+        if pending and size + step.size > engine.budget.pack:
+            _weigh_segments(engine, in_order(pending), sequences, pairs, tally)
+            pending, size = [], 0
         pending.append(step)
+        size += step.size
     if pending:
-        _weigh_segments(engine, pending, sequences, pairs, tally)
+        _weigh_segments(engine, in_order(pending), sequences, pairs, tally)
 
 
 def _weigh_trunk(

@@ -14,8 +14,9 @@ from typing import Any, Literal
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
 from ..weights import weights_digest
 from .gguf_files import converted
+from .speaking import can_speak
 
-Kind = Literal["text", "vision", "audio", "speech"]
+Kind = Literal["text", "vision", "audio", "speech", "voice"]
 PIP = "torch transformers accelerate"
 HASHED = (".json", ".jinja", ".safetensors", ".bin", ".model", ".txt", ".gguf", ".py")
 SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract_norm"})
@@ -112,6 +113,8 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
     """What a model is, by its configuration."""
     if not config:
         return "text"
+    if can_speak(config):
+        return "voice"
     names = " ".join(config.get("architectures") or ())
     if "vision_config" in config or "ForImageTextToText" in names:
         return "vision"
@@ -132,6 +135,7 @@ def load_model(source: Source, kind: Kind) -> Any:
         "vision": "AutoModelForImageTextToText",
         "audio": "AutoModelForMultimodalLM",
         "speech": "AutoModelForSpeechSeq2Seq",
+        "voice": "AutoModelForTextToWaveform",
     }
     maker = getattr(transformers, classes[kind], None) or transformers.AutoModelForImageTextToText
     device, dtype = source.place()

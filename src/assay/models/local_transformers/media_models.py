@@ -24,7 +24,7 @@ from ...core import (
 from ...media import decode_audio, decode_image
 from ..function import failure
 from .drawing import draw, prepare
-from .engine import TokenCount
+from .engine import LOOSE, TOLERANCE, TokenCount
 from .likelihood import Pair, Tally
 from .loading import quiet
 from .prompts import Renderer, plain_message
@@ -41,8 +41,20 @@ class _Counter:
     count: TokenCount
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Requests ready for the device, by their place; those that cannot be asked, with why."""
+
+    requests: Sequence[Request]
+    inputs: dict[int, dict[str, Any]]
+    failed: dict[int, Output]
+
+
 class MediaModel:
     """A model that takes pictures or sounds among the words, and writes text."""
+
+    opening = 0
+    """Tokens the model writes before its answer on its own account."""
 
     def __init__(
         self,
@@ -61,27 +73,55 @@ class MediaModel:
         self.template = template or getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
         self.engine = _Counter(TokenCount(model))
         self.settings = settings
+        self.keeps: bool | None = None
+        """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
 
-    def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Answers, like-shaped requests together."""
-        inputs: dict[int, Any] = {}
-        outputs: dict[int, Output] = {}
+    def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
+        """Prompts as tensors, media decoded: everything that needs no device."""
+        made = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             check_options(request.options, self.where)
             try:
-                if "image" in request.prompt.produces:
-                    prepare(self.model, self.renderer.tokenizer)
-                    outputs[at] = draw(self.model, self.processor, self.text(request.prompt), request, self.settings)
-                    continue
-                inputs[at] = self.inputs(request.prompt)
+                if "image" not in request.prompt.produces:
+                    made.inputs[at] = self.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
-                outputs[at] = failure(error, self.where)
+                made.failed[at] = failure(error, self.where)
                 continue
-            if self._length(inputs[at]) >= self.limits.context:
-                outputs[at] = too_long(self._length(inputs.pop(at)), self.limits.context)
-        for group in _alike(requests, inputs):
-            outputs.update(self._answered(group, requests, inputs))
-        return [outputs[at] for at in range(len(requests))]
+            length = self._length(made.inputs[at]) if at in made.inputs else 0
+            if length >= self.limits.context:
+                made.failed[at] = too_long(length, self.limits.context)
+                del made.inputs[at]
+        return made
+
+    def generate(self, made: Prepared) -> list[Output]:
+        """Answers, like-shaped requests together."""
+        outputs = dict(made.failed)
+        for at, request in enumerate(made.requests):
+            if "image" in request.prompt.produces:
+                outputs[at] = self._drawn(request)
+        for group in _alike(made.requests, made.inputs):
+            outputs.update(self._tried(group, made))
+        return [outputs[at] for at in range(len(made.requests))]
+
+    def _drawn(self, request: Request) -> Output:
+        try:
+            prepare(self.model, self.renderer.tokenizer)
+            return draw(self.model, self.processor, self.text(request.prompt), request, self.settings)
+        except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
+            return failure(error, self.where)
+
+    def _tried(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
+        """Answers of a group; one that cannot be answered fails alone."""
+        import torch
+
+        try:
+            return self._answered(group, made.requests, made.inputs)
+        except (MemoryError, torch.OutOfMemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
+            if len(group) == 1:
+                return {group[0]: failure(error, self.where)}
+            return {at: output for one in group for at, output in self._tried([one], made).items()}
 
     def _answered(
         self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
@@ -93,6 +133,7 @@ class MediaModel:
             name: torch.cat([inputs[at][name] for at in group]) if isinstance(value, torch.Tensor) else value
             for name, value in inputs[group[0]].items()
         }
+        joined = _placed(joined, self.model)
         length = self._length(joined)
         draws = 1 if is_greedy(first.options) else first.options.n
         drawn = [self._draw(joined, first, index, length) for index in range(draws)]
@@ -111,7 +152,7 @@ class MediaModel:
 
         options = request.options
         room = self.limits.max_tokens if options.max_tokens is None else options.max_tokens
-        room = max(1, min(room, self.limits.context - length))
+        room = max(1, min(room, self.limits.context - length - self.opening))
         settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **self.settings}
         if not is_greedy(options):
             names = ("temperature", "top_p", "top_k", "min_p")
@@ -149,15 +190,24 @@ class MediaModel:
         text = text[: min(places)] if places else text
         return Candidate((Text(text),), "stop" if ended else "length", (), tuple(ids))
 
-    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Weighs continuations after prompts with media: those of one token in one pass, the others in one each."""
-        return [self._weighed(request) for request in requests]
+    def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
+        """Prompts as tensors, media decoded: everything that needs no device."""
+        made = Prepared(requests, {}, {})
+        for at, request in enumerate(requests):
+            try:
+                made.inputs[at] = self.inputs(request.prompt)
+            except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
+                made.failed[at] = failure(error, self.where)
+        return made
 
-    def _weighed(self, request: Request) -> Output:
-        try:
-            inputs = self.inputs(request.prompt)
-        except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
-            return failure(error, self.where)
+    def likelihood(self, made: Prepared) -> list[Output]:
+        """Weighs continuations after prompts with media: the prompt is computed once, then what follows it."""
+        return [
+            made.failed[at] if at in made.failed else self._weighed(request, _placed(made.inputs[at], self.model))
+            for at, request in enumerate(made.requests)
+        ]
+
+    def _weighed(self, request: Request, inputs: dict[str, Any]) -> Output:
         context = tuple(inputs["input_ids"][0].tolist())
         encode = self.renderer.tokenizer.encode
         pairs = [
@@ -171,12 +221,49 @@ class MediaModel:
         alike: dict[tuple[int, ...], list[int]] = {}
         for row, pair in enumerate(pairs):
             alike.setdefault(pair.computed[len(context) :], []).append(row)
-        for more, rows in alike.items():
-            logits = self._logits(inputs, more)
-            first = len(context) - 1
+        first = len(context) - 1
+        for more, logits in self._after(inputs, list(alike)):
             predicted = range(first, first + 1 + len(more))
-            tally.add(logits[first:], [(at - first, row, at) for row in rows for at in predicted])
+            tally.add(logits, [(at - first, row, at) for row in alike[more] for at in predicted])
         return weighed_output(request, pairs, tally.results(), None)
+
+    def _after(self, inputs: dict[str, Any], ways: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Each way to go on after a prompt, with the logits from the prompt's last token on; the prompt computed once.
+
+        Whether the model goes on rightly from what it keeps is tried on the first prompt where that saves anything.
+        """
+        import torch
+
+        last = self._length(inputs) - 1
+        if not any(ways) or self.keeps is False:
+            yield from ((more, self._logits(inputs, more)[last:]) for more in ways)
+            return
+        with torch.inference_mode():
+            out = self.model(**inputs, use_cache=True)
+        for more in ways:
+            logits = out.logits[0, last:]
+            if more:
+                try:
+                    logits = torch.cat([logits, self._further(out.past_key_values, more)])
+                except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError):
+                    self.keeps = False
+                if self.keeps is None:
+                    whole = self._logits(inputs, more)[last:]
+                    limit = TOLERANCE.get(str(whole.dtype).removeprefix("torch."), LOOSE)
+                    self.keeps = bool((whole - logits).abs().max() <= limit)
+                if not self.keeps:
+                    logits = self._logits(inputs, more)[last:]
+            yield more, logits
+
+    def _further(self, cache: Any, more: Sequence[int]) -> Any:
+        """Logits of further tokens after a prompt; what is kept of the prompt is afterwards as it was."""
+        import torch
+
+        ids = torch.tensor([list(more)], device=self.model.device)
+        with torch.inference_mode():
+            out = self.model(input_ids=ids, past_key_values=cache, use_cache=True)
+        cache.crop(-len(more))
+        return out.logits[0]
 
     def _logits(self, inputs: Mapping[str, Any], more: Sequence[int]) -> Any:
         import torch
@@ -193,7 +280,7 @@ class MediaModel:
             return self.model(**given, use_cache=False).logits[0]
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        """Token ids and media tensors of one prompt, on the model's device."""
+        """Token ids and media tensors of one prompt."""
         pictures = [decode_image(part) for part in prompt.media if isinstance(part, Image)]
         rate = self._rate()
         sounds = [decode_audio(p, rate=rate, channels=1).samples for p in prompt.media if isinstance(p, Audio)]
@@ -202,8 +289,7 @@ class MediaModel:
             given["images"] = pictures
         if sounds:
             given |= {"audio": sounds, "sampling_rate": rate}
-        made = self.processor(**given)
-        return _placed(made, self.model)
+        return dict(self.processor(**given))
 
     def text(self, prompt: Prompt) -> str:
         """The prompt as text, with the processor's own mark where each medium stands."""
@@ -236,6 +322,9 @@ class MediaModel:
 class SpeechModel(MediaModel):
     """Speech to text: one sound in, its words out; the words of the prompt are not shown to the model."""
 
+    opening = 4
+    """Start, language, task and whether there are time stamps."""
+
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         sounds = [part for part in prompt.media if isinstance(part, Audio)]
         if len(sounds) != 1:
@@ -247,8 +336,8 @@ class SpeechModel(MediaModel):
         if sound.seconds > float(getattr(extractor, "chunk_length", None) or sound.seconds):
             # Longer than the model hears at once: it goes on by its own time stamps.
             given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
-            return {**_placed(extractor(sound.samples, **given), self.model), "return_timestamps": True}
-        return _placed(extractor(sound.samples, **given), self.model)
+            return {**extractor(sound.samples, **given), "return_timestamps": True}
+        return dict(extractor(sound.samples, **given))
 
     def _own(self, row: list[int], length: int) -> list[int]:
         return super()._own(row, 0)
@@ -279,11 +368,15 @@ def _listed(message: Message) -> dict[str, Any]:
 
 
 def _placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Tensors on the model's device; media in its precision."""
-    placed = {}
+    """Tensors on the model's device, media in its precision; what is no tensor stays."""
+    import torch
+
+    placed: dict[str, Any] = {}
     for name, value in made.items():
-        moved = value.to(model.device)
-        placed[name] = moved.to(model.dtype) if moved.is_floating_point() else moved
+        if isinstance(value, torch.Tensor):
+            value = value.to(model.device)
+            value = value.to(model.dtype) if value.is_floating_point() else value
+        placed[name] = value
     return placed
 
 

@@ -22,7 +22,9 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "vision": frozenset({"text", "image"}),
     "audio": frozenset({"text", "audio"}),
     "speech": frozenset({"audio", "text"}),
+    "voice": frozenset({"text"}),
 }
+POLICIES = ("refuse", "left", "middle")
 UNLIMITED = 1 << 20
 """Where a model does not say how much it takes."""
 
@@ -32,6 +34,8 @@ class LocalTransformers:
     """A model from a folder, the hub or a GGUF file, run by transformers; greedy unless a temperature is given."""
 
     reference: ClassVar[str] = "path"
+    concurrency: ClassVar[int] = 2
+    """Hand-overs at the same time: one is on the device while the next one is tokenised and its media are decoded."""
 
     path: str
     """A folder, a hub name, or a GGUF file, which is converted once."""
@@ -46,14 +50,14 @@ class LocalTransformers:
     """A folder or hub name of a PEFT adapter, merged into the weights."""
     chat_template: str | None = None
     """Jinja text instead of the template in the folder."""
-    kind: Literal["auto", "text", "vision", "audio", "speech"] = "auto"
+    kind: Literal["auto", "text", "vision", "audio", "speech", "voice"] = "auto"
     """What the model is, where its configuration does not say."""
     max_tokens: int = 512
     """How long an answer may get where the task does not say."""
     context: int | None = None
     """Tokens of prompt and answer together; by default what the model was trained with."""
-    truncate: Literal["refuse", "left"] = "refuse"
-    """What happens to a prompt that is too long: its sample fails, or its beginning is dropped and that is recorded."""
+    truncate: Literal["refuse", "left", "middle"] = "refuse"
+    """A prompt that is too long fails its sample, or loses its beginning or its middle; the record says how much."""
     batch_size: int = 64
     """Requests handed over at once; what they have in common is computed once."""
     rows: int = 0
@@ -65,10 +69,13 @@ class LocalTransformers:
     trust_remote_code: bool = False
     _loaded: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _reading: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+    """Held while requests become token ids: tokenizers and processors serve one caller at a time."""
 
     def __post_init__(self) -> None:
-        if self.truncate not in ("refuse", "left"):
-            raise UsageError(f"truncate={self.truncate!r} is not a policy", where=self.path, fix="refuse or left")
+        if self.truncate not in POLICIES:
+            what = f"truncate={self.truncate!r} is not a policy"
+            raise UsageError(what, where=self.path, fix=f"one of {', '.join(POLICIES)}")
         self.source = Source(
             self.path, self.revision, self.dtype, self.device, self.device_map, self.adapter, self.trust_remote_code
         )
@@ -85,14 +92,19 @@ class LocalTransformers:
         kind = self.model_kind
         return Abilities(
             accepts=ACCEPTS[kind],
-            produces=frozenset({"text", "image"}) if can_draw(self.source.config()) else frozenset({"text"}),
-            likelihood=kind != "speech",
+            produces=self._produces(),
+            likelihood=kind not in ("speech", "voice"),
             logprobs=kind == "text",
             tokens=True,
             roles="any",
             audio_rate=16000 if kind in ("audio", "speech") else None,
             audio_channels=1 if kind in ("audio", "speech") else None,
         )
+
+    def _produces(self) -> frozenset[str]:
+        if self.model_kind == "voice":
+            return frozenset({"audio"})
+        return frozenset({"text", "image"}) if can_draw(self.source.config()) else frozenset({"text"})
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -109,9 +121,15 @@ class LocalTransformers:
 
     def load(self) -> None:
         """Reads the weights; done by the first question if nobody did it before."""
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = self._load()
+        self._ready()
+
+    def _ready(self) -> Any:
+        # Looked at without the lock, which is held for as long as the device works.
+        loaded = self._loaded
+        if loaded is None:
+            with self._lock:
+                loaded = self._loaded = self._loaded or self._load()
+        return loaded
 
     def close(self) -> None:
         """Frees the weights."""
@@ -119,17 +137,21 @@ class LocalTransformers:
             self._loaded = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """Answers to all requests."""
-        self.load()
+        """Answers to all requests; they are read while the device still works on those before."""
+        loaded = self._ready()
+        with self._reading:
+            made = loaded.prepare_generate(requests)
         with self._lock:
-            answers: list[Output] = self._loaded.generate(requests)
+            answers: list[Output] = loaded.generate(made)
         return answers
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """The likelihoods of all requests' continuations."""
-        self.load()
+        """The likelihoods of all requests' continuations; they are read while the device still works."""
+        loaded = self._ready()
+        with self._reading:
+            made = loaded.prepare_likelihood(requests)
         with self._lock:
-            answers: list[Output] = self._loaded.likelihood(requests)
+            answers: list[Output] = loaded.likelihood(made)
         return answers
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
@@ -143,8 +165,7 @@ class LocalTransformers:
     @property
     def counted(self) -> TokenCount:
         """Tokens and passes that went through the model so far."""
-        self.load()
-        count: TokenCount = self._loaded.engine.count
+        count: TokenCount = self._ready().engine.count
         return count
 
     def _renderer(self) -> Renderer:
@@ -152,7 +173,7 @@ class LocalTransformers:
             found: Renderer = self._loaded.renderer
             return found
         kind = self.model_kind
-        tokenizer = load_tokenizer(self.source) if kind == "text" else load_processor(self.source).tokenizer
+        tokenizer = load_tokenizer(self.source) if kind in ("text", "voice") else load_processor(self.source).tokenizer
         return Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
 
     def _template(self, tokenizer: Any) -> str | None:
@@ -169,6 +190,10 @@ class LocalTransformers:
             torch.set_num_threads(self.threads)
         kind = self.model_kind
         model = load_model(self.source, kind)
+        if kind == "voice":
+            from .speaking import VoiceModel
+
+            return VoiceModel(model, load_tokenizer(self.source), self.path)
         limits = Limits(self._context(model), self.max_tokens, self.truncate, self.rows or _rows(model))
         if kind == "text":
             tokenizer = load_tokenizer(self.source)

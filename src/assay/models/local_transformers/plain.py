@@ -9,7 +9,7 @@ from typing import Any
 from ...core import Likelihood
 from .generate import Row
 from .likelihood import Pair, Tally
-from .sampling import Choice, choose
+from .sampling import Choice, are_finite, choose
 
 
 def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int) -> list[Likelihood]:
@@ -61,7 +61,7 @@ def _write_together(model: Any, rows: Sequence[Row], device: Any) -> None:
             if done[at]:
                 tokens.append(row.written[-1].token if row.written else 0)
                 continue
-            if not bool(logits[at].isfinite().all()):
+            if not are_finite(logits[at : at + 1])[0]:
                 row.error, done[at] = "the model computed logits that are not finite", True
                 tokens.append(0)
                 continue

@@ -40,6 +40,12 @@ def check_options(options: GenerateOptions, where: str) -> None:
             raise UsageError(f"a local transformers model has no generation option {name!r}", where=where)
 
 
+def are_finite(logits: Any) -> list[bool]:
+    """For each row, whether a token can be chosen from it; a token that is ruled out may well weigh minus infinity."""
+    found: list[bool] = logits.amax(-1).isfinite().tolist()
+    return found
+
+
 def choose(
     logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]], draws: Sequence[random.Random]
 ) -> list[Choice]:

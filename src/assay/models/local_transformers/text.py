@@ -1,5 +1,6 @@
 """A text model in memory: requests become token ids, pairs and rows; what comes back becomes outputs."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -27,6 +28,29 @@ class Limits:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Requests as pairs of token ids, ready for the device."""
+
+    requests: Sequence[Request]
+    pairs: list[Pair]
+    spans: list[tuple[int, int]]
+    """Which pairs are those of each request."""
+    refused: dict[int, Output]
+    cut: dict[int, int]
+    """Tokens left out of a request's context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """One request as rows to write, ready for the device."""
+
+    request: Request
+    rows: list[Row]
+    cut: int = 0
+    """Tokens left out of the prompt."""
+
+
 class TextModel:
     """A causal language model with its tokenizer."""
 
@@ -41,28 +65,31 @@ class TextModel:
         self.rows = limits.rows
         self.eos = _end_tokens(model, renderer)
 
-    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
-        """Weighs the continuations of all requests together."""
-        pairs: list[Pair] = []
-        spans: list[tuple[int, int]] = []
-        refused: dict[int, Output] = {}
-        cut: dict[int, int] = {}
+    def prepare_likelihood(self, requests: Sequence[Request]) -> Weighing:
+        """Everything that needs no device."""
+        made = Weighing(requests, [], [], {}, {})
         for at, request in enumerate(requests):
-            start = len(pairs)
+            start = len(made.pairs)
             own = self._pairs_of(request)
             over = max((len(pair.computed) - self.limits.context for pair in own), default=0)
             if over > 0 and self.limits.truncate == "refuse":
-                refused[at], own = too_long(over + self.limits.context, self.limits.context), []
+                made.refused[at], own = too_long(over + self.limits.context, self.limits.context), []
             elif over > 0:
-                own, cut[at] = [cut_pair(pair, self.limits.context) for pair in own], over
-            pairs += own
-            spans.append((start, len(pairs)))
-        weighed = self._weigh(pairs)
-        outputs = []
-        for at, (request, (start, stop)) in enumerate(zip(requests, spans, strict=True)):
-            found = weighed_output(request, pairs[start:stop], weighed[start:stop], cut.get(at))
-            outputs.append(refused.get(at, found))
-        return outputs
+                own = [cut_pair(pair, self.limits.context, self.limits.truncate) for pair in own]
+                made.cut[at] = over
+            made.pairs.extend(own)
+            made.spans.append((start, len(made.pairs)))
+        return made
+
+    def likelihood(self, made: Weighing) -> list[Output]:
+        """Weighs the continuations of all requests together."""
+        weighed = self._weigh(made.pairs)
+        return [
+            made.refused[at]
+            if at in made.refused
+            else weighed_output(request, made.pairs[start:stop], weighed[start:stop], made.cut.get(at))
+            for at, (request, (start, stop)) in enumerate(zip(made.requests, made.spans, strict=True))
+        ]
 
     def _pairs_of(self, request: Request) -> list[Pair]:
         if request.prompt.rolling:
@@ -75,27 +102,28 @@ class TextModel:
             return weigh_plainly(self.model, pairs, PLAIN_BATCH)
         return self._within_memory(lambda: weigh(self.engine, pairs))
 
-    def generate(self, requests: Sequence[Request]) -> list[Output]:
+    def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
+        """Everything that needs no device."""
+        return [self._answering(request) for request in requests]
+
+    def generate(self, made: Sequence[Output | Answering]) -> list[Output]:
         """Writes the answers of all requests together."""
-        made: list[Output | list[Row]] = [self._rows_of(request) for request in requests]
-        rows = [row for entry in made if isinstance(entry, list) for row in entry]
+        rows = [row for entry in made if isinstance(entry, Answering) for row in entry.rows]
         if rows:
             self._write(rows)
-        return [
-            self._written(request, entry) if isinstance(entry, list) else entry
-            for request, entry in zip(requests, made, strict=True)
-        ]
+        return [self._written(entry) if isinstance(entry, Answering) else entry for entry in made]
 
-    def _rows_of(self, request: Request) -> Output | list[Row]:
+    def _answering(self, request: Request) -> Output | Answering:
         check_options(request.options, self.where)
         prompt = self.renderer.encode(request.prompt)
         if not prompt:
             return Output.failed("exception", "the prompt has no tokens", retryable=False)
         wanted = self.limits.max_tokens if request.options.max_tokens is None else request.options.max_tokens
-        if len(prompt) >= self.limits.context:
+        length = len(prompt)
+        if length >= self.limits.context:
             if self.limits.truncate == "refuse":
-                return too_long(len(prompt), self.limits.context)
-            prompt = prompt[-max(1, self.limits.context - wanted) :]
+                return too_long(length, self.limits.context)
+            prompt = shortened(prompt, max(1, self.limits.context - wanted), self.limits.truncate)
         room = min(wanted, self.limits.context - len(prompt))
         stops = self._stops(request.options.stop)
         options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
@@ -104,7 +132,8 @@ class TextModel:
             generator_for(request.options, request.seed, key, request.repeat, index)
             for index in range(request.options.n)
         ]
-        return [Row(prompt, options, max(1, room), stops, draw) for draw in draws]
+        rows = [Row(prompt, options, max(1, room), stops, draw) for draw in draws]
+        return Answering(request, rows, length - len(prompt))
 
     def _stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
         """Why to stop after what was written: an end token, or a stop string in the text."""
@@ -152,14 +181,14 @@ class TextModel:
                 self.engine.budget = Budget(max(SMALLEST_PACK, budget.pack // 2), max(32, budget.segment // 2))
                 self.engine.release()
 
-    def _written(self, request: Request, rows: Sequence[Row]) -> Output:
+    def _written(self, made: Answering) -> Output:
+        rows = made.rows
         failed = next((row.error for row in rows if row.error), None)
         if failed is not None:
             return Output.failed("non_finite", failed, retryable=False)
-        candidates = tuple(self._candidate(request, row) for row in rows)
+        candidates = tuple(self._candidate(made.request, row) for row in rows)
         usage = Usage(len(rows[0].prompt), sum(len(row.written) for row in rows))
-        cut = len(self.renderer.encode(request.prompt)) - len(rows[0].prompt) if self.limits.truncate != "refuse" else 0
-        return Output(candidates, usage=usage, details={"truncated_tokens": cut} if cut else EMPTY)
+        return Output(candidates, usage=usage, details={"truncated_tokens": made.cut} if made.cut else EMPTY)
 
     def _candidate(self, request: Request, row: Row) -> Candidate:
         tokenizer = self.renderer.tokenizer
@@ -190,21 +219,32 @@ def _end_tokens(model: Any, renderer: Renderer) -> set[int]:
     return ends
 
 
-def cut_pair(pair: Pair, longest: int) -> Pair:
-    """The pair without the beginning of its context, which does not fit; at least one token stays before the rest."""
+def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
+    """The pair with as much of its context as fits; at least one token stays before the rest."""
     drop = min(len(pair.computed) - longest, pair.start - 1)
-    return pair if drop <= 0 else Pair(pair.tokens[drop:], pair.start - drop)
+    if drop <= 0:
+        return pair
+    kept = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
+    return Pair((*kept, *pair.tokens[pair.start :]), len(kept))
+
+
+def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:
+    """So many of the tokens: the last ones, or with `middle` both ends alike."""
+    if len(tokens) <= length:
+        return tuple(tokens)
+    head = length // 2 if policy == "middle" else 0
+    return (*tokens[:head], *tokens[len(tokens) - (length - head) :])
 
 
 def too_long(length: int, context: int) -> Output:
     """The failure of a prompt that does not fit."""
-    message = f"the prompt has {length} tokens and the model takes {context}; fix: truncate=left, or fewer examples"
-    return Output.failed("context", message, retryable=False)
+    what = f"the prompt has {length} tokens and the model takes {context}"
+    return Output.failed("context", f"{what}; fix: truncate=left or middle, or fewer examples", retryable=False)
 
 
 def weighed_output(request: Request, pairs: Sequence[Pair], found: Sequence[Likelihood], cut: int | None) -> Output:
     """The output of one request from the likelihoods of its pairs."""
-    if any(value.logprob != value.logprob for value in found):
+    if not all(math.isfinite(value.logprob) for value in found):
         return Output.failed("non_finite", "the model computed logits that are not finite", retryable=False)
     if request.prompt.rolling:
         total = sum(value.logprob for value in found)

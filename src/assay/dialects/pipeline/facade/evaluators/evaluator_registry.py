@@ -59,5 +59,11 @@ for _config in (
     EvaluatorConfig("generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS),
     EvaluatorConfig("mmlu_pro", mmlu_pro.evaluate, "the chosen letter, by subject", _LETTERS),
     EvaluatorConfig("mmlu_pro@upstream", mmlu_pro.evaluate_as_upstream, "the first letter anywhere", _LETTERS),
+    EvaluatorConfig(
+        "perplexity@upstream",
+        builtin.perplexity_as_upstream,
+        "any `text` is LAMBADA, no target is right",
+        ("perplexity", "accuracy", "total"),
+    ),
 ):
     EvaluatorRegistry.register(_config.name, _config.evaluator, _config.description, _config.metrics)

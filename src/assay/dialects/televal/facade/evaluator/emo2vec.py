@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from .....core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score
 from .....media import check_media
+from .....scorers.saved import read_json
 from .base import BuiltInEvaluator
 
 NEUTRAL = "neutral"
@@ -24,7 +25,7 @@ async def listen(models: Mapping[str, Any], role: str, output: Output) -> Mappin
         reply: Output = await models[role].ask(Prompt((Message("user", (sound,)),)))
     except ModelError as error:
         return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
-    heard = reply.json
+    heard = reply.json if reply.json is not None else read_json(reply.text)
     if reply.error is not None or not isinstance(heard, Mapping):
         reason = reply.error.message if reply.error else "the helper gave no JSON"
         return Score(None, Outcome.JUDGE_ERROR, details={"error": reason})

@@ -45,8 +45,11 @@ class NoScore(ValueError):
     """The judge's reply holds no score that counts."""
 
 
-def read_score(reply: str) -> tuple[float, str]:
-    """Score and explanation from a judge's JSON; decimals are kept, a number written as text is a number."""
+def read_score(reply: str, *, whole: bool = False) -> tuple[float, str]:
+    """Score and explanation from a judge's JSON; decimals are kept, a number written as text is a number.
+
+    `whole` cuts the decimals off.
+    """
     start, end = reply.find("{"), reply.rfind("}")
     try:
         said = json.loads(reply[start : end + 1])
@@ -55,7 +58,7 @@ def read_score(reply: str) -> tuple[float, str]:
         raise NoScore(f"the judge gave no JSON with `Score`: {shorten(reply)}") from error
     if not 0.0 <= score <= FULL_MARKS:
         raise NoScore(f"the judge's score {score:g} lies outside 0 … 5")
-    return score, str(said.get("Explanation", ""))
+    return float(int(score)) if whole else score, str(said.get("Explanation", ""))
 
 
 @dataclass(frozen=True)
@@ -63,19 +66,22 @@ class JudgedByModel:
     """A judge's score of one answer, 0 to 5, by a model that is given under the role `judge`."""
 
     judge_task: str
+    whole_scores: bool = False
+    """As TELEVAL itself reads them: decimals are cut off."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, FULL_MARKS)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        info = {name: value for name, value in sample.fields.items() if isinstance(value, (str, int, float))}
+        told = {name: value for name, value in sample.fields.items() if isinstance(value, (str, int, float))}
+        info = {name: value for name, value in told.items() if name not in ("pred", "ref")}
         text = TASK_PROMPT_MAP[self.judge_task](output.text, as_reference(sample.target), **info)
         try:
             options = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
             reply: Output = await self.models["judge"].ask(Prompt((Message("user", (Text(text),)),)), options)
             if reply.error is not None:
                 raise NoScore(f"{reply.error.kind}: {reply.error.message}")
-            score, reason = read_score(reply.text)
+            score, reason = read_score(reply.text, whole=self.whole_scores)
         except (NoScore, ModelError) as error:
             return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
         return Score(score, details={"reason": reason})
@@ -105,6 +111,7 @@ class LLMScorer(Evaluator):
         if key is not None:
             given["key"] = key
         self.base_url = base_url
+        self.whole_scores = False
         self._keys = {name: value for name, value in given.items() if value not in _PLACEHOLDERS}
         self.max_workers = max_workers or max(1, len(self._keys))
         self._turns = itertools.cycle(self._keys.items())
@@ -122,7 +129,7 @@ class LLMScorer(Evaluator):
             raise UsageError(
                 f"the judge {self.llm_name!r} has no key", fix="api_keys in the YAML file, or --judge MODEL"
             )
-        return retry(TRIES, PAUSE_SECONDS)(lambda: read_score(self._post(text)))()  # type: ignore[no-any-return]
+        return retry(TRIES, PAUSE_SECONDS)(lambda: read_score(self._post(text), whole=self.whole_scores))()  # type: ignore[no-any-return]
 
     def _post(self, text: str) -> str:
         with self._lock:

@@ -94,6 +94,9 @@ class AvgThreshold(Summarizer):
 class AvgWER(Summarizer):
     """All errors over all reference tokens; with `reverse`, what is left of 100 %."""
 
+    label = "WER_or_CER"
+    """What stands before the rate; registries of the first era have `WER` there."""
+
     def __init__(self, reverse: bool = False, rescale: Rescale = "base", power: float = 2) -> None:
         super().__init__(rescale, power, reverse)
 
@@ -101,7 +104,7 @@ class AvgWER(Summarizer):
         errors = sum(score[name] for score in scores for name in EDITS)
         words = sum(score["ref_len"] for score in scores)
         rate = errors / words * 100 if words else 0.0
-        return {"score": f"Consis: {100 - rate:.2f}%" if self.reverse else f"WER_or_CER: {rate:.2f}%"}
+        return {"score": f"Consis: {100 - rate:.2f}%" if self.reverse else f"{self.label}: {rate:.2f}%"}
 
     @property
     def results(self) -> Sequence[Any]:

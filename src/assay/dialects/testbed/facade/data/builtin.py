@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ...stemming import stemmed
 from .common import register_dataset_retriever, register_postprocess
 
 Row = Mapping[str, Any]
@@ -75,7 +76,8 @@ def _answer(role: str, is_last: bool, item: Row, column: str) -> dict[str, Any]:
 
 
 SHIPPED: Mapping[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    **dict.fromkeys(("vqav2", "ok_vqa", "ocr_vqa"), (visual_question, unchanged)),
+    **dict.fromkeys(("vqav2", "ocr_vqa"), (visual_question, unchanged)),
+    "ok_vqa": (visual_question, stemmed),
     **dict.fromkeys(("coco", "flickr"), (caption, unchanged)),
     "hateful_memes": (hateful_meme, is_hateful),
     "seed_bench": (lettered_question, unchanged),

@@ -39,7 +39,12 @@ class WhiteBox:
         """Lets trackers count the passes of the model."""
         self._trackers: list[Any] = []
         if hasattr(self.model, "register_forward_pre_hook"):
-            self.model.register_forward_pre_hook(lambda *_: [t.next_pass() for t in self._trackers] and None)
+            self.model.register_forward_pre_hook(self._count_pass)
+
+    def _count_pass(self, *_: Any) -> None:
+        """Returns nothing, since torch takes anything else for the arguments of the pass."""
+        for tracker in self._trackers:
+            tracker.next_pass()
 
     def _matching(self, wanted: Any) -> dict[str, Any]:
         """Modules by name: a text is a pattern, a list holds exact names, a class matches its instances."""

@@ -34,6 +34,11 @@ class BaseAPI(BaseModel):
         code, _, _ = self.generate_inner([{"type": "text", "value": "hello"}])
         return bool(code == 0)
 
+    def chat_inner(self, inputs: Any, **kwargs: Any) -> Any:
+        """The answer to a chat; by default `generate_inner` is given the chat, as endpoints take one."""
+        kwargs.pop("dataset", None)
+        return self.generate_inner(inputs, **kwargs)
+
     def generate(self, message: Any, dataset: str | None = None, **kwargs: Any) -> Any:
         """The answer, or `fail_msg`; one attempt, for code that calls the model itself."""
         code, answer, log = self.generate_inner(self.preproc_content(message), **{**self.default_kwargs, **kwargs})

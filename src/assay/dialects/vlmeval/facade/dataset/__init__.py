@@ -5,9 +5,11 @@ from typing import Any
 from ...kinds import kind_of
 from .image_base import ImageBaseDataset, img_root_map
 from .image_mcq import ImageMCQDataset
+from .image_mt import ImageMTDataset
 from .image_vqa import CustomVQADataset, ImageVQADataset
 from .image_yorn import ImageYORNDataset
 from .text_base import TextBaseDataset, TextMCQDataset
+from .video_base import VideoBaseDataset
 
 __all__ = [
     "DATASET_MODALITY",
@@ -16,10 +18,12 @@ __all__ = [
     "CustomVQADataset",
     "ImageBaseDataset",
     "ImageMCQDataset",
+    "ImageMTDataset",
     "ImageVQADataset",
     "ImageYORNDataset",
     "TextBaseDataset",
     "TextMCQDataset",
+    "VideoBaseDataset",
     "build_dataset",
     "img_root_map",
 ]

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 
 from .....core import UsageError
 from .....datasets.declared_fetch import fetch_declared
+from .....datasets.files import open_file
 from .....datasets.tsv_images import is_blank
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source
 from ...session import session
+from ...tables import is_pictured
 from ..smp.file import load
 
 __all__ = ["ImageBaseDataset", "img_root_map"]
@@ -34,8 +36,9 @@ class ImageBaseDataset:
         self.img_root = str(image_folder(dataset))
         self._frame: Any = None
         self._file: Path | None = None
+        self._meta_only: bool | None = None
         self._source: Source | None = None
-        if type(self).load_data is not ImageBaseDataset.load_data:
+        if self._reads_its_own_way():
             self.data = self._finished(self.load_data(dataset))
         self.post_build(dataset)
 
@@ -61,12 +64,24 @@ class ImageBaseDataset:
         self._frame = frame
 
     @property
+    def meta_only(self) -> bool:
+        """Whether rows name picture files and hold none."""
+        if self._meta_only is None:
+            columns = self._frame.columns if self.is_loaded else open_file(self.data_file).columns or ()
+            self._meta_only = "image" not in columns
+        return self._meta_only
+
+    @meta_only.setter
+    def meta_only(self, value: bool) -> None:
+        self._meta_only = value
+
+    @property
     def data_file(self) -> Path:
         """The TSV; brought on first use where the class declares a URL."""
         if self._file is None:
             name = self.dataset_name
             url = self.DATASET_URL.get(name) or DATASET_URLS.get(name) or f"{name}.tsv"
-            self._file = Path(self.prepare_tsv(url, self.DATASET_MD5.get(name)))
+            self._file = self._prepared(url, self.DATASET_MD5.get(name))
         return self._file
 
     @data_file.setter
@@ -77,8 +92,13 @@ class ImageBaseDataset:
         """The rows of a dataset as a data frame."""
         return load(self.data_file)
 
-    def prepare_tsv(self, url: str, file_md5: str | None = None) -> str:
-        """Where the TSV lies: `$LMUData/<dataset>.tsv`, downloaded if need be, checked against its MD5 afterwards."""
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """The TSV `$LMUData/<dataset>.tsv` as a data frame; downloaded if need be, its MD5 checked afterwards."""
+        path = self._prepared(url, file_md5)
+        self.data_path = str(path)
+        return load(path)
+
+    def _prepared(self, url: str, file_md5: str | None) -> Path:
         path = data_root() / f"{self.dataset_name}.tsv"
         legacy = data_root() / url.rpartition("/")[2]
         if not path.exists() and legacy.exists():
@@ -91,7 +111,7 @@ class ImageBaseDataset:
                 where=str(path),
                 fix="put the file there, set $LMUData, or give --data FILE.tsv",
             )
-        return str(path)
+        return path
 
     def post_build(self, dataset: str) -> None:
         """Called at the end of the constructor."""
@@ -148,8 +168,14 @@ class ImageBaseDataset:
         frame = frame.copy()
         frame["image"] = _objects(cells)
         if self.skip_noimg:
-            frame = frame[[cell is not None for cell in cells]].reset_index(drop=True)
+            rows = frame.to_dict(orient="records")
+            kept = [c is not None or is_pictured(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
+            frame = frame[kept].reset_index(drop=True)
         return frame
+
+    def _reads_its_own_way(self) -> bool:
+        own, base = type(self), ImageBaseDataset
+        return own.load_data is not base.load_data or own.prepare_tsv is not base.prepare_tsv
 
 
 def _texts(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,14 @@ from typing import Any
 
 from .....datasets.declared_fetch import fetch_declared
 from .....datasets.suffix_files import dump_by_suffix, load_by_suffix
+from ...formats import evaluation_format, prediction_format
 from ...places import data_root
 from ...session import session
 
-__all__ = ["LMUDataRoot", "download_file", "dump", "load", "ls", "md5"]
+__all__ = [
+    "LMUDataRoot", "download_file", "dump", "get_eval_file_format", "get_intermediate_file_path",
+    "get_pred_file_format", "get_pred_file_path", "load", "ls", "md5",
+]  # fmt: skip
 
 
 def load(f: str | Path, fmt: str | None = None) -> Any:
@@ -58,3 +62,32 @@ def ls(dirname: str = ".", match: str | list[str] = "", mode: str = "all", level
     kept = [path for path in paths if all(piece in path for piece in wanted)]
     test = {"all": lambda path: True, "file": os.path.isfile, "dir": os.path.isdir}[mode]
     return [path for path in kept if test(path)]
+
+
+def get_pred_file_format() -> str:
+    """The suffix of prediction files: `$PRED_FORMAT`, by default xlsx."""
+    return prediction_format()
+
+
+def get_eval_file_format() -> str:
+    """The suffix of score tables: `$EVAL_FORMAT`, by default csv."""
+    return evaluation_format()
+
+
+def get_pred_file_path(work_dir: str, model_name: str, dataset_name: str, use_env_format: bool = True) -> str:
+    """Where the predictions of a model on a dataset lie."""
+    suffix = prediction_format() if use_env_format else "xlsx"
+    return os.path.join(work_dir, f"{model_name}_{dataset_name}.{suffix}")
+
+
+def get_intermediate_file_path(eval_file: str, suffix: str, target_format: str | None = None) -> str:
+    """A file beside the predictions: `x_acc.csv` of `x.xlsx` and `_acc`; without a format, the suffix decides."""
+    if target_format is None:
+        if suffix.endswith(("_tmp", "_response", "_processed")):
+            target_format = "pkl"
+        elif suffix.endswith(("_rating", "_config", "_meta")):
+            target_format = "json"
+        else:
+            is_table = suffix.endswith(("_acc", "_fine", "_metrics"))
+            target_format = evaluation_format() if is_table else prediction_format()
+    return f"{eval_file.rpartition('.')[0]}{suffix}.{target_format}"

@@ -24,7 +24,7 @@ class TSVDataset(ImageBaseDataset):
         self.dataset = dataset
         self.dataset_type = DATASET_TYPE(dataset)
         self.data_root = str(data_root())
-        super().__init__(dataset)
+        super().__init__(dataset, skip_noimg=False)
         if img_root is not None:
             self.img_root = img_root
 

@@ -10,5 +10,5 @@ DEBUG_MESSAGE = "The judge did not answer: give a model with --judge, and its ke
 
 
 def build_judge(**kwargs: Any) -> GuestJudge:
-    """The model given by `--judge`; the name the code asks for is only a wish."""
-    return GuestJudge.of_session(str(kwargs.get("model", "judge")))
+    """The model given by `--judge`; the name asked for is only a wish, its options go with the questions."""
+    return GuestJudge.of_session(kwargs)

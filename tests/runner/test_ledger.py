@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.runner.usage import cost_of, spent
+from assay.core import Usage
+from assay.runner.ledger import cost_of, count_usage, spent
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,12 @@ def test_all_cells_are_summed_in_one_line():
 
 def test_where_nobody_counted_nothing_is_said():
     assert spent({"a/m": {"seconds": 1.0}}) == ""
+
+
+def test_what_a_backend_does_not_say_is_left_out():
+    totals: dict[str, float] = {}
+
+    for usage in (Usage(10, None), None, Usage(5, 2, cost=0.1)):
+        count_usage(totals, usage)
+
+    assert totals == {"input_tokens": 15, "output_tokens": 2, "cost": 0.1}

@@ -1,0 +1,88 @@
+"""Reach: which files and URLs the rows of a dataset may name.
+
+Rows are foreign: a path in a cell is opened only if it lies, links followed, inside the folder of the data (or the one
+the user named), and a URL is fetched only where the task or the run says so.
+"""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..core import Media
+from . import faults
+from .faults import RowFault
+
+URL_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a row may reach."""
+
+    folder: Path | None = None
+    """Where relative names start; `None` for rows of the user's own code, which may name any file."""
+    root: Path | None = None
+    """What must hold the files; `None` is the folder itself."""
+    allow_urls: bool = False
+    allow_private: bool = False
+    _real: str = field(default="", init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bound = self.root if self.root is not None else store_of(self.folder)
+        object.__setattr__(self, "_real", "" if bound is None else os.path.realpath(bound))
+
+    def beside(self, folder: Path | None) -> "Reach":
+        """The same rules for rows whose relative names start elsewhere."""
+        return replace(self, folder=folder)
+
+    def file(self, name: str, kind: str, column: str) -> Path:
+        """The file a cell names; raises `RowFault` for one outside."""
+        path = self._found(name, column, kind)
+        if self._real and not is_inside(path, self._real):
+            raise RowFault(
+                f"the {kind} file lies outside the data folder",
+                column=column,
+                got=name,
+                fix="put it there, or name the folder that holds it: --media_root DIR",
+            )
+        return path
+
+    def medium(self, url: str, made: type[Media], column: str) -> Media:
+        """The medium behind a URL, fetched when it is first asked for."""
+        if not self.allow_urls:
+            raise RowFault(
+                f"the {made.kind} is a URL, which is not fetched",
+                column=column,
+                got=url,
+                fix="download the files and name them, or let the task declare allow_urls",
+            )
+        return made(url, name=url, read=self._fetch)
+
+    def _fetch(self, url: str) -> bytes:
+        from .fetch import fetch_bytes
+
+        return fetch_bytes(url, allow_private=self.allow_private, max_bytes=faults.CELL_LIMIT, seconds=URL_SECONDS)
+
+    def _found(self, name: str, column: str, kind: str) -> Path:
+        if "\0" in name:
+            raise RowFault(f"the name of the {kind} file holds a zero character", column=column, got=name)
+        path = Path(name) if self.folder is None else self.folder / name
+        if self.root is not None and not (is_inside(path, self._real) and path.exists()):
+            return self.root / name
+        return path
+
+
+def is_inside(path: Path, root: str) -> bool:
+    """Whether a path lies in a folder (itself a real path) when every link on the way is followed."""
+    real = os.path.realpath(path)
+    return real == root or real.startswith(root if root.endswith(os.sep) else root + os.sep)
+
+
+def store_of(folder: Path | None) -> Path | None:
+    """The folder itself; in the hub's cache, whose snapshots are links into `blobs`, that of the whole dataset."""
+    if folder is None:
+        return None
+    for inner in (folder, *folder.parents):
+        if inner.parent.name == "snapshots" and (inner.parent.parent / "blobs").is_dir():
+            return inner.parent.parent
+    return folder

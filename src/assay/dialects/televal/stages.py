@@ -1,0 +1,115 @@
+"""The two stages of the guest's command line as tasks, each under a reference from which a saved run is found again.
+
+`REGISTRY#infer/TASK/DATASET?{…}` asks a model, `REGISTRY#eval/TASK/DATASET?{…}` judges a file of predictions; behind
+the `?` stand the options of the command line that the answers or the verdicts depend on.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import EMPTY, Task, UsageError
+from ...runner.options import RunOptions
+from .files import Folder
+from .predictions import Predictions, ReadLine, ask_for_line
+from .tree import read_tree
+from .workshop import UPSTREAM, Workshop, label_of
+
+
+@dataclass(frozen=True, slots=True)
+class StageTask(Task):
+    """A task of one stage, and the reference it is recorded under."""
+
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One infer_task in one stage; `dataset` is one of those it names, `None` all of them."""
+
+    registry: str
+    mode: str
+    task: str
+    dataset: str | None = None
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """`model`, `eval_task`, `era`, for infer `save_pred_audio`, for eval `save_dir` and `bsz`; `None` is not set."""
+
+    @classmethod
+    def parse(cls, reference: str) -> "Stage":
+        """The stage a reference names."""
+        registry, _, rest = reference.partition("#")
+        path, _, options = rest.partition("?")
+        parts = path.split("/")
+        if len(parts) < 2 or parts[0] not in ("infer", "eval"):
+            raise UsageError("no such stage", where=reference, fix="REGISTRY#infer/TASK or REGISTRY#eval/TASK")
+        return cls(registry, parts[0], parts[1], "/".join(parts[2:]) or None, json.loads(options) if options else {})
+
+    def reference(self, dataset: str) -> str:
+        """What one task of the stage is recorded under."""
+        given = {name: value for name, value in self.options.items() if value is not None}
+        head = f"{self.registry}#{self.mode}/{self.task}/{dataset}"
+        return f"{head}?{json.dumps(given, sort_keys=True)}" if given else head
+
+
+def workshop_of(stage: Stage, run: RunOptions, audio_folder: Path) -> Workshop:
+    """The workshop a stage works in, all that it names checked."""
+    registry = stage.registry.removesuffix(UPSTREAM)
+    path = Path(registry).expanduser()
+    if not path.exists():
+        raise UsageError("no such registry", where=registry, fix="--registry DIR")
+    options, is_upstream = stage.options, registry != stage.registry
+    era = options.get("era")
+    shop = Workshop(read_tree(path), audio_folder, era, "judge" in run.judges, is_upstream=is_upstream)
+    shop.tree.get("infer_task", stage.task, "--task")
+    shop.check([stage.task], eval_task=options.get("eval_task"), model=options.get("model"))
+    return shop
+
+
+def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
+    """The tasks of a stage, one for each dataset."""
+    config = shop.infer_task(shop.tree.get("infer_task", stage.task))
+    datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
+    if stage.mode == "infer":
+        made = shop.tasks(stage.task, judged=False, save_pred_audio=stage.options.get("save_pred_audio"))
+    else:
+        made = [_judging(stage, shop, label_of(stage.task, name, datasets), config) for name in datasets]
+    paired = zip(datasets, made, strict=True)
+    return [_referred(task, stage.reference(name)) for name, task in paired if stage.dataset in (None, name)]
+
+
+def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
+    """The tasks of a recorded stage."""
+    from ...runner.run import run_folder
+
+    stage = Stage.parse(reference)
+    return stage_tasks(stage, workshop_of(stage, run, run_folder(run) / "pred_audio"))
+
+
+def _judging(stage: Stage, shop: Workshop, label: str, config: Any) -> Task:
+    options = stage.options
+    model = options.get("model") or config.model
+    eval_task = options.get("eval_task") or config.eval_task
+    folder = Folder(options.get("save_dir") or ".", model)
+    file = folder.file("prediction", label)
+    if not file.is_file():
+        fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
+        raise UsageError(f"no predictions of {model!r} for {label!r}", where=str(file), fix=fix)
+    scorer, statistic = shop.judges(eval_task, None, batch_size=options.get("bsz"))
+    name = f"{label}_{eval_task}"
+    return Task(
+        name,
+        file,
+        to_sample=ReadLine(),
+        template=ask_for_line,
+        scorers=(scorer,),
+        summarizers=(statistic,),
+        protocol=shop.protocol(name),
+        models={model: Predictions(model, folder.root)},
+    )
+
+
+def _referred(task: Task, reference: str) -> StageTask:
+    given = {name: getattr(task, name) for name in Task.__dataclass_fields__}
+    return StageTask(**given, reference=reference)

@@ -1,0 +1,117 @@
+"""Upstream's contexts: the rows in chunks of shots and one query, a rest that fills no chunk left out.
+
+So the queries depend on the number of shots: of 1000 rows, 0, 1, 4 and 8 shots ask 1000, 500, 200 and 111. With shots
+from another split, the k-th query has the k-th chunk of it, as far as the chunks go. Never the default, since numbers
+for different numbers of shots are then not about the same questions; numbers published with the testbed are made so.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import BadSample, DataError, DataSource, Fewshot, Sample, Task, UsageError
+from ...datasets import open_dataset
+from ...datasets.faults import NamedFault
+from ...datasets.memory import Rows
+from ...runner.locate import find_data
+from ...runner.options import RunOptions
+from . import planning
+
+UPSTREAM = "@upstream"
+
+
+def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
+    """The tasks of a testbed file, asked in upstream's contexts."""
+    return [_chunked(task, run) for task in planning.tasks(reference, run)]
+
+
+def _chunked(task: Task, run: RunOptions) -> Task:
+    protocol = f"{task.name}{UPSTREAM}"
+    num = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
+    if task.to_sample is None or not num:
+        return task.but(protocol=protocol)  # its own loader chose the contexts, or each row is one
+    if run.fewshot_data is not None:
+        raise UsageError(
+            f"{UPSTREAM} takes its shots from the data itself, or from its train split", fix="leave --fewshot_data out"
+        )
+    chunks = Chunks(task, run, num)
+    fewshot = Fewshot(num=num, source=chunks.shown, pick=chunks, seed=task.fewshot.seed)
+    return task.but(dataset=Queries(chunks), to_sample=None, fewshot=fewshot, protocol=protocol)
+
+
+@dataclass(frozen=True)
+class Queries:
+    """The queries of chunks as a dataset, which has read `--data` and the split already."""
+
+    chunks: "Chunks"
+
+    def reading_from(self, data: str | None) -> "Queries":
+        """The same."""
+        return self
+
+    def of_split(self, split: str | None) -> Rows:
+        """All of them."""
+        return Rows(self.chunks.asked(), self.chunks.task.name)
+
+
+@dataclass(eq=False)
+class Chunks:
+    """The rows of a task, cut into contexts when they are first wanted."""
+
+    task: Task
+    run: RunOptions
+    num: int
+    _shots: dict[str, tuple[Sample, ...]] = field(default_factory=dict, init=False)
+    _asked: list[Sample | DataError] | None = field(default=None, init=False)
+
+    def __repr__(self) -> str:
+        return f"chunks of {self.num} and a query"
+
+    def asked(self) -> list[Sample | DataError]:
+        """The last row of each chunk."""
+        if self._asked is None:
+            self._asked = list(self._cut())
+        return self._asked
+
+    def shown(self) -> list[Sample]:
+        """Every row that stands before a query."""
+        self.asked()
+        return list({shot.id: shot for shots in self._shots.values() for shot in shots}.values())
+
+    def __call__(self, sample: Sample, pool: Sequence[Sample], num: int, rng: Any) -> Sequence[Sample]:
+        """The shots of a query: the rest of its chunk."""
+        return self._shots[sample.id]
+
+    def _cut(self) -> Iterator[Sample | DataError]:
+        queries = self._rows(self.run.split)
+        other = self.task.fewshot.split
+        if other is None:
+            size = self.num + 1
+            whole = len(queries) // size
+            paired = [(queries[at * size : at * size + self.num], queries[at * size + self.num]) for at in range(whole)]
+        else:
+            train = self._rows(other)
+            places = range(min(len(train) // self.num, len(queries)))
+            paired = [(train[at * self.num : (at + 1) * self.num], queries[at]) for at in places]
+        for shots, query in paired:
+            yield self._context(shots, query)
+
+    def _context(self, shots: Sequence[Sample | BadSample], query: Sample | BadSample) -> Sample | DataError:
+        broken = next((row for row in (*shots, query) if isinstance(row, BadSample)), None)
+        if broken is not None or isinstance(query, BadSample):
+            assert broken is not None
+            fault = NamedFault(broken.error.what, fix=broken.error.fix)
+            fault.sample_id = query.id
+            return fault
+        self._shots[query.id] = tuple(shot for shot in shots if isinstance(shot, Sample))
+        return query
+
+    def _rows(self, split: str | None) -> list[Sample | BadSample]:
+        task, run = self.task, self.run
+        source: Any = task.dataset
+        if hasattr(source, "reading_from"):
+            source = source.reading_from(run.data)
+        else:
+            source = run.data or (find_data(task, None) if isinstance(source, DataSource) else source)
+        where = f"task {task.name!r}"
+        return list(open_dataset(source, columns=run.columns, split=split, to_sample=task.to_sample, where=where))

@@ -1,0 +1,125 @@
+"""Configs: models and datasets of a run as JSON, `{"model": {name: {"class": C, …}}, "data": {name: {…}}}`.
+
+Classes are looked up in the files given by `--register`, then among those of the dialect. A dataset of a config is
+known to a run as `config.json#name`, so that it can be scored again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import EMPTY, UnknownName, UsageError, shorten
+from ...core.request import OPTION_NAMES
+from .facade import dataset as datasets
+from .facade.config import supported_VLM
+from .loading import load_guest, own_classes
+
+HINT = "--register FILE names the file that defines it"
+ENDPOINTS = ("GPT4V", "OpenAIWrapper", "LMDeployAPI")
+"""Classes of VLMEvalKit that ask an OpenAI-compatible endpoint: assay has a model of its own for that."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetEntry:
+    """A dataset of a config."""
+
+    kind: type
+    dataset: str
+    """The name its class is built with."""
+    settings: Mapping[str, Any]
+    file: str | None
+    """The user's file that defines the class; `None` for a class of the dialect."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEntry:
+    """A model of a config, as assay names it."""
+
+    reference: str
+    args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
+def read_config(path: Path, keys: Sequence[str] = ("model", "data")) -> dict[str, dict[str, Any]]:
+    """The members of a config file, each an object of objects."""
+    try:
+        plain = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise UsageError(f"not valid JSON: {error}", where=str(path)) from error
+    return checked_config(plain, keys, str(path))
+
+
+def checked_config(plain: Any, keys: Sequence[str], where: str) -> dict[str, dict[str, Any]]:
+    """A config of the right shape; the first fault otherwise."""
+    for key in keys:
+        if not isinstance(plain, Mapping) or not isinstance(plain.get(key), Mapping):
+            raise UsageError(f"`{key}` must be an object of names", where=where, fix='{"model": {…}, "data": {…}}')
+        for name, entry in plain[key].items():
+            if not isinstance(entry, Mapping):
+                raise UsageError(f"expected an object, got {shorten(entry)}", where=f"{where}, key `{key}.{name}`")
+    return {key: {name: dict(entry) for name, entry in plain[key].items()} for key in keys}
+
+
+def dataset_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> DatasetEntry | None:
+    """The dataset a config names; `None` for an empty entry, whose name alone says it."""
+    if not entry:
+        return None
+    settings = dict(entry)
+    wanted = settings.pop("class", None)
+    if wanted is None:
+        raise UsageError("no `class`", where=f"{where}, key `data.{name}`", fix='{"class": "MyDataset", "dataset": …}')
+    known: dict[str, tuple[type, str | None]] = {
+        label: (made, None) for label in datasets.__all__ if isinstance(made := getattr(datasets, label), type)
+    }
+    for file in register:
+        known |= {kind.__name__: (kind, file) for kind in own_classes(load_guest(file))}
+    if wanted not in known:
+        raise UnknownName("dataset class", str(wanted), known, where=f"{where}, key `data.{name}.class`", hint=HINT)
+    kind, file_of = known[wanted]
+    return DatasetEntry(kind, str(settings.pop("dataset", name)), settings, file_of)
+
+
+def model_entry(name: str, entry: Mapping[str, Any], register: Sequence[str], where: str) -> ModelEntry:
+    """The model a config names, as assay names it, with its options."""
+    settings = dict(entry)
+    wanted = settings.pop("class", None)
+    if wanted is None:
+        return ModelEntry(registered_model(name, register) or name, settings)
+    if wanted in ENDPOINTS:
+        return _endpoint(name, settings, f"{where}, key `model.{name}`")
+    known: dict[str, str] = {}
+    for file in register:
+        known |= {kind.__name__: file for kind in own_classes(load_guest(file))}
+    if wanted not in known:
+        names = [*known, *ENDPOINTS]
+        raise UnknownName("model class", str(wanted), names, where=f"{where}, key `model.{name}.class`", hint=HINT)
+    return ModelEntry(f"{known[wanted]}:{wanted}", settings)
+
+
+def registered_model(name: str, register: Sequence[str]) -> str | None:
+    """`file.py:name` of a class or a `supported_VLM` name that a registered file defines."""
+    for file in register:
+        before = set(supported_VLM)
+        module = load_guest(file)
+        if any(kind.__name__ == name for kind in own_classes(module)) or name in set(supported_VLM) - before:
+            return f"{file}:{name}"
+    return f"{register[-1]}:{name}" if name in supported_VLM and register else None
+
+
+def _endpoint(name: str, settings: dict[str, Any], where: str) -> ModelEntry:
+    """A class of VLMEvalKit that asks an endpoint, as assay's own model of one."""
+    if "key" in settings:
+        raise UsageError(
+            "a key does not belong in a config", where=where, fix='"api_key_env": the environment variable with the key'
+        )
+    model = settings.pop("model", name)
+    if "api_base" in settings:
+        settings["base_url"] = str(settings.pop("api_base")).removesuffix("/").removesuffix("/chat/completions")
+    for idle in ("retry", "wait", "verbose"):
+        settings.pop(idle, None)
+    generation = {key: settings.pop(key) for key in tuple(settings) if key in OPTION_NAMES}
+    return ModelEntry(f"openai/{model}", settings, generation)

@@ -1,0 +1,74 @@
+"""`vlmeval.dataset.video_base`: `VideoBaseDataset`, questions about films, which models see as pictures or whole."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from .....core import UsageError
+from ...films import Spacing, film_frames
+from ...places import image_folder
+from ..smp.file import load
+from .image_base import ImageBaseDataset
+
+__all__ = ["VideoBaseDataset"]
+
+
+class VideoBaseDataset:
+    """Base of dataset classes about films; subclasses write `prepare_dataset`, `build_prompt` and `evaluate`."""
+
+    MODALITY = "VIDEO"
+    TYPE: ClassVar[str] = "Video-VQA"
+    DATASET_URL: ClassVar[dict[str, str]] = {}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {}
+
+    def __init__(self, dataset: str = "MMBench-Video", pack: bool = False, nframe: int = 0, fps: float = -1) -> None:
+        if pack:
+            raise UsageError("pack=True would ask all questions of a film at once", fix="leave it out")
+        if fps > 0 and nframe > 0:
+            raise ValueError("fps and nframe should not be set at the same time")
+        self.dataset_name = dataset
+        found = self.prepare_dataset(dataset)
+        self.data_root: str = found["root"]
+        self.data_file: str = found["data_file"]
+        self.frame_root = str(image_folder(dataset))
+        self.pack, self.nframe, self.fps = pack, nframe, fps
+        self.split_frame = fps > 0 or nframe > 0
+        self.data = load(self.data_file)
+        missing = [name for name in ("question", "video") if name not in self.data]
+        if missing:
+            raise UsageError(f"films need the column {missing[0]!r}", where=str(self.data_file))
+        if "index" not in self.data:
+            self.data["index"] = range(len(self.data))
+        self.videos = sorted(set(self.data["video"]))
+
+    @classmethod
+    def supported_datasets(cls) -> list[str]:
+        """The names the class declares."""
+        return list(cls.DATASET_URL)
+
+    def prepare_dataset(self, dataset: str) -> dict[str, str]:
+        """Where films and table lie, `dict(root=…, data_file=…)`; by default `$LMUData/<dataset>.tsv`."""
+        table = ImageBaseDataset(dataset, skip_noimg=False).data_file
+        return {"root": str(Path(table).parent), "data_file": str(table)}
+
+    def save_video_frames(self, video: str) -> list[str]:
+        """The frames of a film as files: `nframe` of them evenly spread, or `fps` for each second."""
+        film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
+        folder = Path(self.frame_root) / Path(video).stem
+        return film_frames(film, folder, Spacing(self.nframe, self.fps))
+
+    def build_prompt(self, line: Any, video_llm: bool = False) -> Any:
+        """The film, whole or as pictures, then the question."""
+        line = self.data.iloc[line] if isinstance(line, int) else line
+        video = str(line["video"])
+        if video_llm or not self.split_frame:
+            film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
+            shown = [{"type": "video", "value": str(film)}]
+        else:
+            shown = [{"type": "image", "value": path} for path in self.save_video_frames(video)]
+        return [*shown, {"type": "text", "value": str(line["question"])}]
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, idx: int) -> dict[str, Any]:
+        return dict(self.data.iloc[idx])

@@ -1,0 +1,96 @@
+"""`circular`: a table of choices with every question under every rotation of its options.
+
+The copy rotated k times has the index i + k * offset and the picture of row i; `g_index` says which question it is of.
+A question whose options speak of each other by letter, or whose answer is no letter of its own, is kept as it is.
+"""
+
+import string
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core import DataError, UsageError
+from ...datasets.files import open_file
+from ...datasets.suffix_files import write_table
+from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
+from .kinds import ROTATION, whole_index
+from .prompts import options_of
+
+
+def write_circular(path: Path) -> tuple[Path, int, int]:
+    """Writes `<name>_circular.tsv` beside a TSV; the file, and how many rows there were and are."""
+    if path.suffix != ".tsv" or not path.is_file():
+        raise UsageError("no such TSV", where=str(path))
+    columns = list(open_file(path).columns or ())
+    missing = [name for name in ("index", "question", "A", "B", "answer") if name not in columns]
+    if missing:
+        raise UsageError(f"no column {missing[0]!r}: options are rotated where there are any", where=str(path))
+    target = path.with_name(f"{path.stem}_circular.tsv")
+    offset = _offset(path)
+    made = list(columns) if "g_index" in columns else [*columns, "g_index"]
+    counts = [0, 0]
+
+    def rows() -> Iterator[list[Any]]:
+        for row in _rows(path):
+            counts[0] += 1
+            for turned in rotations(row, offset):
+                counts[1] += 1
+                yield [turned.get(name, "") for name in made]
+
+    write_table(target, made, rows())
+    return target, counts[0], counts[1]
+
+
+def rotations(row: Mapping[str, Any], offset: int = ROTATION) -> Iterator[dict[str, Any]]:
+    """A question and its rotated copies; alone where it cannot be rotated."""
+    first = {**row, "g_index": row["index"]}
+    yield first
+    letters = "".join(options_of(row))
+    if not _is_rotatable(row, letters):
+        return
+    index = whole_index(row["index"])
+    assert index is not None
+    for turn in range(1, len(letters)):
+        moved = {letter: letters[(place - turn) % len(letters)] for place, letter in enumerate(letters)}
+        copy = {**first, "index": str(index + turn * offset), "answer": moved[str(row["answer"]).strip()]}
+        copy |= {moved[letter]: row[letter] for letter in letters}
+        if not is_blank(row.get("image")) and len(str(row["image"])) > LONGEST_REFERENCE:
+            copy["image"] = str(index)  # one hop: a row that itself borrows its picture lends it on as it is
+        yield copy
+
+
+def _is_rotatable(row: Mapping[str, Any], letters: str) -> bool:
+    if len(letters) < 2 or letters != string.ascii_uppercase[: len(letters)]:
+        return False
+    if str(row.get("answer")).strip() not in tuple(letters):
+        return False
+    return not any(_names_options(str(row[letter]), letters) for letter in letters)
+
+
+def _names_options(text: str, letters: str) -> bool:
+    """Whether an option is a letter itself, or names more than one: `both A and C`."""
+    words = {"".join(c if c.isalpha() else " " for c in word) for word in text.split()}
+    named = {word for entry in words for word in entry.split() if len(word) == 1 and word in letters}
+    return len(named) > 1 or text.strip() in tuple(string.ascii_uppercase)
+
+
+def _offset(path: Path) -> int:
+    """A million, or the power of ten that is larger than every index."""
+    largest = 0
+    for row in _rows(path):
+        index = whole_index(row["index"])
+        if index is None:
+            raise UsageError(f"index {row['index']!r} is no whole number", where=str(path))
+        largest = max(largest, index)
+    offset = ROTATION
+    while offset <= largest:
+        offset *= 10
+    return offset
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    for _, _, row in open_file(path).rows():
+        if isinstance(row, DataError):
+            raise row
+        if isinstance(row, Mapping):
+            yield row

@@ -1,0 +1,197 @@
+"""Bounded decoding: media are decoded in a process of their own, within a time and an amount of memory.
+
+Headers are checked before; but a header may lie, and a decoder may hang or crash on what follows it. Then the worker is
+ended, the medium's fault is told with its place, and the next medium gets a new worker.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ..core import MissingExtra
+from ..core.media import Media
+from .facts import Limits
+from .faults import fault
+
+GIBIBYTE = 1024**3
+MEMORY = {"image": 2 * GIBIBYTE, "audio": 6 * GIBIBYTE, "video": 2 * GIBIBYTE}
+"""Address space of the worker: several copies of the largest medium the limits allow, and the libraries."""
+SECONDS = 60.0
+SECONDS_A_MEBIBYTE = 1.0
+MOST_IDLE = 4
+PIPE_BYTES = 1024 * 1024
+_FEW_THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+"""A thread pool reserves address space that the limit would count."""
+_PASSED_ON = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT")
+"""No more of the environment than an interpreter needs: keys and tokens stay here."""
+
+_idle: "list[Worker]" = []
+_lock = threading.Lock()
+
+
+def decode(medium: Media, limits: Limits, options: dict[str, Any]) -> tuple[dict[str, Any], bytearray]:
+    """What the worker says of the decoded medium, and its bytes; a `DataError` with the medium's place otherwise."""
+    data = medium.data()
+    seconds = SECONDS + SECONDS_A_MEBIBYTE * len(data) / 1024**2
+    worker = _take()
+    try:
+        said, body = worker.ask(medium.kind, data, limits, options, seconds)
+    except WorkerLost as lost:
+        raise fault(medium, f"the {medium.kind} could not be decoded: {lost}", fix="leave the row out") from lost
+    _give_back(worker)
+    if "fault" in said:
+        raise fault(medium, said["fault"], fix=said["fix"])
+    if "missing" in said:
+        raise MissingExtra(said["missing"], said["pip"])
+    if "memory" in said:
+        limit = MEMORY[medium.kind] // GIBIBYTE
+        raise fault(medium, f"the {medium.kind} needs more than {limit} GiB to decode", fix="make it smaller")
+    return said, body
+
+
+class WorkerLost(Exception):
+    """The worker ended, or was ended, before it answered."""
+
+
+class Worker:
+    """One process that decodes, one medium after the other."""
+
+    def __init__(self) -> None:
+        root = str(Path(__file__).parents[2])
+        start = f"import sys; sys.path.insert(0, {root!r}); from assay.media.worker import main; main()"
+        self.owner = os.getpid()
+        """A forked child must not talk into its parent's pipes."""
+        self._process = subprocess.Popen(
+            # -P: a file in the current folder must not pass for a library. A session of its own: Ctrl-C is for the run.
+            [sys.executable, "-P", "-c", start],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _FEW_THREADS,
+        )
+
+        for stream in (self._process.stdin, self._process.stdout):
+            _widen(stream)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return self.owner == os.getpid() and self._process.poll() is None
+
+    def ask(
+        self, kind: str, data: bytes, limits: Limits, options: dict[str, Any], seconds: float
+    ) -> tuple[dict[str, Any], bytearray]:
+        """Sends a medium and reads the reply; after `seconds` the process is ended."""
+        asked = {
+            "kind": kind, "bytes": len(data), "limits": asdict(limits), "options": options,
+            "memory": MEMORY[kind], "seconds": seconds,
+        }  # fmt: skip
+        requests, replies = self._process.stdin, self._process.stdout
+        assert requests is not None and replies is not None
+        late = threading.Event()
+
+        def end() -> None:
+            late.set()
+            self._process.kill()
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            requests.write(json.dumps(asked).encode() + b"\n")
+            requests.write(data)
+            requests.flush()
+            line = replies.readline()
+            if not line.endswith(b"\n"):
+                raise EOFError
+            said: dict[str, Any] = json.loads(line)
+            body = bytearray(_size_of(said))
+            view, have = memoryview(body), 0
+            while have < len(body):
+                count = replies.readinto(view[have:])  # type: ignore[attr-defined]
+                if not count:
+                    raise EOFError
+                have += count
+            return said, body
+        except (OSError, EOFError, ValueError) as error:
+            self.close()
+            how = f"it took longer than {seconds:.0f} s" if late.is_set() else "the decoder broke down"
+            raise WorkerLost(how) from error
+        except BaseException:
+            self.close()  # interrupted in the middle of a reply, which nobody will read
+            raise
+        finally:
+            timer.cancel()
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:
+                    pass  # what was written last and could not be sent
+
+
+def _widen(stream: Any) -> None:
+    """Lets a pipe hold more than a few pages: each time it is full, two processes change places."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(stream, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    except (ImportError, AttributeError, OSError):
+        pass  # not on this system, or not so much for this user: it works as well, slower
+
+
+def _size_of(said: dict[str, Any]) -> int:
+    if "size" in said:
+        return 3 * int(said["size"][0]) * int(said["size"][1])
+    if "sizes" in said:
+        return sum(3 * int(width) * int(height) for width, height in said["sizes"])
+    if "shape" in said:
+        count = 4
+        for length in said["shape"]:
+            count *= int(length)
+        return count
+    return 0
+
+
+def _take() -> Worker:
+    with _lock:
+        while _idle:
+            worker = _idle.pop()
+            if worker.is_alive:
+                return worker
+    return Worker()
+
+
+def _give_back(worker: Worker) -> None:
+    with _lock:
+        if len(_idle) < MOST_IDLE:
+            _idle.append(worker)
+            return
+    worker.close()
+
+
+@atexit.register
+def close_workers() -> None:
+    """Ends the workers that wait."""
+    with _lock:
+        while _idle:
+            worker = _idle.pop()
+            if worker.owner == os.getpid():
+                worker.close()

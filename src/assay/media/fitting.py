@@ -1,0 +1,47 @@
+"""Fitting: the sounds of a prompt at the rate and with the channels that a model declares it wants.
+
+A model that declares nothing gets the dataset's own bytes; so does one whose wishes a sound already meets.
+"""
+
+from dataclasses import replace
+
+from ..core import Abilities, Audio, Message, Part, Prompt
+from .audio import decode_audio
+from .checks import check_audio
+from .encode import audio_from
+
+
+def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...]]:
+    """The prompt with its sounds as `audio_rate` and `audio_channels` ask, and what was done to them, for the record.
+
+    A sound that is changed becomes a WAV of 16 bits, or of floats where it goes beyond full scale.
+    """
+    if abilities.audio_rate is None and abilities.audio_channels is None:
+        return prompt, ()
+    done: list[str] = []
+    messages = tuple(_fitted_message(message, abilities, done) for message in prompt.messages)
+    return (replace(prompt, messages=messages), tuple(done)) if done else (prompt, ())
+
+
+def _fitted_message(message: Message, abilities: Abilities, done: list[str]) -> Message:
+    if not message.parts or not any(isinstance(part, Audio) for part in message.parts):
+        return message
+    return replace(message, parts=tuple(_fitted_part(part, abilities, done) for part in message.parts))
+
+
+def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
+    if not isinstance(part, Audio):
+        return part
+    facts = check_audio(part)
+    rate, channels = abilities.audio_rate, abilities.audio_channels
+    fits = rate is None or facts.rate == rate
+    if fits and (channels != 1 or facts.channels == 1):
+        return part
+    sound = decode_audio(part, rate=rate, channels=1 if channels == 1 else None)
+    if not sound.conversions:
+        return part
+    done.extend(sound.conversions)
+    is_loud = float(abs(sound.samples).max(initial=0.0)) > 1.0
+    made = audio_from(sound.samples, sound.rate, subtype="FLOAT" if is_loud else "PCM_16", name=part.name)
+    made.place = part.place
+    return made

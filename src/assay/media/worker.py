@@ -1,0 +1,100 @@
+"""The process in which media are decoded: it takes bytes, gives back pixels or samples, and can do little else.
+
+Run by `assay.media.bounded`. A request is one line of JSON and the medium's bytes; a reply is one line of JSON and what
+was decoded. Memory and processor time are limited for each request, writing of files for good: a decoder that a file
+has got the better of takes this process down, not the run.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import IO, Any
+
+from ..core import Audio, DataError, Image, MissingExtra, Video
+from .audio import decode_audio_here
+from .facts import Limits
+from .images import decode_image_here
+from .video import decode_frames_here
+
+Reply = tuple[dict[str, Any], Iterable[Any]]
+"""What is said of the result, and its bytes in pieces."""
+
+
+def main() -> None:
+    """Serves standard input and output, which no library may then print to."""
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    serve(sys.stdin.buffer, replies)
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answers requests until there are no more."""
+    _limit_for_good()
+    while line := requests.readline():
+        asked = json.loads(line)
+        data = requests.read(asked["bytes"])
+        _limit(asked["memory"], asked["seconds"])
+        said, pieces = _answer(asked, data)
+        replies.write(json.dumps(said).encode() + b"\n")
+        for piece in pieces:
+            replies.write(piece)
+        replies.flush()
+
+
+def _answer(asked: Mapping[str, Any], data: bytes) -> Reply:
+    try:
+        return _DECODERS[asked["kind"]](data, Limits(**asked["limits"]), asked["options"])
+    except DataError as error:
+        return {"fault": error.what, "fix": error.fix}, ()
+    except MissingExtra as error:
+        return {"missing": error.what.removesuffix(" is not installed"), "pip": error.pip}, ()
+    except MemoryError:
+        return {"memory": True}, ()
+
+
+def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
+    red, green, blue = options["background"]
+    picture = decode_image_here(Image(data), background=(red, green, blue), limits=limits)
+    return {"size": picture.size}, (picture.tobytes(),)
+
+
+def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
+    sound = decode_audio_here(Audio(data), rate=options["rate"], channels=options["channels"], limits=limits)
+    said = {"shape": sound.samples.shape, "rate": sound.rate, "conversions": sound.conversions}
+    return said, (sound.samples.data.cast("B"),)
+
+
+def _video(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
+    frames = decode_frames_here(Video(data), options["count"], limits=limits)
+    return {"sizes": [frame.size for frame in frames]}, (frame.tobytes() for frame in frames)
+
+
+_DECODERS: dict[str, Callable[[bytes, Limits, Mapping[str, Any]], Reply]] = {
+    "image": _image,
+    "audio": _audio,
+    "video": _video,
+}
+
+
+def _limit_for_good() -> None:
+    try:
+        import resource
+    except ImportError:  # no such limits on this system: the deadline of whoever asks remains
+        return
+    for what in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
+        resource.setrlimit(what, (0, 0))
+
+
+def _limit(memory: int, seconds: float) -> None:
+    """Bounds the address space, and the processor time from here on; what went before does not count."""
+    try:
+        import resource
+    except ImportError:
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (memory if hard == resource.RLIM_INFINITY else min(memory, hard), hard))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    until = int(used.ru_utime + used.ru_stime + seconds) + 2
+    resource.setrlimit(resource.RLIMIT_CPU, (until if hard == resource.RLIM_INFINITY else min(until, hard), hard))

@@ -1,0 +1,153 @@
+"""Claude models by their own Messages API: system text apart, pictures as blocks, thinking kept apart."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..core import Abilities, Candidate, Image, Output, Part, Reasoning, Request, Text, Usage, UsageError, shorten
+from .chat_format import Malformed, chat_messages
+from .http import HttpFailure, Refused
+from .http_model import HttpModel, refuse_options
+
+VERSION = "2023-06-01"
+INSTRUCTING = frozenset({"system", "developer"})
+UNKNOWN = ("min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs", "response_format")
+STOP_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+}
+
+
+@dataclass
+class Anthropic(HttpModel):
+    """A model behind the Messages API. One attempt a call: the scheduler tries again."""
+
+    scheme: ClassVar[str] = "anthropic"
+    public_url: ClassVar[str] = "https://api.anthropic.com/v1"
+    url_env: ClassVar[str] = "ANTHROPIC_BASE_URL"
+    assumes_version: ClassVar[bool] = True
+
+    api_key_env: str = "ANTHROPIC_API_KEY"
+    accepts: tuple[str, ...] = ("text", "image")
+    produces: tuple[str, ...] = ("text",)
+    max_tokens: int = 4096
+    """How long an answer may get where the task does not say: this API has no default."""
+    thinking: int | str | None = None
+    """Tokens to think with before the answer, or `adaptive`; by default as the model does."""
+
+    def __post_init__(self) -> None:
+        if not (self.thinking is None or self.thinking == "adaptive" or isinstance(self.thinking, int)):
+            raise UsageError(f"thinking takes a number of tokens or 'adaptive', got {self.thinking!r}")
+        super().__post_init__()
+
+    @property
+    def abilities(self) -> Abilities:
+        """Text and pictures in, text out; no log-probabilities."""
+        return Abilities(frozenset(self.accepts), frozenset(self.produces), roles="chat")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Name, place, and what is added to every request."""
+        return {**super().identity, "max_tokens": self.max_tokens, "thinking": self.thinking}
+
+    def _credentials(self) -> dict[str, str]:
+        return {"x-api-key": self._key}
+
+    async def _answer(self, request: Request) -> Output:
+        body = self._question(request)
+        return await self._repeat(request, lambda _: self._ask(body, request))
+
+    async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
+        headers = {"anthropic-version": VERSION, **self._headers}
+        answer = await self._client.post(self._address("messages"), {**body, **self.body}, headers)
+        return _read(answer, ignored=_seed(request))
+
+    def _question(self, request: Request) -> dict[str, Any]:
+        options = request.options
+        refuse_options(request, UNKNOWN, "the Messages API")
+        messages = chat_messages(request.prompt)
+        system = [str(message["content"]) for message in messages if message["role"] in INSTRUCTING]
+        body: dict[str, Any] = {
+            "model": self.name,
+            "max_tokens": options.max_tokens if options.max_tokens is not None else self.max_tokens,
+            "messages": [_message(message) for message in messages if message["role"] not in INSTRUCTING],
+        }
+        if system:
+            body["system"] = "\n\n".join(system)
+        if options.stop:
+            body["stop_sequences"] = list(options.stop)
+        for name in ("temperature", "top_p", "top_k"):
+            if (value := getattr(options, name)) is not None:
+                body[name] = value
+        if options.reasoning_effort is not None:
+            body["output_config"] = {"effort": options.reasoning_effort}
+        if isinstance(self.thinking, int):
+            body["thinking"] = {"type": "enabled", "budget_tokens": self.thinking}
+        elif self.thinking is not None:
+            body["thinking"] = {"type": self.thinking}
+        return body
+
+    def _refused(self, refused: Refused) -> Output | HttpFailure:
+        failure = refused.failure()
+        if refused.error.get("type") in ("overloaded_error", "rate_limit_error"):
+            # 529 is a limit of the service, not of the key: sending less helps all the same.
+            failure.kind = "rate_limit"
+        elif refused.error.get("type") == "billing_error" or "credit balance" in failure.message:
+            return HttpFailure("quota", failure.message, retryable=False)
+        return failure
+
+
+def _seed(request: Request) -> list[str]:
+    """The API has no seed; the record says that one was asked for."""
+    return ["seed"] if request.options.seed is not None or request.seed is not None else []
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    content = message["content"]
+    if isinstance(content, str):
+        return {"role": message["role"], "content": content}
+    return {"role": message["role"], "content": [_block(part) for part in content]}
+
+
+def _block(part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] == "text":
+        return {"type": "text", "text": part["text"]}
+    if part["type"] != "image_url":
+        raise UsageError(f"the Messages API takes no {part['type']} part")
+    kind, _, data = part["image_url"]["url"].removeprefix("data:").partition(";base64,")
+    return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
+
+
+def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
+    content = answer.get("content") if isinstance(answer, Mapping) else None
+    if not isinstance(content, Sequence) or isinstance(content, str):
+        raise Malformed(f"the answer has no `content`: {shorten(answer)}")
+    parts: list[Part] = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, Mapping) else None
+        if kind == "text" and isinstance(block.get("text"), str):
+            parts.append(Text(block["text"]))
+        elif kind == "thinking":
+            # Newer models think without showing it: the block is there, and empty.
+            parts += [Reasoning(block["thinking"])] if block.get("thinking") else []
+        elif kind == "image" and isinstance(block.get("source"), Mapping):
+            parts.append(Image(base64.b64decode(block["source"].get("data", ""))))
+        elif kind is None or kind == "text":
+            raise Malformed(f"a block of `content` is not one: {shorten(block)}")
+    reason = answer.get("stop_reason")
+    candidate = Candidate(tuple(parts), STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None)
+    details = {"ignored": list(ignored)} if ignored else {}
+    return Output((candidate,), usage=_usage(answer.get("usage")), details=details)
+
+
+def _usage(usage: Any) -> Usage | None:
+    """Tokens read from and written to the cache count as input: the API reports them beside it."""
+    if not isinstance(usage, Mapping):
+        return None
+    cached = usage.get("cache_read_input_tokens") or 0
+    fresh = (usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
+    return Usage(input_tokens=fresh + cached, output_tokens=usage.get("output_tokens"), cached_tokens=cached)

@@ -1,0 +1,107 @@
+"""What a failed HTTP attempt means: whether another try may help, and after how long.
+
+Whoever calls decides nothing about retries: a failure says whether another try may help, the scheduler tries.
+Secrets are taken out of every message made here.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ..core import Output
+
+RETRYABLE = frozenset({408, 409, 425, 429})
+HIDDEN = "[hidden]"
+SHORTEST_SECRET = 8
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+_USERINFO = re.compile(r"(?<=://)[^/\s@]+(?=@)")
+_OVERFLOW = re.compile(r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens")
+_AUTHORIZATION = re.compile(r"(?i)\b(authorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic)?\s*|bearer\s+)[^\s'\",}]+")
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """`text` without secrets: the given ones, those in the environment, passwords in URLs, authorization headers."""
+    named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
+    known = {value for value in (*secrets, *named) if len(value) >= SHORTEST_SECRET}
+    for value in sorted(known, key=len, reverse=True):
+        text = text.replace(value, HIDDEN)
+    text = _USERINFO.sub(HIDDEN, text)
+    return _AUTHORIZATION.sub(lambda match: match.group(1) + HIDDEN, text)
+
+
+class HttpFailure(Exception):
+    """An attempt that brought no answer, with what that means."""
+
+    def __init__(self, kind: str, message: str, *, retryable: bool, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind, self.message, self.retryable, self.retry_after = kind, message, retryable, retry_after
+
+    def as_output(self, secrets: Iterable[str] = ()) -> Output:
+        """The failure as an output, on one line and without secrets."""
+        message = " ".join(redact(self.message, secrets).split())
+        return Output.failed(self.kind, message, retryable=self.retryable, retry_after=self.retry_after)
+
+
+class Refused(Exception):
+    """An answer with an error status, before it is decided what it means."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def error(self) -> Mapping[str, Any]:
+        """The `error` object of the body; empty if there is none."""
+        try:
+            body = msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return {}
+        error = body.get("error", body) if isinstance(body, Mapping) else {}
+        return error if isinstance(error, Mapping) else {"message": str(error)}
+
+    def failure(self) -> HttpFailure:
+        """What the status means."""
+        said = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
+        message = f"HTTP {self.status}: {str(said)[:300]}".strip().rstrip(":")
+        if 300 <= self.status < 400:
+            target = urlsplit(self.headers.get("location", "")).netloc or "elsewhere"
+            message = f"HTTP {self.status}: redirected to {target}, which is not followed; fix: correct base_url"
+            return HttpFailure("http", message, retryable=False)
+        if self.status in (401, 403):
+            return HttpFailure("auth", message, retryable=False)
+        if self.status == 429 and self.error.get("code") == "insufficient_quota":
+            return HttpFailure("quota", message, retryable=False)
+        if self.status in (400, 413) and _OVERFLOW.search(f"{self.error.get('code')} {self.error.get('type')} {said}"):
+            return HttpFailure("context", message, retryable=False)
+        kind = "rate_limit" if self.status == 429 else "timeout" if self.status == 408 else "http"
+        retryable = self.status in RETRYABLE or self.status >= 500
+        return HttpFailure(kind, message, retryable=retryable, retry_after=retry_after(self.headers))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the server asked to wait, from a number or a date."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    said = headers.get("retry-after")
+    if said is None or (seconds := _number(said)) is not None:
+        return None if said is None else seconds
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text) if text is not None else None
+    except ValueError:
+        return None
+    return number if number is not None and 0 <= number < float("inf") else None

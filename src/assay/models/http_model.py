@@ -1,0 +1,235 @@
+"""What all models behind a URL have in common: place, key, limits, and one attempt a request.
+
+The key comes from the environment and is seen nowhere else: not in errors, not in the identity, not in `repr`.
+"""
+
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+from urllib.parse import urlsplit, urlunsplit
+
+from ..core import EMPTY, Candidate, Output, Request, Usage, UsageError
+from .chat_format import Malformed
+from .function import failure
+from .http import Client, HttpFailure, Limits, Refused, decoded
+
+_FROM_ENVIRONMENT = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
+
+KINDS = ("text", "image", "audio", "video")
+
+Ask = Callable[[Request], Awaitable[Output]]
+
+
+@dataclass
+class HttpModel:
+    """A model behind a URL. One attempt a call: the scheduler tries again."""
+
+    reference: ClassVar[str] = "name"
+    scheme: ClassVar[str]
+    public_url: ClassVar[str]
+    url_env: ClassVar[str]
+    """The environment variable that names another URL."""
+    assumes_version: ClassVar[bool] = False
+    """Whether a URL without a path means the version of the public service, as the service's own libraries take it."""
+
+    name: str
+    """The model's name at the endpoint."""
+    base_url: str | None = None
+    """Up to and including the version, as `/v1`; else from the environment, else the public service."""
+    api_key_env: str = ""
+    """The environment variable that holds the key."""
+    accepts: tuple[str, ...] = ("text",)
+    produces: tuple[str, ...] = ("text",)
+    headers: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
+    """Further headers; `${env:NAME}` in a value is filled from the environment."""
+    body: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Further members of the request's body, as the endpoint defines them."""
+    concurrency: int | None = None
+    connect_timeout: float = 10.0
+    first_byte_timeout: float = 120.0
+    idle_timeout: float = 60.0
+    total_timeout: float = 600.0
+    max_response_bytes: int = 32 * 1024 * 1024
+    start_timeout: float = 5.0
+    """How long a server that was never there is waited for: it may be starting."""
+
+    def __post_init__(self) -> None:
+        self.accepts, self.produces = kinds(self.accepts, "accepts"), kinds(self.produces, "produces")
+        for name in ("body", "headers"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise UsageError(
+                    f"{name} of model '{self.scheme}/{self.name}' takes a mapping",
+                    fix=f"""-a '{name}={{"name": "value"}}'""",
+                )
+        url = self.base_url or os.environ.get(self.url_env)
+        self._key = os.environ.get(self.api_key_env, "").strip()
+        if not url and not self._key:
+            raise UsageError(
+                f"model '{self.scheme}/{self.name}' has neither a key nor a URL",
+                fix=f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1",
+            )
+        self._url = _checked(url or self.public_url)
+        if self.assumes_version and not urlsplit(self._url).path and (version := _VERSIONED.search(self.public_url)):
+            self._url += version[0]
+        self._place, _, self._query = self._url.partition("?")
+        self.base_url = self._url
+        self._headers = {**(self._credentials() if self._key else {}), **_filled(self.headers)}
+        _check_headers(self._headers)
+        self._client = Client(
+            Limits(
+                self.connect_timeout,
+                self.first_byte_timeout,
+                self.idle_timeout,
+                self.total_timeout,
+                self.max_response_bytes,
+                self.start_timeout,
+            )
+        )
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Name, place, and what is added to every request; no header, since those hold keys."""
+        return {self.scheme: self.name, "base_url": self._url, "body": dict(self.body)}
+
+    async def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """One attempt for each request."""
+        return [await self._attempt(request, self._answer) for request in requests]
+
+    async def close(self) -> None:
+        """Closes the connections of the running event loop."""
+        await self._client.close()
+
+    def _credentials(self) -> dict[str, str]:
+        """The headers that carry the key."""
+        raise NotImplementedError
+
+    async def _answer(self, request: Request) -> Output:
+        """Asks, and reads the answer."""
+        raise NotImplementedError
+
+    def _refused(self, refused: Refused) -> Output | HttpFailure:
+        """What an error status means; an output where it is an answer after all, as a content filter is."""
+        return refused.failure()
+
+    async def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return await self._client.post(self._address(path), {**body, **self.body}, self._headers)
+
+    async def _post_form(self, path: str, form: bytes, content_type: str) -> Any:
+        return decoded(await self._client.send(self._address(path), form, self._headers, content_type))
+
+    def _address(self, path: str) -> str:
+        return f"{self._place}/{path}?{self._query}" if self._query else f"{self._place}/{path}"
+
+    async def _attempt(self, request: Request, ask: Ask) -> Output:
+        started = time.perf_counter()
+        try:
+            output = await ask(request)
+        except Refused as refused:
+            meant = self._refused(refused)
+            if isinstance(meant, HttpFailure):
+                return self._failed(meant, refused.status)
+            output = meant
+        except HttpFailure as error:
+            return self._failed(error)
+        except Malformed as error:
+            return self._failed(HttpFailure("bad_response", str(error), retryable=True))
+        except UsageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - an unreadable medium or text fails this sample alone
+            return failure(error, f"{self.scheme}/{self.name}")
+        if output.seconds is None and output.error is None:
+            object.__setattr__(output, "seconds", time.perf_counter() - started)  # just made: nobody else has it yet
+        return output
+
+    def _failed(self, error: HttpFailure, status: int = 0) -> Output:
+        if status in (401, 403) and not self._key:
+            error.message += f"; fix: set the environment variable {self.api_key_env}"
+        elif status in (404, 405) and not _VERSIONED.search(self._place):
+            version = _VERSIONED.search(self.public_url)
+            error.message += f"; fix: base_url may lack the version, as in {self._place}{version[0] if version else ''}"
+        return error.as_output([value for value in (self._key, *self._headers.values()) if value])
+
+    async def _repeat(self, request: Request, ask: Ask) -> Output:
+        """`n` candidates from an endpoint that gives one a call."""
+        drawn = [await ask(request) for _ in range(request.options.n)]
+        if len(drawn) == 1 or any(output.error is not None for output in drawn):
+            return next((output for output in drawn if output.error is not None), drawn[0])
+        candidates = tuple(candidate for output in drawn for candidate in output.candidates)
+        return replace(drawn[0], candidates=candidates, usage=_added([output.usage for output in drawn]))
+
+
+def kinds(given: str | Sequence[str], option: str) -> tuple[str, ...]:
+    """Kinds of parts, from a list or as they are typed: `text,audio`."""
+    named = tuple(given.replace(" ", "").split(",")) if isinstance(given, str) else tuple(given)
+    for kind in named:
+        if kind not in KINDS:
+            raise UsageError(f"{option} takes kinds of {', '.join(KINDS)}, got {kind!r}", fix=f"-a {option}=text,image")
+    return named
+
+
+def enough(output: Output, asked: int) -> Output:
+    """An endpoint that ignores `n` must not make pass@k look worse than it is."""
+    given = len(output.candidates)
+    if given >= asked:
+        return output
+    message = f"asked for {asked} candidates, the endpoint gave {given}; fix: use epochs={asked} instead of n={asked}"
+    return Output.failed("bad_response", message, retryable=False)
+
+
+def refuse_options(request: Request, unknown: Sequence[str], whose: str, fix: str | None = None) -> None:
+    """Raises for a generation option that an endpoint does not have: the answer would not be what was asked for."""
+    for name in unknown:
+        if getattr(request.options, name) not in (None, ()):
+            raise UsageError(f"{whose} has no generation option {name!r}", fix=fix or f"leave {name} out")
+
+
+def filtered() -> Output:
+    """A refusal by the endpoint itself."""
+    return Output((Candidate((), "content_filter"),))
+
+
+def _added(usages: Sequence[Usage | None]) -> Usage | None:
+    """Tokens of several calls: each is paid for."""
+    known = [usage for usage in usages if usage is not None]
+    if not known:
+        return None
+    sums = {
+        name: sum(values) if (values := [v for usage in known if (v := getattr(usage, name)) is not None]) else None
+        for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
+    }
+    return Usage(**sums)
+
+
+def _filled(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: _FROM_ENVIRONMENT.sub(_environment, value).strip() for name, value in headers.items()}
+
+
+def _environment(match: re.Match[str]) -> str:
+    value = os.environ.get(match.group(1))
+    if value is None:
+        raise UsageError(f"a header needs the environment variable {match.group(1)}, which is not set")
+    return value
+
+
+def _check_headers(headers: Mapping[str, str]) -> None:
+    for name, value in headers.items():
+        if not (name + value).isprintable() or not (name + value).isascii():
+            raise UsageError(
+                f"the header {name!r} holds a line break or a letter that no header can carry",
+                fix="check the environment variable its value comes from",
+            )
+
+
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"base_url must start with http:// or https://, got {url.rpartition('@')[2]!r}")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            f"base_url for {parts.hostname} carries a password", fix="put it into the environment variable of the key"
+        )
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), parts.query, ""))

@@ -1,0 +1,119 @@
+"""The endpoints for pictures and sounds: drawing, editing, speaking, transcribing; and `modalities` in chat."""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...core import Audio, Candidate, Image, Media, Output, Request, Text, Usage, shorten
+from ..calling import as_text
+from ..chat_format import Malformed
+from ..http import HttpFailure, Reply
+from ..http_model import refuse_options
+
+SAMPLING = ("top_p", "top_k", "min_p", "stop", "logprobs", "frequency_penalty", "presence_penalty")
+
+
+def modalities(produces: Sequence[str], voice: str, audio_format: str) -> dict[str, Any]:
+    """The members of a chat body that ask for more than text."""
+    kinds = list(dict.fromkeys(("text", *produces)))
+    asked: dict[str, Any] = {"modalities": kinds}
+    if "audio" in produces:
+        asked["audio"] = {"voice": voice, "format": audio_format}
+    return asked
+
+
+def picture_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
+    """What to draw; `inline` asks for the bytes themselves, which the public service sends in any case."""
+    refuse_options(request, SAMPLING, "the images endpoint")
+    fields: dict[str, Any] = {"model": name, "prompt": as_text(request), "n": request.options.n}
+    seed = request.options.seed if request.options.seed is not None else request.seed
+    if inline:
+        fields |= {"response_format": "b64_json"} | ({"seed": seed} if seed is not None else {})
+    return fields
+
+
+def picture_form(fields: Mapping[str, Any], pictures: Sequence[Media]) -> tuple[bytes, str]:
+    """The same with the pictures to change, as a form and its content type."""
+    name = "image" if len(pictures) == 1 else "image[]"
+    return form(fields, [(name, picture) for picture in pictures])
+
+
+def read_pictures(answer: Any) -> Output:
+    """One candidate for each picture."""
+    drawn = answer.get("data") if isinstance(answer, Mapping) else None
+    if not isinstance(drawn, Sequence) or not drawn:
+        raise Malformed(f"the answer has no `data`: {shorten(answer)}")
+    if any(not isinstance(picture, Mapping) or not isinstance(picture.get("b64_json"), str) for picture in drawn):
+        message = 'the endpoint gave an address instead of a picture; fix: -a \'body={"response_format": "b64_json"}\''
+        raise HttpFailure("bad_response", message, retryable=False)
+    candidates = tuple(Candidate((Image(base64.b64decode(picture["b64_json"])),), "stop") for picture in drawn)
+    return Output(candidates, usage=_usage(answer.get("usage")))
+
+
+def speech_fields(name: str, request: Request, voice: str, audio_format: str) -> dict[str, Any]:
+    """What to say, and how; a system text says in what manner."""
+    refuse_options(request, SAMPLING, "the speech endpoint")
+    manner = " ".join(message.text for message in request.messages if message.role == "system")
+    said = "\n".join(m.text for m in request.messages if m.role != "system" and m.parts is not None)
+    fields = {"model": name, "input": said, "voice": voice, "response_format": audio_format}
+    return {**fields, "instructions": manner} if manner else fields
+
+
+def read_sound(reply: Reply) -> Output:
+    """The sound itself is the body."""
+    if not reply.body or reply.headers.get("content-type", "").startswith("application/json"):
+        raise Malformed(f"the answer holds no sound: {shorten(reply.body)}")
+    return Output((Candidate((Audio(reply.body),), "stop"),))
+
+
+def sound_form(name: str, request: Request, more: Mapping[str, Any]) -> tuple[bytes, str]:
+    """The sound to transcribe, as a form and its content type.
+
+    The words beside it are not sent: the endpoint takes them for what was said just before, not for a task.
+    """
+    refuse_options(request, SAMPLING, "the transcriptions endpoint")
+    sounds = [medium for medium in request.prompt.media if isinstance(medium, Audio)]
+    if len(sounds) != 1:
+        message = f"the transcriptions endpoint takes one sound, the prompt has {len(sounds)}"
+        raise HttpFailure("http", message, retryable=False)
+    fields: dict[str, Any] = {"model": name, "response_format": "json"}
+    if request.options.temperature is not None:
+        fields["temperature"] = request.options.temperature
+    return form({**fields, **more}, [("file", sounds[0])])
+
+
+def read_transcript(answer: Any, request: Request) -> Output:
+    """The text that was heard; the record says where words of the prompt were left out."""
+    if not isinstance(answer, Mapping) or not isinstance(answer.get("text"), str):
+        raise Malformed(f"the answer has no `text`: {shorten(answer)}")
+    left_out = {"not_sent": ["text"]} if any(message.text for message in request.messages) else {}
+    usage = _usage(answer.get("usage"))
+    return Output((Candidate((Text(answer["text"]),), "stop"),), usage=usage, details=left_out)
+
+
+def form(fields: Mapping[str, Any], files: Iterable[tuple[str, Media]]) -> tuple[bytes, str]:
+    """`multipart/form-data`, the same bytes for the same content: the boundary is a digest of it."""
+    pieces = [
+        (f'form-data; name="{name}"', "", _plain(value).encode()) for name, value in fields.items() if value is not None
+    ]
+    for number, (name, medium) in enumerate(files):
+        kind = medium.format or ("png" if medium.kind == "image" else "wav")
+        place = f'form-data; name="{name}"; filename="{medium.kind}{number}.{kind}"'
+        pieces.append((place, f"Content-Type: {medium.kind}/{kind}\r\n", medium.data()))
+    boundary = hashlib.sha256(b"\0".join(data for _, _, data in pieces)).hexdigest()[:32]
+    body = b"".join(
+        f"--{boundary}\r\nContent-Disposition: {place}\r\n{kind}\r\n".encode() + data + b"\r\n"
+        for place, kind, data in pieces
+    )
+    return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _usage(usage: Any) -> Usage | None:
+    if not isinstance(usage, Mapping) or "input_tokens" not in usage:
+        return None
+    return Usage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"))

@@ -1,0 +1,156 @@
+"""Any OpenAI-compatible URL, without streaming: one model class, and one file for each of the APIs it speaks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import msgspec
+
+from ...core import Abilities, Output, Request, UsageError
+from ..chat_format import chat_messages, option_fields, read_answer
+from ..http import HttpFailure, Refused
+from ..http_model import HttpModel, enough, filtered
+from . import media, responses, weighing
+from .thinking import split_thinking
+
+Api = Literal["auto", "chat", "completions", "responses", "images", "speech", "transcriptions"]
+FILTERED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
+ACCEPTS = ("text", "image", "audio")
+PRODUCES = ("text",)
+OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "images": (("text", "image"), ("image",)),
+    "speech": (("text",), ("audio",)),
+    "transcriptions": (("text", "audio"), ("text",)),
+}
+"""What the APIs for one kind of work take and make."""
+
+
+@dataclass
+class OpenAI(HttpModel):
+    """A model behind an OpenAI-compatible endpoint. One attempt a call: the scheduler tries again."""
+
+    scheme: ClassVar[str] = "openai"
+    public_url: ClassVar[str] = "https://api.openai.com/v1"
+    url_env: ClassVar[str] = "OPENAI_BASE_URL"
+
+    api_key_env: str = "OPENAI_API_KEY"
+    api: Api = "auto"
+    """`auto` sends prompts with free roles as completions, all others as chat."""
+    max_tokens_field: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
+    """Servers disagree on the name; `auto` uses the newer one for the public service only."""
+    accepts: tuple[str, ...] = ACCEPTS
+    produces: tuple[str, ...] = PRODUCES
+    likelihood_by: Literal["none", "echo", "prompt_logprobs"] = "none"
+    """How the server weighs given continuations: `echo` with `logprobs`, or vLLM's `prompt_logprobs`."""
+    think_tags: bool = False
+    """Whether the server leaves `<think>…</think>` in the text; it is then kept apart from the answer."""
+    voice: str = "alloy"
+    """Who speaks where sound is asked for."""
+    audio_format: str = "wav"
+
+    def __post_init__(self) -> None:
+        if self.api not in get_args(Api):
+            raise UsageError(f"api must be one of {', '.join(get_args(Api))}, got {self.api!r}")
+        if self.likelihood_by not in ("none", "echo", "prompt_logprobs"):
+            raise UsageError(f"likelihood_by must be none, echo or prompt_logprobs, got {self.likelihood_by!r}")
+        if self.likelihood_by != "none" and self.api not in ("auto", "chat", "completions"):
+            raise UsageError(f"api={self.api} cannot weigh continuations", fix="leave likelihood_by or api out")
+        super().__post_init__()
+        if self.api in OWN_KINDS and (self.accepts, self.produces) == (ACCEPTS, PRODUCES):
+            self.accepts, self.produces = OWN_KINDS[self.api]
+
+    @property
+    def abilities(self) -> Abilities:
+        """As declared: an endpoint cannot be asked what its model takes and makes."""
+        roles: Literal["chat", "any"] = "chat" if self.api in ("chat", "responses") else "any"
+        return Abilities(
+            frozenset(self.accepts),
+            frozenset(self.produces),
+            likelihood=self.likelihood_by != "none",
+            logprobs=self.api not in OWN_KINDS,
+            roles=roles,
+            unsure=frozenset({"logprobs"}),
+        )
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Name, place, API and what is added to every request; no header, since those hold keys."""
+        sound = {"voice": self.voice, "audio_format": self.audio_format} if "audio" in self.produces else {}
+        ways = {"api": self.api, "likelihood_by": self.likelihood_by, "think_tags": self.think_tags}
+        return {**super().identity, **ways, **sound}
+
+    async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """One attempt for each request, all continuations of a request in one question where the API allows it."""
+        return [await self._attempt(request, self._weigh) for request in requests]
+
+    def _credentials(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"}
+
+    async def _answer(self, request: Request) -> Output:
+        if self.api == "responses":
+            return await self._repeat(request, self._respond)
+        if self.api == "images":
+            return await self._draw(request)
+        if self.api == "speech":
+            return await self._repeat(request, self._speak)
+        if self.api == "transcriptions":
+            return await self._repeat(request, self._transcribe)
+        chat = self.api == "chat" or (self.api == "auto" and request.prompt.is_chat)
+        answer = await self._post("chat/completions" if chat else "completions", self._question(request, chat))
+        output = read_answer(answer)
+        return enough(split_thinking(output) if self.think_tags else output, request.options.n)
+
+    def _question(self, request: Request, chat: bool) -> dict[str, Any]:
+        prompt, options = request.prompt, request.options
+        body: dict[str, Any] = {"model": self.name}
+        body |= {"messages": chat_messages(prompt)} if chat else {"prompt": prompt.text}
+        body |= option_fields(options, request.seed, chat=chat)
+        if options.max_tokens is not None:
+            body[self._max_tokens_field(chat)] = options.max_tokens
+        if chat and prompt.produces != ("text",):
+            body |= media.modalities(prompt.produces, self.voice, self.audio_format)
+        return body
+
+    def _max_tokens_field(self, chat: bool) -> str:
+        if self.max_tokens_field != "auto":
+            return self.max_tokens_field
+        return "max_completion_tokens" if chat and self._url == self.public_url else "max_tokens"
+
+    async def _respond(self, request: Request) -> Output:
+        return responses.read(await self._post("responses", responses.question(self.name, request)))
+
+    async def _draw(self, request: Request) -> Output:
+        is_public = self._url == self.public_url
+        fields = media.picture_fields(self.name, request, inline=not is_public)
+        if not request.prompt.media:
+            answer = await self._post("images/generations", fields)
+        else:
+            form, kind = media.picture_form({**fields, **self.body}, request.prompt.media)
+            answer = await self._post_form("images/edits", form, kind)
+        return enough(media.read_pictures(answer), request.options.n)
+
+    async def _speak(self, request: Request) -> Output:
+        body = {**media.speech_fields(self.name, request, self.voice, self.audio_format), **self.body}
+        reply = await self._client.send(self._address("audio/speech"), msgspec.json.encode(body), self._headers)
+        return media.read_sound(reply)
+
+    async def _transcribe(self, request: Request) -> Output:
+        form, kind = media.sound_form(self.name, request, self.body)
+        return media.read_transcript(await self._post_form("audio/transcriptions", form, kind), request)
+
+    async def _weigh(self, request: Request) -> Output:
+        if self.likelihood_by == "none":
+            raise UsageError(
+                f"model 'openai/{self.name}' is not said to weigh continuations",
+                fix="-a likelihood_by=echo, or prompt_logprobs for vLLM, if its server can",
+            )
+        way: weighing.Way = self.likelihood_by
+        if request.prompt.is_chat:
+            questions = weighing.chat_questions(self.name, request, way)
+            answers = [await self._post("chat/completions", question) for question in questions]
+            return weighing.read_chat(answers, request)
+        answer = await self._post("completions", weighing.question(self.name, request, way))
+        return weighing.read(answer, request, way)
+
+    def _refused(self, refused: Refused) -> Output | HttpFailure:
+        return filtered() if refused.error.get("code") in FILTERED else refused.failure()

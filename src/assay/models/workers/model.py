@@ -1,0 +1,177 @@
+"""A scorer worker: a class in a process and environment of its own, asked as a model and answering with JSON.
+
+`worker/detector` is one that ships, `worker/FILE.py:Class` your own. The process is started by the first request that
+the journal and the cache cannot answer, greeted with a time limit, pinged after a pause, started again once when it
+dies, killed when it hangs. Its options are those of the class, and these of every worker: `python`, the interpreter of
+the environment that has its libraries; `env`; `seconds` for an answer; `start_seconds` to load.
+"""
+
+import base64
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageError, digest_of
+from ...core.message import Part
+from ...userfiles import file_digest
+from ..weights import weights_digest
+from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit
+from .sources import find_worker
+
+PING_AFTER_SECONDS = 60.0
+UNKEYED = ("device", "batch_size")
+"""Options that say where or how the work is done, not what comes out: they are no part of a key."""
+
+
+class Worker:
+    """The model side of a worker."""
+
+    reference: ClassVar[str] = "name"
+
+    def __init__(
+        self,
+        name: str,
+        python: str = "",
+        env: Mapping[str, str] = EMPTY,
+        seconds: float = 300.0,
+        start_seconds: float = 900.0,
+        **options: Any,
+    ) -> None:
+        if not isinstance(env, Mapping):
+            raise UsageError("option 'env' of a worker takes names and values", fix='--judge_args {"env": {"A": "1"}}')
+        self.name = name
+        self.source = find_worker(name)
+        self.source.check(options, name)
+        self.options = options
+        self.seconds, self.start_seconds = float(seconds), float(start_seconds)
+        self.ping_after = PING_AFTER_SECONDS
+        self.starts = 0
+        """How often its process was started."""
+        self._python, self._env = os.path.expanduser(python), dict(env)
+        self._process: WorkerProcess | None = None
+        self._unfit: WorkerUnfit | None = None
+        self._asked = 0
+        self._turn = threading.Lock()
+
+    @property
+    def abilities(self) -> Abilities:
+        """What the class declares; a picture and words in, JSON out, where it says nothing."""
+        return Abilities(accepts=self.source.accepts, produces=self.source.produces)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The class by the digest of its file, its options, and the weights they name by digest."""
+        keyed = {name: value for name, value in self.options.items() if name not in UNKEYED}
+        found = {name: place for name, value in keyed.items() if (place := _on_disk(value)) is not None}
+        return {
+            "worker": f"{self.source.file.name}:{self.source.kind}",
+            "code": file_digest(self.source.file)[:16],
+            "options": {name: value for name, value in keyed.items() if name not in found},
+            "weights": {name: digest_of_place(place) for name, place in found.items()},
+        }
+
+    def load(self) -> None:
+        """Starts the process, where it is asked as a model in its own right."""
+        with self._turn:
+            self._ready()
+
+    def close(self) -> None:
+        """Ends the process; the next request starts another."""
+        with self._turn:
+            self._end()
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """One answer after another."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        with self._turn:
+            self._asked += 1
+            message = {"id": self._asked, **as_message(request)}
+            try:
+                try:
+                    reply = self._ready().ask(message, self.seconds)
+                except WorkerGone:
+                    self._end()
+                    reply = self._ready().ask(message, self.seconds)
+            except WorkerHung as error:
+                self._end()
+                # Asked again it would hang again, and each time the limit must pass.
+                return Output.failed("timeout", f"{error}; fix: seconds=… gives it more time", retryable=False)
+            except (WorkerGone, WorkerUnfit) as error:
+                self._end()
+                return Output.failed("exception", str(error), retryable=False)
+        if "error" in reply:
+            message_text = f"worker {self.name!r}: {reply['error']}"
+            return Output.failed(str(reply.get("kind", "exception")), message_text, retryable=False)
+        return Output.of(as_part(reply["answer"]))
+
+    def _ready(self) -> WorkerProcess:
+        """The process, started or started anew; one that could not be started is not tried for every sample."""
+        if self._unfit is not None:
+            raise self._unfit
+        if self._process is not None:
+            is_fresh = time.monotonic() - self._process.last_heard < self.ping_after
+            if is_fresh or self._process.is_well():
+                return self._process
+            self._end()
+        process = WorkerProcess(self.name, self._python, self._env)
+        self.starts += 1
+        try:
+            places = {name: str(place.resolve()) for name, value in self.options.items() if (place := _on_disk(value))}
+            process.start(self.source.file, self.source.kind, {**self.options, **places}, self.start_seconds)
+        except WorkerUnfit as error:
+            process.end(at_once=True)
+            self._unfit = error
+            raise
+        self._process = process
+        return process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+
+def as_message(request: Request) -> dict[str, Any]:
+    """A request as a line of the protocol has it: a medium by its path where it is a file, else by its bytes."""
+    turns = [
+        {"role": message.role, "content": [_plain(part) for part in message.parts]}
+        for message in request.messages
+        if message.parts is not None
+    ]
+    return {"messages": turns, "options": request.options.given()}
+
+
+def as_part(answer: Any) -> Part:
+    """What a class returned: a text is said, anything else is structure."""
+    return Text(answer) if isinstance(answer, str) else Json(answer)
+
+
+def digest_of_place(place: Path) -> str:
+    """The digest of a file, or of all files of a folder with their names."""
+    if place.is_file():
+        return weights_digest(place)
+    files = sorted(path for path in place.rglob("*") if path.is_file() and not path.name.startswith("."))
+    return digest_of([[path.relative_to(place).as_posix(), weights_digest(path)] for path in files])
+
+
+def _plain(part: Part) -> dict[str, Any]:
+    if isinstance(part, Media):
+        if isinstance(part.source, os.PathLike):
+            return {"type": part.kind, "path": str(Path(part.source).resolve())}
+        return {"type": part.kind, "base64": base64.b64encode(part.data()).decode("ascii")}
+    if isinstance(part, Json):
+        return {"type": "json", "value": part.value}
+    return {"type": part.kind, "text": part.text}
+
+
+def _on_disk(value: Any) -> Path | None:
+    """The file or folder an option names, if there is one: `model=weights/` and not `model=org/name`."""
+    if not isinstance(value, str) or not value:
+        return None
+    place = Path(value).expanduser()
+    return place if place.exists() else None

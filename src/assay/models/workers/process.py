@@ -1,0 +1,199 @@
+"""A worker's process as its starter sees it: started, greeted, asked, looked after, ended.
+
+Every wait has a limit, writing included. What the worker wrote to stderr is kept to its last lines, for the message
+when it dies.
+"""
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...core import ModelError
+from .serve import PROTOCOL
+
+SERVE = Path(__file__).with_name("serve.py")
+PING_SECONDS = 10.0
+END_SECONDS = 2.0
+LAST_LINES = 12
+LONGEST_REPLY = 64 * 1024 * 1024
+
+
+class WorkerGone(ModelError):
+    """The process ended, or wrote what is no reply; another one may do better."""
+
+
+class WorkerHung(ModelError):
+    """No reply within the time limit; the process was killed."""
+
+
+class WorkerUnfit(ModelError):
+    """The process cannot do the work at all: it did not start, or its class could not be built."""
+
+
+class WorkerProcess:
+    """One process with one class in it."""
+
+    def __init__(self, name: str, python: str = "", env: Mapping[str, str] | None = None) -> None:
+        self.name = name
+        self._command = [python or sys.executable, str(SERVE)]
+        self._env = own_environment(env or {})
+        self._last_words: deque[str] = deque(maxlen=LAST_LINES)
+        self._pending = b""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
+        self.last_heard = 0.0
+
+    def start(self, file: Path, kind: str, options: Mapping[str, Any], seconds: float) -> None:
+        """Starts and greets; comes back when the class is built."""
+        try:
+            # A session of its own: Ctrl-C stops the run, and what is in flight may come back.
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._env,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise WorkerUnfit(
+                f"worker {self.name!r} cannot be started: {error.strerror}",
+                where=self._command[0],
+                fix="python: the interpreter of an environment that has its libraries",
+            ) from error
+        assert self._process.stdin is not None and self._process.stderr is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
+        self._listener = threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True)
+        self._listener.start()
+        hello = {"hello": PROTOCOL, "file": str(file), "class": kind, "options": dict(options)}
+        try:
+            reply = self._exchange(hello, seconds)
+        except WorkerHung as error:
+            what = f"worker {self.name!r} was not ready after {seconds:g} seconds{self.last_words()}"
+            raise WorkerUnfit(what, fix="start_seconds: more time to load") from error
+        except WorkerGone as error:
+            raise WorkerUnfit(error.what) from error
+        if reply.get("hello") != PROTOCOL:
+            self.end(at_once=True)
+            raise WorkerUnfit(f"worker {self.name!r} speaks protocol {reply.get('hello')!r}, not {PROTOCOL}")
+        if not reply.get("ready"):
+            self.end(at_once=True)
+            said = str(reply.get("error"))
+            lacks = said.startswith(("ModuleNotFoundError", "ImportError"))
+            fix = f"install it for {self._command[0]}, or python=PATH of an environment that has it" if lacks else None
+            raise WorkerUnfit(f"worker {self.name!r} cannot be built: {said}", fix=fix)
+
+    def ask(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The reply to a request."""
+        reply = self._exchange(message, seconds)
+        if reply.get("id") != message["id"] or not ("answer" in reply or "error" in reply):
+            self.end(at_once=True)
+            raise WorkerGone(f"worker {self.name!r} did not reply to what it was asked")
+        return reply
+
+    def is_well(self, seconds: float = PING_SECONDS) -> bool:
+        """Whether it answers a ping; one that does not is ended."""
+        if self._process is None or self._process.poll() is not None:
+            return False
+        try:
+            well = self._exchange({"ping": 1}, seconds).get("pong") == 1
+        except (WorkerGone, WorkerHung):
+            return False
+        if not well:
+            self.end(at_once=True)
+        return well
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Ends the process: by the end of its input; by force, with all it started, if that does not do."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if not at_once and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
+        # Never after it was waited for: its number may by then belong to someone else.
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def last_words(self) -> str:
+        """What it last wrote to stderr, for use inside a message; empty if nothing."""
+        said = [line for line in list(self._last_words) if line.strip()]
+        return f"; its last words: {said[-1].strip()[:300]}" if said else ""
+
+    def _listen(self, pipe: Any) -> None:
+        with pipe:
+            for line in pipe:
+                self._last_words.append(line[:2000].decode("utf-8", "replace"))
+
+    def _exchange(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """The next line out after a line in."""
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        unsent = memoryview(json.dumps(message, default=str).encode("ascii") + b"\n")
+        deadline = time.monotonic() + seconds
+        while unsent or b"\n" not in self._pending:
+            writes = [process.stdin] if unsent else []
+            left = max(0.0, deadline - time.monotonic())
+            readable, writable, _ = select.select([process.stdout], writes, [], left)
+            if not readable and not writable:
+                words = self.last_words()
+                self.end(at_once=True)
+                raise WorkerHung(f"worker {self.name!r} gave no reply in {seconds:g} seconds and was killed{words}")
+            try:
+                if writable:
+                    unsent = unsent[os.write(process.stdin.fileno(), unsent[:65536]) :]
+                chunk = os.read(process.stdout.fileno(), 65536) if readable else None
+            except BrokenPipeError:
+                chunk = b""
+            if chunk == b"":
+                raise self._gone(process)
+            self._pending += chunk or b""
+            if len(self._pending) > LONGEST_REPLY:
+                self.end(at_once=True)
+                raise WorkerGone(f"worker {self.name!r} wrote a reply of more than {LONGEST_REPLY >> 20} MiB")
+        line, _, self._pending = self._pending.partition(b"\n")
+        self.last_heard = time.monotonic()
+        try:
+            reply = json.loads(line)
+            if not isinstance(reply, dict):
+                raise ValueError("not an object")
+        except ValueError as error:
+            self.end(at_once=True)
+            raise WorkerGone(f"worker {self.name!r} wrote a line that is no reply: {line[:60]!r}") from error
+        return reply
+
+    def _gone(self, process: "subprocess.Popen[bytes]") -> WorkerGone:
+        try:
+            code: int | None = process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None  # it closed its output and lives on
+        if self._listener is not None and code is not None:
+            self._listener.join(END_SECONDS)
+        how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with status {code}"
+        words = self.last_words()
+        self.end(at_once=True)
+        return WorkerGone(f"worker {self.name!r} {how}{words}")
+
+
+def own_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a worker: ours without what steers our own Python, and what was given on top."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return {**ours, **{str(name): str(value) for name, value in given.items()}}

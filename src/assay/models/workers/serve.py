@@ -1,0 +1,154 @@
+"""The worker's side of the line protocol: one class of a file, built once, answers lines of JSON with lines of JSON.
+
+Run by path with any Python from 3.8 on; needs the standard library alone, and nothing of assay. One object a line:
+
+    in   {"hello": 1, "file": "detector.py", "class": "Detector", "options": {"model": "…"}}
+    out  {"hello": 1, "ready": true}                       or  {"hello": 1, "error": "ImportError: no torch"}
+    in   {"id": 7, "messages": [{"role": "user", "content": [{"type": "image", "path": "…"}, {"type": "text", …}]}]}
+    out  {"id": 7, "answer": {"detections": …}}            or  {"id": 7, "error": "KeyError: 'cat' (detector.py:12)"}
+    in   {"ping": 3}
+    out  {"pong": 3}
+
+A medium has `path` or `base64`. The end of the input ends the worker. Whatever libraries print goes to stderr.
+"""
+
+from __future__ import annotations
+
+import base64
+import importlib.util
+import io
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+PROTOCOL = 1
+
+
+class Request:
+    """What a worker is asked."""
+
+    def __init__(self, plain: dict[str, Any]) -> None:
+        self.messages: list[dict[str, Any]] = plain["messages"]
+        """Turns with `role` and `content`, a list of parts: `{"type": "text", "text": …}`, `{"type": "image", …}`."""
+        self.options: dict[str, Any] = plain.get("options") or {}
+        """Generation options that were set: a judge that writes may heed `temperature`."""
+
+    @property
+    def text(self) -> str:
+        """The words of the last turn."""
+        return "".join(part["text"] for part in self.messages[-1]["content"] if part["type"] == "text")
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The words as the JSON object they are; empty where they are none."""
+        try:
+            value = json.loads(self.text)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def media(self, kind: str) -> list[bytes]:
+        """The bytes of all media of a kind, in order."""
+        parts = (part for message in self.messages for part in message["content"])
+        return [_bytes_of(part) for part in parts if part["type"] == kind]
+
+    def images(self) -> list[Any]:
+        """The pictures as Pillow's, 8-bit RGB and upright, transparency over white."""
+        return [_picture(data) for data in self.media("image")]
+
+    def image(self) -> Any:
+        """The one picture of a request that has one."""
+        found = self.images()
+        if len(found) != 1:
+            raise ValueError(f"takes one picture at a time, got {len(found)}")
+        return found[0]
+
+
+def _bytes_of(part: dict[str, Any]) -> bytes:
+    if "path" in part:
+        with open(part["path"], "rb") as file:
+            return file.read()
+    return base64.b64decode(part["base64"], validate=True)
+
+
+def _picture(data: bytes) -> Any:
+    from PIL import Image, ImageOps
+
+    with Image.open(io.BytesIO(data)) as opened:
+        opened.load()
+        upright = ImageOps.exif_transpose(opened)
+    if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
+        layer = upright.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", layer.size, (255, 255, 255, 255)), layer).convert("RGB")
+    return upright.convert("RGB")
+
+
+def load(path: str, name: str) -> Any:
+    """The class of a file, which is run under a name of its own."""
+    spec = importlib.util.spec_from_file_location("worker_" + os.path.basename(path)[:-3], path)
+    if spec is None or spec.loader is None:
+        raise ImportError("cannot load " + path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return getattr(module, name)
+
+
+def described(error: BaseException) -> str:
+    """`KeyError: 'cat' (detector.py:12)`: what happened and the innermost line outside this file and the libraries."""
+    place = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if "site-packages" not in frame.filename and frame.filename != __file__ and frame.filename[:1] != "<":
+            place = f" ({os.path.basename(frame.filename)}:{frame.lineno})"
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:1000]}{place}"
+
+
+def plain(value: Any) -> Any:
+    """Numbers and tables of numpy and torch as JSON has them."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError("an answer must be JSON, not a " + type(value).__name__)
+
+
+def serve() -> None:
+    """Greets, then answers until the input ends."""
+    # The pipe is ours alone: what libraries print must not stand among the answers.
+    out = os.fdopen(os.dup(1), "w", encoding="ascii", newline="\n")
+    os.dup2(2, 1)
+    own = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != own]
+
+    def say(message: dict[str, Any]) -> None:
+        out.write(json.dumps(message, default=plain, allow_nan=False) + "\n")
+        out.flush()
+
+    worker: Any = None
+    for line in sys.stdin.buffer:
+        message = json.loads(line)
+        if "hello" in message:
+            try:
+                if message["hello"] != PROTOCOL:
+                    raise ValueError(f"speaks protocol {PROTOCOL}, was greeted with {message['hello']}")
+                worker = load(message["file"], message["class"])(**message["options"])
+                say({"hello": PROTOCOL, "ready": True})
+            except Exception as error:  # noqa: BLE001 - said to whoever started the worker
+                traceback.print_exc()
+                say({"hello": PROTOCOL, "error": described(error)})
+        elif "ping" in message:
+            say({"pong": message["ping"]})
+        else:
+            try:
+                if worker is None:
+                    raise RuntimeError("asked before it was greeted")
+                say({"id": message["id"], "answer": worker.answer(Request(message))})
+            except Exception as error:  # noqa: BLE001 - the failure of this request alone
+                traceback.print_exc()
+                out_of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+                kind = "oom" if out_of_memory else "exception"
+                say({"id": message["id"], "error": described(error), "kind": kind})
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,205 @@
+"""Inception-v3 features of a picture, as FID takes them: 2,048 numbers after the last pooling.
+
+Shown a picture, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file in the
+layout of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, as in
+`Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details are the port's and not torchvision's: averages
+leave the padding out, and the last block takes the maximum. Pictures are brought to 299 x 299 without smoothing and to
+values from -1 to 1.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+SIDE = 299
+# Blocks as branches of convolutions `name: (channels, kernel, stride, padding)`, joined in the order they stand;
+# `pool` and `max` are poolings before a branch, `double` ends a branch in two convolutions side by side.
+STEM = (
+    ("Conv2d_1a_3x3", (32, 3, 2, 0)), ("Conv2d_2a_3x3", (32, 3, 1, 0)), ("Conv2d_2b_3x3", (64, 3, 1, 1)), ("max", None),
+    ("Conv2d_3b_1x1", (80, 1, 1, 0)), ("Conv2d_4a_3x3", (192, 3, 1, 0)), ("max", None),
+)  # fmt: skip
+
+
+class Inception:
+    """The network up to its last pooling."""
+
+    accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by whoever starts this file
+
+    def __init__(self, weights: str, device: str = "cpu") -> None:
+        self.device = device
+        self.weights = weights_of(weights, device)
+        missing = [name for name in names_of_weights() if name not in self.weights]
+        if missing:
+            raise ValueError(f"{weights} has no {missing[0]}: not Inception-v3 under torchvision's names")
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """The features of the picture."""
+        values = self.features(self.tensor(request.image()))[0].cpu().numpy().astype("<f4")
+        return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
+
+    def tensor(self, image: Any) -> Any:
+        """The picture as the network takes it."""
+        import torch
+
+        width, height = image.size
+        values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(self.device)
+        plain = values.reshape(1, height, width, 3).permute(0, 3, 1, 2).float() / 255
+        sized = torch.nn.functional.interpolate(plain, size=(SIDE, SIDE), mode="bilinear", align_corners=False)
+        return sized * 2 - 1
+
+    def features(self, values: Any) -> Any:
+        """2,048 numbers a picture."""
+        import torch
+
+        with torch.inference_mode():
+            for name, shape in STEM:
+                values = _max(values) if shape is None else self.convolve(name, values, shape)
+            for block, branches in blocks():
+                values = self._block(block, branches, values)
+            return values.mean((2, 3))
+
+    def _block(self, block: str, branches: Any, values: Any) -> Any:
+        import torch
+
+        made = []
+        for branch in branches:
+            seen = values
+            for name, shape in branch:
+                if name == "max":
+                    seen = _max(seen)
+                elif name == "pool":
+                    seen = _pool(seen, block)
+                elif name == "double":
+                    seen = torch.cat([self.convolve(f"{block}.{own}", seen, form) for own, form in shape], 1)
+                else:
+                    seen = self.convolve(f"{block}.{name}", seen, shape)
+            made.append(seen)
+        return torch.cat(made, 1)
+
+    def convolve(self, name: str, values: Any, shape: Any) -> Any:
+        """A convolution, its batch statistics, and what is below zero cut off."""
+        from torch.nn import functional
+
+        _, _, stride, padding = shape
+        values = functional.conv2d(values, self.weights[f"{name}.conv.weight"], stride=stride, padding=padding)
+        mean, variance, weight, bias = (
+            self.weights[f"{name}.bn.{own}"] for own in ("running_mean", "running_var", "weight", "bias")
+        )
+        return functional.relu(functional.batch_norm(values, mean, variance, weight, bias, eps=0.001))
+
+
+def blocks() -> list[tuple[str, list[list[tuple[str, Any]]]]]:
+    """The eleven blocks in order."""
+    made = [(f"Mixed_5{letter}", _wide(pool)) for letter, pool in zip("bcd", (32, 64, 64), strict=True)]
+    made.append(
+        ("Mixed_6a", [[("branch3x3", (384, 3, 2, 0))], [*_double(64, 96), ("branch3x3dbl_3", (96, 3, 2, 0))], [_MAX]])
+    )
+    made += [(f"Mixed_6{letter}", _long(width)) for letter, width in zip("bcde", (128, 160, 160, 192), strict=True)]
+    seven = [
+        ("branch7x7x3_1", (192, 1, 1, 0)), ("branch7x7x3_2", (192, (1, 7), 1, (0, 3))),
+        ("branch7x7x3_3", (192, (7, 1), 1, (3, 0))), ("branch7x7x3_4", (192, 3, 2, 0)),
+    ]  # fmt: skip
+    made.append(("Mixed_7a", [[("branch3x3_1", (192, 1, 1, 0)), ("branch3x3_2", (320, 3, 2, 0))], seven, [_MAX]]))
+    made += [(f"Mixed_7{letter}", _split()) for letter in "bc"]
+    return made
+
+
+_MAX: tuple[str, Any] = ("max", None)
+_POOL: tuple[str, Any] = ("pool", None)
+
+
+def _double(first: int, second: int) -> list[tuple[str, Any]]:
+    return [("branch3x3dbl_1", (first, 1, 1, 0)), ("branch3x3dbl_2", (second, 3, 1, 1))]
+
+
+def _wide(pool: int) -> list[list[tuple[str, Any]]]:
+    return [
+        [("branch1x1", (64, 1, 1, 0))],
+        [("branch5x5_1", (48, 1, 1, 0)), ("branch5x5_2", (64, 5, 1, 2))],
+        [*_double(64, 96), ("branch3x3dbl_3", (96, 3, 1, 1))],
+        [_POOL, ("branch_pool", (pool, 1, 1, 0))],
+    ]
+
+
+def _long(width: int) -> list[list[tuple[str, Any]]]:
+    across, down = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
+    return [
+        [("branch1x1", (192, 1, 1, 0))],
+        [("branch7x7_1", (width, 1, 1, 0)), ("branch7x7_2", (width, *across)), ("branch7x7_3", (192, *down))],
+        [
+            ("branch7x7dbl_1", (width, 1, 1, 0)), ("branch7x7dbl_2", (width, *down)),
+            ("branch7x7dbl_3", (width, *across)), ("branch7x7dbl_4", (width, *down)),
+            ("branch7x7dbl_5", (192, *across)),
+        ],
+        [_POOL, ("branch_pool", (192, 1, 1, 0))],
+    ]  # fmt: skip
+
+
+def _split() -> list[list[tuple[str, Any]]]:
+    def pair(name: str) -> tuple[str, Any]:
+        return ("double", ((f"{name}a", (384, (1, 3), 1, (0, 1))), (f"{name}b", (384, (3, 1), 1, (1, 0)))))
+
+    return [
+        [("branch1x1", (320, 1, 1, 0))],
+        [("branch3x3_1", (384, 1, 1, 0)), pair("branch3x3_2")],
+        [("branch3x3dbl_1", (448, 1, 1, 0)), ("branch3x3dbl_2", (384, 3, 1, 1)), pair("branch3x3dbl_3")],
+        [_POOL, ("branch_pool", (192, 1, 1, 0))],
+    ]
+
+
+def shapes_of_weights() -> dict[str, tuple[int, int, int, int]]:
+    """Every convolution with the shape of its weights: channels out and in, height, width."""
+    shapes: dict[str, tuple[int, int, int, int]] = {}
+
+    def note(name: str, inputs: int, form: Any) -> int:
+        height, width = form[1] if isinstance(form[1], tuple) else (form[1], form[1])
+        shapes[name] = (form[0], inputs, height, width)
+        return int(form[0])
+
+    channels = 3
+    for name, form in STEM:
+        channels = channels if form is None else note(name, channels, form)
+    for block, branches in blocks():
+        total = 0
+        for branch in branches:
+            inside = channels
+            for name, form in branch:
+                if name == "double":
+                    inside = sum(note(f"{block}.{own}", inside, shape) for own, shape in form)
+                elif form is not None:
+                    inside = note(f"{block}.{name}", inside, form)
+            total += inside
+        channels = total
+    return shapes
+
+
+def names_of_weights() -> list[str]:
+    """Every tensor the network needs."""
+    own = ("conv.weight", "bn.weight", "bn.bias", "bn.running_mean", "bn.running_var")
+    return [f"{name}.{part}" for name in shapes_of_weights() for part in own]
+
+
+def weights_of(path: str, device: str) -> dict[str, Any]:
+    """The tensors of a file; nothing else is ever unpacked from it."""
+    if path.endswith(".safetensors"):
+        from safetensors.torch import load_file
+
+        return dict(load_file(path, device=device))
+    import torch
+
+    return dict(torch.load(path, map_location=device, weights_only=True))
+
+
+def _max(values: Any) -> Any:
+    from torch.nn import functional
+
+    return functional.max_pool2d(values, 3, 2)
+
+
+def _pool(values: Any, block: str) -> Any:
+    from torch.nn import functional
+
+    if block == "Mixed_7c":
+        return functional.max_pool2d(values, 3, 1, 1)
+    return functional.avg_pool2d(values, 3, 1, 1, count_include_pad=False)

@@ -1,0 +1,118 @@
+"""Questions about a picture: how probable is yes?
+
+Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the question whether the
+figure shows the text. Asked with `{"questions": {"1": "Is there a ball?"}}`, it answers `{"answers": {"1": "yes"},
+"yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as T2I-CompBench takes it from
+BLIP; the answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP for VQA,
+a classifier over answers (ViLT), or a model that writes about pictures (LLaVA, Qwen-VL, …).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHOWN = 'Does this figure show "{}"? Please answer yes or no.'
+
+
+class Vqa:
+    """One model that answers yes or no."""
+
+    accepts = {"text", "image"}  # noqa: RUF012 - read as a literal by whoever starts this file
+
+    def __init__(
+        self,
+        model: str,
+        question: str = SHOWN,
+        suffix: str = "",
+        device: str = "cpu",
+        dtype: str = "float32",
+        revision: str | None = None,
+    ) -> None:
+        import torch
+        import transformers
+
+        self.device, self.question, self.suffix = device, question, suffix
+        config = transformers.AutoConfig.from_pretrained(model, revision=revision)
+        options = {"revision": revision, "dtype": getattr(torch, dtype)}
+        self.processor = transformers.AutoProcessor.from_pretrained(model, revision=revision)
+        if config.model_type == "blip":
+            self.weigh, kind = self._blip, transformers.BlipForQuestionAnswering
+        elif type(config) in transformers.AutoModelForVisualQuestionAnswering._model_mapping:
+            self.weigh, kind = self._classifier, transformers.AutoModelForVisualQuestionAnswering
+        elif type(config) in transformers.AutoModelForImageTextToText._model_mapping:
+            self.weigh, kind = self._writer, transformers.AutoModelForImageTextToText
+        else:
+            raise ValueError(f"{model} is a {config.model_type} model, which answers no questions about pictures")
+        self.model = kind.from_pretrained(model, **options).to(device).eval()
+
+    def answer(self, request: Any) -> dict[str, Any]:
+        """Probabilities of yes, by question or for the whole text."""
+        image = request.image()
+        questions = request.asked.get("questions")
+        if questions is None:
+            if not request.text.strip():
+                raise ValueError("there is no text to hold the picture against")
+            yes, _ = self.weigh(image, self.question.format(request.text))
+            return {"score": yes}
+        weighed = {key: self.weigh(image, f"{asked}{self.suffix}") for key, asked in questions.items()}
+        return {
+            "answers": {key: "yes" if yes > no else "no" for key, (yes, no) in weighed.items()},
+            "yes": {key: yes / max(yes + no, 1e-30) for key, (yes, no) in weighed.items()},
+            "probability": {key: yes for key, (yes, no) in weighed.items()},
+        }
+
+    def _blip(self, image: Any, question: str) -> tuple[float, float]:
+        """The decoder's first word after its start."""
+        import torch
+
+        given = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
+        with torch.inference_mode():
+            seen = self.model.vision_model(pixel_values=given["pixel_values"].to(self.model.dtype)).last_hidden_state
+            read = self.model.text_encoder(
+                input_ids=given["input_ids"],
+                attention_mask=given["attention_mask"],
+                encoder_hidden_states=seen,
+                encoder_attention_mask=torch.ones(seen.shape[:-1], dtype=torch.long, device=self.device),
+            )[0]
+            start = torch.full((1, 1), self.model.decoder_start_token_id, device=self.device)
+            said = self.model.text_decoder(
+                input_ids=start,
+                encoder_hidden_states=read,
+                encoder_attention_mask=given["attention_mask"],
+            )
+        return self._yes_and_no(said.logits[0, -1], ("yes",), ("no",))
+
+    def _classifier(self, image: Any, question: str) -> tuple[float, float]:
+        """The answers yes and no among all the classifier knows."""
+        import torch
+
+        labels = {str(label).lower(): int(number) for number, label in self.model.config.id2label.items()}
+        if "yes" not in labels or "no" not in labels:
+            raise ValueError("this classifier knows neither yes nor no among its answers")
+        given = self.processor(images=image, text=question, return_tensors="pt").to(self.device)
+        with torch.inference_mode():
+            probable = self.model(**given).logits[0].float().softmax(-1)
+        return float(probable[labels["yes"]]), float(probable[labels["no"]])
+
+    def _writer(self, image: Any, question: str) -> tuple[float, float]:
+        """The first token a model would write."""
+        import torch
+
+        turn = {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": question}]}
+        text = self.processor.apply_chat_template([turn], add_generation_prompt=True)
+        given = self.processor(images=image, text=text, return_tensors="pt").to(self.device)
+        given["pixel_values"] = given["pixel_values"].to(self.model.dtype)
+        with torch.inference_mode():
+            said = self.model(**given)
+        return self._yes_and_no(said.logits[0, -1], ("Yes", "yes", " Yes", " yes"), ("No", "no", " No", " no"))
+
+    def _yes_and_no(self, logits: Any, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[float, float]:
+        """The probabilities of the first tokens of the two words, each spelling once."""
+        tokenizer = self.processor.tokenizer
+        probable = logits.float().softmax(-1)
+
+        def share(spellings: tuple[str, ...]) -> float:
+            tokens = {tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in spellings}
+            return float(sum(probable[token] for token in tokens))
+
+        return share(yes), share(no)

@@ -1,0 +1,118 @@
+"""What a worker's file says of its class, read without running it: its libraries live in another environment."""
+
+import ast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core import UnknownName, UsageError, nearest
+from ...userfiles import is_reference, split_reference
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSource:
+    """A class that answers, and the file it stands in."""
+
+    file: Path
+    kind: str
+    known: frozenset[str] | None = None
+    """The options it takes; `None` where anything goes."""
+    required: tuple[str, ...] = ()
+    accepts: frozenset[str] = frozenset({"text", "image"})
+    produces: frozenset[str] = frozenset({"json"})
+
+    def check(self, options: dict[str, Any], name: str) -> None:
+        """Raises for an option that the class does not have, and for one it needs and was not given."""
+        for option in options:
+            if self.known is not None and option not in self.known:
+                close = nearest(option, self.known)
+                fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(self.known))}"
+                raise UsageError(f"worker {name!r} has no option {option!r}", fix=fix)
+        for option in self.required:
+            if option not in options:
+                raise UsageError(f"worker {name!r} needs the option {option!r}", fix=f"--judge_args {option}=…")
+
+
+def shipped_names() -> list[str]:
+    """The workers that ship."""
+    return sorted(path.stem for path in SHIPPED.glob("*.py") if not path.stem.startswith("_"))
+
+
+def find_worker(name: str) -> WorkerSource:
+    """The class a name stands for: `detector`, `file.py:Class`, or `file.py` with one class that answers."""
+    if not is_reference(name):
+        if name not in shipped_names():
+            hint = f"shipped: {', '.join(shipped_names())}; your own is worker/FILE.py:Class"
+            raise UnknownName("worker", name, shipped_names(), hint=hint)
+        return read_source(SHIPPED / f"{name}.py", None)
+    path, kind = split_reference(name)
+    file = Path(path).expanduser().resolve()
+    if not file.is_file():
+        raise UsageError("no such file", where=path, fix="check the path of the worker")
+    return read_source(file, kind)
+
+
+def read_source(file: Path, kind: str | None) -> WorkerSource:
+    """The class `kind` of a file; left out, the only one with a method `answer`."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"not valid Python: {error}", where=str(file)) from error
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    answering = [name for name, node in classes.items() if _method(node, "answer") is not None]
+    if kind is None:
+        if len(answering) != 1:
+            listed = ", ".join(answering) or "none"
+            raise UsageError(f"{len(answering)} classes with `answer`: {listed}", where=str(file), fix="FILE.py:Class")
+        kind = answering[0]
+    if kind not in classes:
+        raise UsageError(f"no class {kind!r}", where=str(file), fix=f"one of {', '.join(answering) or 'none'}")
+    node = classes[kind]
+    if kind not in answering and not node.bases:
+        raise UsageError(f"class {kind!r} has no `answer`", where=str(file), fix="def answer(self, request): …")
+    known, required = _options(node)
+    sets = {name: _literal(node, name) for name in ("accepts", "produces")}
+    given = {name: frozenset(str(one) for one in value) for name, value in sets.items() if value}
+    return WorkerSource(file, kind, known, required, **given)
+
+
+def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    return next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+
+
+def _options(node: ast.ClassDef) -> tuple[frozenset[str] | None, tuple[str, ...]]:
+    """Names of the constructor's parameters, or of a dataclass's fields; and those without a default."""
+    made = _method(node, "__init__")
+    if made is not None:
+        if made.args.kwarg is not None:
+            return None, ()
+        named = made.args.args[1:]
+        defaulted = len(made.args.defaults)
+        without = [one.arg for one in named[: len(named) - defaulted]]
+        keywords = zip(made.args.kwonlyargs, made.args.kw_defaults, strict=True)
+        without += [one.arg for one, default in keywords if default is None]
+        return frozenset(one.arg for one in (*named, *made.args.kwonlyargs)), tuple(without)
+    if node.bases:
+        return None, ()
+    fields = [one for one in node.body if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name)]
+    fields = [one for one in fields if "ClassVar" not in ast.unparse(one.annotation)]
+    names = [one.target.id for one in fields if isinstance(one.target, ast.Name)]
+    return frozenset(names), tuple(name for name, one in zip(names, fields, strict=True) if one.value is None)
+
+
+def _literal(node: ast.ClassDef, name: str) -> Any:
+    for one in node.body:
+        if isinstance(one, ast.Assign):
+            targets: list[ast.expr] = one.targets
+        elif isinstance(one, ast.AnnAssign) and one.value is not None:
+            targets = [one.target]
+        else:
+            continue
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            try:
+                return ast.literal_eval(one.value or ast.Constant(None))
+            except ValueError:
+                return None
+    return None

@@ -1,0 +1,7 @@
+"""Executors: a model in several copies, in processes of this machine or as Ray actors of many."""
+
+from .check import check_spread, is_spread, make_spread
+from .shared_work import SharedWork
+from .spread import Spread
+
+__all__ = ["SharedWork", "Spread", "check_spread", "is_spread", "make_spread"]

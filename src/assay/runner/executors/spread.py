@@ -1,0 +1,252 @@
+"""The spread: drives all replicas of one model over the work of a task; the driver alone writes.
+
+Each replica has a loop that starts it, keeps it busy and replaces it when it dies. They share one work, so that a slow
+replica takes less of it and one that comes late, or comes back, takes what is left.
+"""
+
+import asyncio
+import inspect
+import random
+from collections.abc import Callable, Sequence
+
+from ...core import Model, ModelError, Output
+from ..events import CellProgress
+from ..retry import Limiter, RetryPolicy
+from ..schedule import tries_again
+from ..sizing import BatchSize
+from ..work import Desk, Job, Work
+from .replica import Executor, ModelSource, Replica, ReplicaLost
+from .shared_work import MOST_DEATHS, SharedWork
+
+MOST_STARTS = 3
+"""How often in a row a replica may die while it loads."""
+
+
+class Spread:
+    """The replicas of one model; they stay loaded from one task to the next."""
+
+    def __init__(
+        self,
+        model: Model,
+        source: ModelSource,
+        executor: Executor,
+        replicas: int,
+        *,
+        batch_size: int | None = None,
+        window: int = 1,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.model = model
+        self._is_async = inspect.iscoroutinefunction(model.generate)
+        self._source = source
+        self._executor = executor
+        self._slots = [Slot(number, window, batch_size) for number in range(1, replicas + 1)]
+        self._policy = RetryPolicy()
+        self._rng = random.Random(0)
+        self._say = say
+
+    def watched_by(self, progress: CellProgress) -> None:
+        """Shows its replicas there from now on."""
+        progress.replicas = {slot.number: slot.state for slot in self._slots}
+        for slot in self._slots:
+            slot.progress = progress
+
+    async def run(self, work: Work, desk: Desk) -> None:
+        """Works until there is nothing left, or the work was stopped and what was in flight came back."""
+        assert isinstance(work, SharedWork)
+        serving = {asyncio.ensure_future(self._serve(slot, work, desk)) for slot in self._slots}
+        try:
+            while serving:
+                done, serving = await asyncio.wait(serving, return_when=asyncio.FIRST_COMPLETED)
+                for finished in done:
+                    finished.result()
+                if work.stopped or work.is_done():
+                    break  # a replica that only now starts has nothing to do
+            else:
+                if not work.stopped and not work.is_done():
+                    self._give_up()
+        finally:
+            for running in serving:
+                running.cancel()
+            await asyncio.gather(*serving, return_exceptions=True)
+
+    def _give_up(self) -> None:
+        how = next((slot.ended for slot in self._slots if slot.ended), "")
+        raise ModelError(
+            f"every replica died {MOST_STARTS} times while it loaded (the last: {how})",
+            where=f"model {self._source.name!r}",
+            fix="ask the model without --replicas to see why; fewer replicas need less memory",
+        )
+
+    async def _serve(self, slot: "Slot", work: SharedWork, desk: Desk) -> None:
+        """One replica from its start to the end of the work, as often as it must be started."""
+        while slot.failed_starts < MOST_STARTS:
+            try:
+                replica = await self._started(slot)
+            except ReplicaLost as lost:
+                slot.failed_starts += 1
+                slot.died(str(lost))
+                continue
+            slot.failed_starts = 0
+            slot.note("ready")
+            work.open(slot.number)
+            feeding = [asyncio.ensure_future(self._feed(slot, replica, work, desk)) for _ in range(slot.window)]
+            try:
+                await asyncio.gather(*feeding)
+            finally:
+                for running in feeding:
+                    running.cancel()
+                await asyncio.gather(*feeding, return_exceptions=True)
+                work.close(slot.number)
+            if slot.replica is not None:
+                return
+            self._say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
+            await replica.close()
+            slot.progress.restarts += 1
+        slot.note("lost")
+
+    async def _started(self, slot: "Slot") -> Replica:
+        if slot.replica is not None:
+            return slot.replica
+        slot.note("starting")
+        if slot.starting is None:
+            slot.starting = asyncio.ensure_future(self._start(slot))
+        try:
+            # It goes on loading when the task is done before: the next task will need it.
+            slot.replica = await asyncio.shield(slot.starting)
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            slot.starting = None
+            raise
+        slot.starting = None
+        return slot.replica
+
+    async def _start(self, slot: "Slot") -> Replica:
+        channel = await self._executor.start(slot.number)
+        try:
+            return await Replica.load(slot.number, channel, self._source)
+        except BaseException:
+            await channel.close()
+            raise
+
+    async def _feed(self, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk) -> None:
+        """Asks a replica until there is nothing left for it or it dies."""
+        while True:
+            jobs = self._take(slot, work)
+            if not jobs:
+                slot.note("ready")
+                if await work.more_for(slot.number):
+                    continue
+                return
+            slot.note("working")
+            await self._ask_while_there_are(jobs, slot, replica, work, desk)
+            if slot.replica is not replica:
+                return
+
+    async def _ask_while_there_are(
+        self, jobs: list[Job], slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+    ) -> None:
+        """Batch after batch; the next one is taken while one is answered, and on its way before that is scored."""
+        asked = asyncio.ensure_future(self._ask(slot, replica, jobs))
+        try:
+            while jobs:
+                upcoming = [] if self._is_async else self._take(slot, work)
+                try:
+                    outputs = await asked
+                except ReplicaLost as lost:
+                    slot.died(str(lost))
+                    failed = work.died(slot.number, jobs)
+                    work.give_back(upcoming)
+                    self._fail(failed, str(lost), work, desk)
+                    return
+                answers = [
+                    pair
+                    for pair in zip(jobs, outputs, strict=True)
+                    if not tries_again(work, *pair, self._policy, self._rng, every_kind=self._is_async)
+                ]
+                desk.keep(answers)
+                if work.stopped:
+                    work.give_back(upcoming)
+                    upcoming = []
+                if upcoming:
+                    asked = asyncio.ensure_future(self._ask(slot, replica, upcoming))
+                try:
+                    desk.judge(answers)
+                finally:
+                    work.settled([job for job, _ in answers])
+                jobs = upcoming
+        finally:
+            asked.cancel()
+
+    def _take(self, slot: "Slot", work: SharedWork) -> list[Job]:
+        if self._is_async:
+            return work.take_for(slot.number, 1)
+        return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
+
+    async def _ask(self, slot: "Slot", replica: Replica, jobs: Sequence[Job]) -> list[Output]:
+        if not self._is_async:
+            outputs, fits, seconds = await replica.ask(jobs)
+            slot.sizes.learn(len(jobs), fits, seconds)
+            return outputs
+        await slot.limiter.acquire()
+        try:
+            outputs, _, _ = await replica.ask(jobs)
+        finally:
+            slot.limiter.release()
+        error = outputs[0].error
+        if error is None:
+            slot.limiter.succeeded()
+        elif error.kind == "rate_limit":
+            slot.limiter.throttled(asyncio.get_running_loop().time())
+        return outputs
+
+    def _fail(self, jobs: Sequence[Job], how: str, work: SharedWork, desk: Desk) -> None:
+        """Requests on which too many replicas have died are failures of their own; the run goes on."""
+        if not jobs:
+            return
+        message = f"{MOST_DEATHS} replicas died on this request (the last: {how})"
+        answers = [(job, Output.failed("replica", message, retryable=False)) for job in jobs]
+        try:
+            desk.keep(answers)
+            desk.judge(answers)
+        finally:
+            work.settled(jobs)
+
+    async def close(self) -> None:
+        """Ends all replicas."""
+        starting = [slot.starting for slot in self._slots if slot.starting is not None]
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+        started = [slot.replica for slot in self._slots if slot.replica is not None]
+        await asyncio.gather(*(replica.close() for replica in started), return_exceptions=True)
+        await self._executor.close()
+
+
+class Slot:
+    """The place of one replica, whichever process or actor fills it."""
+
+    def __init__(self, number: int, window: int, batch_size: int | None) -> None:
+        self.number = number
+        self.window = window
+        self.sizes = BatchSize(batch_size)
+        self.limiter = Limiter(window)
+        self.replica: Replica | None = None
+        self.starting: asyncio.Future[Replica] | None = None
+        self.failed_starts = 0
+        self.ended = ""
+        """How its last replica died."""
+        self.state = "starting"
+        self.progress = CellProgress("", "")
+
+    def note(self, state: str) -> None:
+        """Says what the replica does, for whoever watches."""
+        self.state = self.progress.replicas[self.number] = state
+
+    def died(self, how: str) -> None:
+        """Its replica is gone."""
+        self.replica = None
+        self.ended = how
+        self.limiter = Limiter(self.window)
+        self.note("starting")

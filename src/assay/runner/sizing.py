@@ -1,0 +1,49 @@
+"""How many requests a model is handed at once: what it declares, what memory has room for, else what 20 ms take."""
+
+HANDOVER_SECONDS = 0.02
+LARGEST_HANDOVER = 256
+MEDIA_HANDOVER = 16
+CLEAN_BATCHES = 32
+
+
+class BatchSize:
+    """The size of the next batch of one model, learned from the batches before it."""
+
+    def __init__(self, declared: int | None) -> None:
+        self.declared = declared
+        self.handover = 1
+        """For a model that declares nothing: so many that a hand-over takes `HANDOVER_SECONDS`."""
+        self._fits: int | None = None
+        """The batch that memory had room for, once a larger one had none; grows back by one a batch."""
+        self._too_large = 0
+        """The smallest batch that memory had no room for; not tried again before `CLEAN_BATCHES` below it."""
+        self._clean = 0
+
+    def size(self) -> int:
+        """How many to hand over next."""
+        size = self.declared or self.handover
+        return size if self._fits is None else min(size, self._fits)
+
+    def media_size(self) -> int | None:
+        """Pictures are heavy: only a model that declares how many it takes at once is handed many."""
+        return None if self.declared else MEDIA_HANDOVER
+
+    def learn(self, count: int, fits: int, seconds: float) -> None:
+        """Notes how a batch went; `fits` is 0 where memory had room for all of it."""
+        self._learn_room(count, fits)
+        if self.declared is None:
+            in_time = int(count * HANDOVER_SECONDS / max(seconds, 1e-6))
+            self.handover = max(1, min(in_time, 2 * self.handover, LARGEST_HANDOVER))
+
+    def _learn_room(self, count: int, fits: int) -> None:
+        if fits:
+            self._fits, self._too_large, self._clean = fits, min(count, self._too_large or count), 0
+            return
+        if self._fits is None:
+            return
+        self._clean += 1
+        if self._fits + 1 < self._too_large:
+            self._fits += 1
+        elif self._clean >= CLEAN_BATCHES:
+            self._too_large += 1
+            self._clean = 0

@@ -1,0 +1,34 @@
+"""Corpus TER from the edits and lengths its scorer stored."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..core import Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .corpus import corpus_result
+from .translation import signature
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@summarizers.register("ter")
+def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    """All edits for each hundred words of the references; lower is better."""
+    details = {"signature": signature(records)}
+    yield corpus_result(records, context, "ter", _stats, corpus_ter_from, details=details, higher_is_better=False)
+
+
+def corpus_ter_from(sums: "Floats") -> "Floats":
+    """TER of each row of sums: edits, words of the references. Edits without any word are 100."""
+    import numpy as np
+
+    edits, words = sums[:, 0], sums[:, 1]
+    return np.asarray(100 * np.where(words > 0, edits / np.where(words > 0, words, 1.0), edits > 0), float)
+
+
+def _stats(record: ScoreRecord) -> Sequence[float] | None:
+    return record.details.get("stats")

@@ -1,0 +1,40 @@
+"""The next hand-over is read while the device works: shown by the order of events, not by a clock."""
+
+import pytest
+
+from assay.core import GenerateOptions, Message, Prompt, Request
+from assay.runner.schedule import Scheduler
+
+pytestmark = pytest.mark.torch
+
+
+def ask(*content):
+    return Request(Prompt((Message.of("", *content),)), GenerateOptions(max_tokens=1))
+
+
+def test_a_hand_over_is_tokenised_while_the_one_before_is_on_the_device(llama, held_device):
+    device = held_device(llama)
+    device.watch(llama._loaded.renderer, "encode")
+
+    answers = device.first_then_second(lambda text: llama.generate([ask(text)])[0])
+
+    # Were the second one read only after the first, the first pass would have waited in vain.
+    assert device.came[0] is True
+    assert [answer.error for answer in answers] == [None, None]
+
+
+def test_likelihoods_are_read_while_the_device_works(llama, held_device):
+    device = held_device(llama)
+    device.watch(llama._loaded.renderer, "pairs")
+
+    def weigh(text):
+        return llama.likelihood([Request(Prompt((Message.of("", text),), continuations=("a",)))])[0]
+
+    answers = device.first_then_second(weigh)
+
+    assert device.came[0] is True
+    assert [len(answer.likelihoods) for answer in answers] == [1, 1]
+
+
+def test_the_scheduler_hands_over_the_next_requests_before_the_last_are_answered(llama):
+    assert Scheduler(llama).window == 2

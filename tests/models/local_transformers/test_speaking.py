@@ -1,0 +1,82 @@
+"""Models that speak: a tiny one of a real architecture, its sounds and its faults."""
+
+import json
+
+import pytest
+
+from assay.core import GenerateOptions, Message, Prompt, Request
+from assay.media import decode_audio
+from assay.models.local_transformers import LocalTransformers
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def voice_folder(tmp_path_factory):
+    import torch
+    from transformers import VitsConfig, VitsModel, VitsTokenizer
+
+    folder = tmp_path_factory.mktemp("voice")
+    torch.manual_seed(0)
+    config = VitsConfig(
+        vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, ffn_dim=16, flow_size=16,
+        spectrogram_bins=9, upsample_initial_channel=16, upsample_rates=[4, 4], upsample_kernel_sizes=[8, 8],
+        resblock_kernel_sizes=[3], resblock_dilation_sizes=[[1, 3]], prior_encoder_num_flows=1,
+        prior_encoder_num_wavenet_layers=1, posterior_encoder_num_wavenet_layers=1, wavenet_dilation_rate=1,
+        duration_predictor_filter_channels=8, duration_predictor_num_flows=1, duration_predictor_flow_bins=4,
+        depth_separable_num_layers=1,
+    )  # fmt: skip
+    VitsModel(config).save_pretrained(folder)
+    letters = {letter: number for number, letter in enumerate(" abcdefghijklmnopqrstuvwxyz_")}
+    (folder / "vocab.json").write_text(json.dumps(letters))
+    tokenizer = VitsTokenizer(
+        str(folder / "vocab.json"), pad_token="_", unk_token="_", language="eng", phonemize=False, is_uroman=False
+    )
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def voice(voice_folder):
+    return LocalTransformers(str(voice_folder))
+
+
+def say(text, **options):
+    return Request(Prompt((Message.of("user", text),), produces=("audio",)), GenerateOptions(**options))
+
+
+def test_a_text_becomes_a_sound_and_a_longer_text_a_longer_one(voice):
+    short, long = voice.generate([say("hello"), say("hello there how are you this morning")])
+
+    sounds = [decode_audio(output.media[0]) for output in (short, long)]
+    assert voice.abilities.produces == {"audio"}
+    assert voice.abilities.likelihood is False
+    assert [sound.rate for sound in sounds] == [16000, 16000]
+    assert len(sounds[1].samples) > len(sounds[0].samples) > 0
+
+
+def test_each_sound_of_a_text_is_drawn_by_its_own_seed_whatever_its_neighbours(voice):
+    [two] = voice.generate([say("hello", n=2, seed=1)])
+    [_, three] = voice.generate([say("before"), say("hello", n=3, seed=1)])
+
+    first = [candidate.media[0].digest for candidate in two.candidates]
+    assert first == [candidate.media[0].digest for candidate in three.candidates][:2]
+    assert len(set(first)) == 2
+
+
+def test_a_text_that_cannot_be_said_fails_alone(voice):
+    nothing, something = voice.generate([say(""), say("hello")])
+
+    assert nothing.error is not None
+    assert something.error is None
+
+
+def test_a_waveform_that_is_not_finite_is_a_failure(voice):
+    import torch
+
+    with torch.no_grad():
+        next(voice._ready().model.decoder.parameters()).fill_(float("nan"))
+
+    [output] = voice.generate([say("hello")])
+
+    assert output.error.kind == "non_finite"

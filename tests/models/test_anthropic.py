@@ -1,0 +1,234 @@
+"""The Messages API: bodies as the public reference has them, through a local server."""
+
+import base64
+
+import pytest
+
+from assay.core import GenerateOptions, Image, Message, Prompt, Reasoning, Request, Text, UsageError
+from assay.models import build_model
+
+PNG = b"\x89PNG\r\n\x1a\n...."
+KEY = "sk-ant-0123456789"
+MESSAGE = {
+    "id": "msg_01XFDUDYJgAACzvnptvVoYEL",
+    "type": "message",
+    "role": "assistant",
+    "model": "some-model",
+    "content": [
+        {"type": "thinking", "thinking": "Let me see.", "signature": "zbbJhb"},
+        {"type": "text", "text": "Four."},
+    ],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {
+        "input_tokens": 2095,
+        "cache_creation_input_tokens": 20,
+        "cache_read_input_tokens": 100,
+        "output_tokens": 503,
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def environment(no_service, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+
+
+def ask(*content, system=None, seed=None, **options):
+    messages = ((Message.of("system", system),) if system else ()) + (Message.of("user", *(content or ("hi",))),)
+    return Request(Prompt(messages), GenerateOptions(**options), seed)
+
+
+def test_a_question_and_its_answer(service, put_to):
+    server = service(MESSAGE)
+    request = ask(
+        Image(PNG), "what?", system="Be brief.", temperature=0.5, top_p=0.9, top_k=5, stop=("\n",), max_tokens=64
+    )
+
+    [output] = put_to(server, "anthropic/some-model", request, thinking=1024)
+
+    assert server.paths == ["/v1/messages"]
+    headers = server.sent_headers[0]
+    assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY, "2023-06-01")
+    assert server.asked == [
+        {
+            "model": "some-model",
+            "max_tokens": 64,
+            "system": "Be brief.",
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "image",
+                            "source": {
+                                "type": "base64",
+                                "media_type": "image/png",
+                                "data": base64.b64encode(PNG).decode(),
+                            },
+                        },
+                        {"type": "text", "text": "what?"},
+                    ],
+                }
+            ],
+            "stop_sequences": ["\n"],
+            "temperature": 0.5,
+            "top_p": 0.9,
+            "top_k": 5,
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+        }
+    ]
+    assert output.candidates[0].parts == (Reasoning("Let me see."), Text("Four."))
+    assert (output.text, output.stop_reason) == ("Four.", "stop")
+    assert (output.usage.input_tokens, output.usage.cached_tokens, output.usage.output_tokens) == (2215, 100, 503)
+    assert output.seconds > 0
+
+
+def test_an_answers_length_is_limited_where_the_task_does_not_say(service, put_to):
+    server = service(MESSAGE)
+
+    put_to(server, "anthropic/m", ask(reasoning_effort="low"), max_tokens=99, thinking="adaptive")
+
+    assert server.asked == [
+        {
+            "model": "m",
+            "max_tokens": 99,
+            "messages": [{"role": "user", "content": "hi"}],
+            "output_config": {"effort": "low"},
+            "thinking": {"type": "adaptive"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("stop_sequence", "stop"),
+        ("refusal", "content_filter"),
+        ("pause_turn", "pause_turn"),
+    ],
+)
+def test_why_an_answer_ended(service, put_to, theirs, ours):
+    [output] = put_to(service({**MESSAGE, "content": [], "stop_reason": theirs}), "anthropic/m", ask())
+
+    assert output.error is None
+    assert output.candidates[0].parts == ()
+    assert output.stop_reason == ours
+
+
+def test_hidden_thoughts_leave_only_the_answer(service, put_to):
+    content = [{"type": "redacted_thinking", "data": "x"}, {"type": "thinking", "thinking": ""}, MESSAGE["content"][1]]
+
+    [output] = put_to(service({**MESSAGE, "content": content}), "anthropic/m", ask())
+
+    assert output.candidates[0].parts == (Text("Four."),)
+
+
+def test_several_candidates_are_several_calls_and_all_are_paid_for(service, put_to):
+    server = service(MESSAGE, {**MESSAGE, "content": [{"type": "text", "text": "IV"}]})
+
+    [output] = put_to(server, "anthropic/m", ask(n=2))
+
+    assert [candidate.text for candidate in output.candidates] == ["Four.", "IV"]
+    assert output.usage.output_tokens == 2 * 503
+
+
+def test_a_seed_is_not_sent_and_the_record_says_so(service, put_to):
+    server = service(MESSAGE)
+
+    [output] = put_to(server, "anthropic/m", ask(seed=7))
+
+    assert "seed" not in server.asked[0]
+    assert output.details == {"ignored": ["seed"]}
+
+
+@pytest.mark.parametrize("options", [{"min_p": 0.1}, {"frequency_penalty": 1.0}, {"logprobs": 1}])
+def test_an_option_the_api_lacks_is_refused(service, put_to, options):
+    with pytest.raises(UsageError, match=f"the Messages API has no generation option '{next(iter(options))}'"):
+        put_to(service(MESSAGE), "anthropic/m", ask(**options))
+
+
+@pytest.mark.parametrize(
+    ("status", "theirs", "kind", "retryable"),
+    [
+        (400, "invalid_request_error", "http", False),
+        (401, "authentication_error", "auth", False),
+        (403, "permission_error", "auth", False),
+        (404, "not_found_error", "http", False),
+        (413, "request_too_large", "http", False),
+        (429, "rate_limit_error", "rate_limit", True),
+        (500, "api_error", "http", True),
+        (529, "overloaded_error", "rate_limit", True),
+    ],
+)
+def test_what_the_services_errors_mean(service, put_to, status, theirs, kind, retryable):
+    body = {"type": "error", "error": {"type": theirs, "message": "because"}, "request_id": "req_1"}
+
+    [output] = put_to(service(body, status=status, headers={"retry-after": "3"}), "anthropic/m", ask())
+
+    assert (output.error.kind, output.error.retryable) == (kind, retryable)
+    assert output.error.message == f"HTTP {status}: because"
+    assert output.error.retry_after == (3.0 if kind != "auth" else None)
+
+
+def test_a_prompt_too_long_and_an_empty_purse_are_of_their_own_kinds(service, put_to):
+    def refusing(message):
+        return service({"type": "error", "error": {"type": "invalid_request_error", "message": message}}, status=400)
+
+    [long] = put_to(refusing("prompt is too long: 210000 tokens > 200000 maximum"), "anthropic/m", ask())
+    [poor] = put_to(refusing("Your credit balance is too low"), "anthropic/m", ask())
+
+    assert (long.error.kind, poor.error.kind) == ("context", "quota")
+    assert not long.error.retryable and not poor.error.retryable
+
+
+@pytest.mark.parametrize("body", [{}, [], {"content": "text"}, {"content": [{"text": "x"}]}, {"content": [3]}])
+def test_a_body_that_is_no_message_is_tried_again(service, put_to, body):
+    [output] = put_to(service(body), "anthropic/m", ask())
+
+    assert (output.error.kind, output.error.retryable) == ("bad_response", True)
+
+
+def test_the_key_is_seen_nowhere(service, put_to):
+    body = {"type": "error", "error": {"type": "authentication_error", "message": f"bad {KEY}"}}
+
+    [output] = put_to(service(body, status=401), "anthropic/m", ask())
+
+    assert output.error.message == "HTTP 401: bad [hidden]"
+    model = build_model("anthropic/m")
+    assert KEY not in f"{model!r} {model.identity!r}"
+
+
+def test_neither_key_nor_url_is_an_error_before_anything_is_sent(monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+
+    with pytest.raises(UsageError, match=r"'anthropic/m' has neither a key nor a URL; fix: set .* ANTHROPIC_API_KEY"):
+        build_model("anthropic/m")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("http://127.0.0.1:9", "http://127.0.0.1:9/v1"),
+        ("http://127.0.0.1:9/gate/v1/", "http://127.0.0.1:9/gate/v1"),
+        ("http://127.0.0.1:9/gate", "http://127.0.0.1:9/gate"),
+    ],
+)
+def test_an_address_without_a_path_is_of_the_known_version(monkeypatch, given, meant):
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", given)
+
+    assert build_model("anthropic/m").identity["base_url"] == meant
+
+
+def test_what_it_declares():
+    abilities = build_model("anthropic/m").abilities
+
+    assert (abilities.accepts, abilities.produces) == ({"text", "image"}, {"text"})
+    assert (abilities.roles, abilities.logprobs, abilities.likelihood) == ("chat", False, False)
+
+
+def test_thinking_takes_a_number_or_adaptive():
+    with pytest.raises(UsageError, match="thinking takes a number of tokens or 'adaptive', got 'much'"):
+        build_model("anthropic/m", {"thinking": "much"})

@@ -1,0 +1,343 @@
+"""Our own HTTP/1.1, against a server that writes bytes as it pleases."""
+
+import asyncio
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+
+import pytest
+
+from assay.models.http import Client, HttpFailure, Limits, Refused
+
+WHOLE = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "SSL_CERT_FILE"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+class Server:
+    """Answers each question with the next of its replies, each a list of pieces; `None` as a piece hangs up."""
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.seen, self.connections, self.closed = [], 0, 0
+
+    async def __call__(self, reader, writer):
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next((int(line[15:]) for line in head.split(b"\r\n") if line[:15] == b"Content-Length:"), 0)
+                self.seen.append((head, await reader.readexactly(length)))
+                reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+                for piece in [reply] if isinstance(reply, bytes) else reply:
+                    if piece is None:
+                        return
+                    writer.write(piece)
+                    await writer.drain()
+                    await asyncio.sleep(0)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.closed += 1
+            writer.close()
+
+
+def posted(server, times=1, *, scheme="http", host="127.0.0.1", limits=None, context=None, path="/v1/x"):
+    """What the client makes of the server: decoded bodies, or the failures."""
+
+    async def talk():
+        listening = await asyncio.start_server(server, "127.0.0.1", 0, ssl=context)
+        port = listening.sockets[0].getsockname()[1]
+        client = Client(limits or Limits())
+        got = []
+        for _ in range(times):
+            try:
+                got.append(await client.post(f"{scheme}://{host}:{port}{path}", {"q": 1}, {"X-Key": "k"}))
+            except (HttpFailure, Refused) as error:
+                got.append(error)
+        await client.close()
+        listening.close()
+        return got
+
+    return asyncio.run(talk())
+
+
+def test_a_question_is_one_head_and_one_body():
+    server = Server(WHOLE)
+
+    assert posted(server) == [{"a": 1}]
+
+    head, body = server.seen[0]
+    lines = head.decode().split("\r\n")
+    assert lines[0] == "POST /v1/x HTTP/1.1"
+    assert lines[1].startswith("Host: 127.0.0.1:")
+    assert {"Content-Type: application/json", "X-Key: k", "Content-Length: 7"} <= set(lines)
+    assert body == b'{"q":1}'
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [WHOLE[:5], WHOLE[5:20], WHOLE[20:41], WHOLE[41:]],
+        [b"HTTP/1.1 100 Continue\r\n\r\n" + WHOLE],
+        [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\n{"a\r\n', b'5\r\n": 1}\r\n0\r\n\r\n'],
+        [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r\n0\r\nTrailer: x', b"\r\n\r\n"],
+        [b'HTTP/1.1 200 OK\r\n\r\n{"a": ', b"1}", None],
+        [b'HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}', None],
+        [b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(gzip.compress(b'{"a": 1}')),
+         gzip.compress(b'{"a": 1}')],
+    ],
+    ids=["in-pieces", "continue-first", "chunks", "trailer", "until-close", "http-1.0", "gzip"],
+)  # fmt: skip
+def test_an_answer_is_read_however_it_comes(pieces):
+    assert posted(Server(pieces), times=2) == [{"a": 1}, {"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind", "said"),
+    [
+        ([None], "connection", "the server closed the connection"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 80\r\n\r\n{", None], "connection", "the answer broke off"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab", None], "connection", "broke off"),
+        ([b"SSH-2.0-OpenSSH_9.2\r\n\r\n"], "connection", "the server does not speak HTTP: 'SSH-2.0-OpenSSH_9.2'"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: soon\r\n\r\n"], "connection", "no length but 'soon'"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"], "connection", "no length but 'zz'"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n"], "connection", "longer than it says"),
+        ([b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000], "connection", "the head of the answer does not end"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"], "connection", "unpacked"),
+        ([WHOLE[:-3], None], "connection", "broke off"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{'a':"], "bad_response", "not whole JSON"),
+    ],
+)
+def test_what_is_no_whole_answer_may_be_tried_again(pieces, kind, said):
+    [error] = posted(Server(pieces))
+
+    assert (error.kind, error.retryable) == (kind, True)
+    assert said in error.message
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n"],
+        [b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 2000],
+        [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1f4\r\n" + b"x" * 500 + b"\r\n1f5\r\n",
+         b"x" * 501 + b"\r\n"],
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_too_large_ends_the_connection(pieces):
+    [error] = posted(Server(pieces), limits=Limits(response_bytes=1000))
+
+    assert (error.kind, error.retryable) == ("too_large", False)
+
+
+def test_a_connection_serves_one_question_after_another_and_a_closed_one_is_replaced():
+    chunked = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n8\r\n{"a": 1}\r\n0\r\n\r\n'
+    server = Server(WHOLE, WHOLE.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n"), WHOLE, chunked, WHOLE)
+
+    assert posted(server, times=6) == [{"a": 1}] * 6
+    assert server.connections == 3
+
+
+def test_bytes_nobody_asked_for_are_not_taken_for_the_next_answer():
+    server = Server(WHOLE + b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 2}', WHOLE)
+
+    assert posted(server, times=2) == [{"a": 1}, {"a": 1}]
+    assert server.connections == 2
+
+
+def test_a_cancelled_question_closes_its_connection():
+    server = Server([b"HTTP/1.1 200 OK\r\n"])
+
+    async def talk():
+        listening = await asyncio.start_server(server, "127.0.0.1", 0)
+        client = Client()
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        asking = [asyncio.ensure_future(client.post(url, {}, {})) for _ in range(5)]
+        while len(server.seen) < 5:
+            await asyncio.sleep(0.001)
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
+        async with asyncio.timeout(5):
+            while server.closed < 5:
+                await asyncio.sleep(0.001)
+        await client.close()
+        listening.close()
+
+    asyncio.run(talk())
+
+    assert (server.connections, server.closed) == (5, 5)
+
+
+def test_a_plain_server_behind_https_is_named_as_such():
+    async def plain(reader, writer):
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    [error] = posted(plain, scheme="https")
+
+    assert (error.kind, error.retryable) == ("tls", False)
+    assert "does not speak TLS; fix: start base_url with http://" in error.message
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("needs the program openssl to make a certificate")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+    subprocess.run([*command.split(), *names, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    return context, tmp_path / "cert.pem"
+
+
+def test_a_certificate_nobody_vouches_for_is_refused_unless_its_authority_is_named(certificate, monkeypatch):
+    context, file = certificate
+
+    [error] = posted(Server(WHOLE), scheme="https", context=context)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    trusted = posted(Server(WHOLE), scheme="https", context=context)
+
+    assert (error.kind, error.retryable) == ("tls", False)
+    assert "certificate is not trusted" in error.message
+    assert "SSL_CERT_FILE" in error.message
+    assert trusted == [{"a": 1}]
+
+
+def test_a_host_that_does_not_exist_is_said_at_once(monkeypatch):
+    def unknown(*_args, **_more):
+        raise socket.gaierror(socket.EAI_NONAME, "not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
+    [error] = posted_to("http://no-such-host.invalid/v1")
+
+    assert (error.kind, error.retryable) == ("connection", False)
+    assert error.message == "cannot find the host 'no-such-host.invalid' (not known); fix: check base_url"
+
+
+def posted_to(url, limits=Limits(connect=5)):  # noqa: B008 - it is frozen
+    async def talk():
+        client = Client(limits)
+        try:
+            return [await client.post(url, {}, {})]
+        except HttpFailure as error:
+            return [error]
+        finally:
+            await client.close()
+
+    return asyncio.run(talk())
+
+
+@pytest.mark.parametrize(("seconds", "retryable"), [(0.0, False), (60.0, True)], ids=("at once", "in a minute"))
+def test_a_server_that_was_never_there_is_named_with_its_port_and_waited_for_a_little(seconds, retryable):
+    [error] = posted_to("http://127.0.0.1:1/v1", Limits(start=seconds))
+
+    assert (error.kind, error.retryable) == ("connection", retryable)
+    assert error.message.startswith("cannot connect to 127.0.0.1:1: Connection refused; fix: start the server")
+
+
+def test_a_server_that_went_away_may_come_back():
+    async def talk():
+        listening = await asyncio.start_server(Server([WHOLE, None]), "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        client = Client()
+        answer = await client.post(url, {}, {})
+        listening.close()
+        await listening.wait_closed()
+        with pytest.raises(HttpFailure) as caught:
+            await client.post(url, {}, {})
+        await client.close()
+        return answer, caught.value
+
+    answer, error = asyncio.run(talk())
+
+    assert answer == {"a": 1}
+    assert (error.kind, error.retryable) == ("connection", True)
+
+
+class Proxy:
+    """Passes on what it is asked to, as proxies do; remembers the first lines it was sent."""
+
+    def __init__(self, refuses=False):
+        self.lines, self.logins, self.refuses = [], [], refuses
+
+    async def __call__(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        self.lines.append(head.split("\r\n")[0])
+        self.logins += [line for line in head.split("\r\n") if line.lower().startswith("proxy-auth")]
+        if self.refuses:
+            writer.write(b"HTTP/1.1 403 Forbidden\r\n\r\n")
+            writer.close()
+            return
+        if not head.startswith("CONNECT"):
+            writer.write(WHOLE)
+            return
+        port = int(head.split()[1].rpartition(":")[2])
+        inner_reader, inner_writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(_copy(reader, inner_writer), _copy(inner_reader, writer))
+
+
+async def _copy(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+    writer.close()
+
+
+def through(proxy, monkeypatch, *, scheme, server=None, context=None, login=""):
+    async def talk():
+        listening = await asyncio.start_server(proxy, "127.0.0.1", 0)
+        behind = await asyncio.start_server(server or Server(WHOLE), "127.0.0.1", 0, ssl=context)
+        port = behind.sockets[0].getsockname()[1]
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://{login}127.0.0.1:{listening.sockets[0].getsockname()[1]}")
+        client = Client(Limits(connect=5))
+        try:
+            return await client.post(f"{scheme}://localhost:{port}/v1/x", {}, {}), port
+        except HttpFailure as error:
+            return error, port
+        finally:
+            await client.close()
+            listening.close()
+            behind.close()
+
+    return asyncio.run(talk())
+
+
+def test_a_proxy_gets_the_whole_address(monkeypatch):
+    proxy = Proxy()
+
+    answer, port = through(proxy, monkeypatch, scheme="http")
+
+    assert answer == {"a": 1}
+    assert proxy.lines == [f"POST http://localhost:{port}/v1/x HTTP/1.1"]
+
+
+def test_tls_goes_through_a_tunnel_with_the_proxys_own_login(monkeypatch, certificate):
+    context, file = certificate
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    proxy = Proxy()
+
+    answer, port = through(proxy, monkeypatch, scheme="https", context=context, login="me:pass%20word@")
+
+    assert answer == {"a": 1}
+    assert proxy.lines == [f"CONNECT localhost:{port} HTTP/1.1"]
+    assert proxy.logins == ["Proxy-Authorization: Basic bWU6cGFzcyB3b3Jk"]
+
+
+def test_a_proxy_that_refuses_is_named(monkeypatch):
+    error, _ = through(Proxy(refuses=True), monkeypatch, scheme="https")
+
+    assert "the proxy refused the connection: HTTP/1.1 403 Forbidden" in error.message
+    assert not error.retryable

@@ -1,0 +1,491 @@
+"""The APIs of the OpenAI-compatible model beside chat and completions; bodies as the public reference has them."""
+
+import base64
+
+import pytest
+
+from assay.core import (
+    Audio,
+    GenerateOptions,
+    Image,
+    Likelihood,
+    Message,
+    Prompt,
+    Reasoning,
+    Request,
+    Text,
+    UsageError,
+)
+from assay.models import build_model
+
+PNG = b"\x89PNG\r\n\x1a\n...."
+WAV = b"RIFF\x00\x00\x00\x00WAVEfmt "
+
+
+@pytest.fixture(autouse=True)
+def environment(no_service):
+    pass
+
+
+def ask(*content, system=None, produces=("text",), seed=None, **options):
+    messages = ((Message.of("system", system),) if system else ()) + (Message.of("user", *(content or ("hi",))),)
+    return Request(Prompt(messages, produces), GenerateOptions(**options), seed)
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "status": "completed",
+    "error": None,
+    "incomplete_details": None,
+    "output": [
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Two and two."}]},
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [
+                {
+                    "type": "output_text",
+                    "text": "4",
+                    "annotations": [],
+                    "logprobs": [
+                        {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]},
+                    ],
+                }
+            ],
+        },
+    ],
+    "usage": {
+        "input_tokens": 36,
+        "input_tokens_details": {"cached_tokens": 4},
+        "output_tokens": 87,
+        "output_tokens_details": {"reasoning_tokens": 80},
+        "total_tokens": 123,
+    },
+}
+
+
+def test_responses_keep_reasoning_apart(service, put_to):
+    server = service(RESPONSE)
+    request = ask("2+2?", system="Be brief.", max_tokens=9, reasoning_effort="low", logprobs=1, response_format="json")
+
+    [output] = put_to(server, "openai/m", request, api="responses")
+
+    assert server.paths == ["/v1/responses"]
+    assert server.asked == [
+        {
+            "model": "m",
+            "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2+2?"}],
+            "store": False,
+            "max_output_tokens": 9,
+            "reasoning": {"effort": "low", "summary": "auto"},
+            "text": {"format": {"type": "json_object"}},
+            "top_logprobs": 1,
+            "include": ["message.output_text.logprobs"],
+        }
+    ]
+    assert output.candidates[0].parts == (Reasoning("Two and two."), Text("4"))
+    assert output.candidates[0].tokens[0].top == (("4", -0.1),)
+    assert output.stop_reason == "stop"
+    usage = output.usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens) == (36, 4, 87, 80)
+
+
+def test_pictures_in_a_response_go_as_input_image(service, put_to):
+    server = service(RESPONSE)
+
+    put_to(server, "openai/m", ask(Image(PNG), "what?"), api="responses")
+
+    assert server.asked[0]["input"][0]["content"] == [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{b64(PNG)}"},
+        {"type": "input_text", "text": "what?"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "text"),
+    [
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "length", "4"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
+         "content_filter", ""),
+        ({"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]},
+         "content_filter", "No."),
+    ],
+)  # fmt: skip
+def test_a_response_says_why_it_ended(service, put_to, change, reason, text):
+    [output] = put_to(service({**RESPONSE, **change}), "openai/m", ask(), api="responses")
+
+    assert (output.error, output.stop_reason, output.text) == (None, reason, text)
+
+
+def test_a_failed_response_is_a_failure(service, put_to):
+    failed = {**RESPONSE, "status": "failed", "output": [], "error": {"code": "server_error", "message": "oops"}}
+
+    [output] = put_to(service(failed), "openai/m", ask(), api="responses")
+
+    assert output.error.message == "the response failed: oops"
+    assert output.error.retryable
+
+
+def test_several_candidates_of_a_response_are_several_calls(service, put_to):
+    server = service(RESPONSE)
+
+    [output] = put_to(server, "openai/m", ask(n=3), api="responses")
+
+    assert len(server.asked) == len(output.candidates) == 3
+    assert output.usage.output_tokens == 3 * 87
+
+
+def test_an_option_the_responses_api_lacks_is_refused(service, put_to):
+    with pytest.raises(UsageError, match=r"the Responses API has no generation option 'stop'; fix: choose api=chat"):
+        put_to(service(RESPONSE), "openai/m", ask(stop=("\n",)), api="responses")
+
+
+@pytest.mark.parametrize(
+    ("said", "thought", "answer"),
+    [
+        ("<think>\nhm\n</think>\n\n4", "hm", "4"),
+        ("hm</think>4", "hm", "4"),
+        ("<think>for ever", "for ever", ""),
+        ("plain", "", "plain"),
+    ],
+)
+def test_tags_of_thought_are_split_off_only_where_declared(service, put_to, said, thought, answer):
+    body = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+
+    [declared] = put_to(service(body), "openai/m", ask(), think_tags=True)
+    [plain] = put_to(service(body), "openai/m", ask())
+
+    assert (declared.reasoning, declared.text) == (thought, answer)
+    assert (plain.reasoning, plain.text) == ("", said)
+
+
+def test_sound_is_asked_for_in_a_chat_and_comes_with_its_words(service, put_to):
+    audio = {"id": "audio_1", "expires_at": 1, "data": b64(WAV), "transcript": "Hello."}
+    server = service({"choices": [{"message": {"content": None, "audio": audio}, "finish_reason": "stop"}]})
+
+    [output] = put_to(server, "openai/m", ask(produces=("audio",)), produces=("text", "audio"), voice="ash")
+
+    assert server.asked[0]["modalities"] == ["text", "audio"]
+    assert server.asked[0]["audio"] == {"voice": "ash", "format": "wav"}
+    assert output.media == (Audio(WAV),)
+    assert output.text == "Hello."
+
+
+def test_pictures_are_drawn_n_at_a_time(service, put_to):
+    drawn = {"data": [{"b64_json": b64(PNG)}, {"b64_json": b64(PNG + b"2")}], "usage": {"input_tokens": 5}}
+    server = service(drawn)
+
+    [output] = put_to(server, "openai/m", ask("a cat", n=2, seed=7), api="images", body={"size": "64x64"})
+
+    assert server.paths == ["/v1/images/generations"]
+    assert server.asked == [
+        {"model": "m", "prompt": "a cat", "n": 2, "response_format": "b64_json", "seed": 7, "size": "64x64"}
+    ]
+    assert [candidate.media for candidate in output.candidates] == [(Image(PNG),), (Image(PNG + b"2"),)]
+    assert output.usage.input_tokens == 5
+
+
+def test_a_picture_in_the_prompt_is_edited(service, put_to):
+    server = service({"data": [{"b64_json": b64(PNG)}]})
+
+    [output] = put_to(server, "openai/m", ask(Image(PNG), "make it red"), api="images", body={"size": "64x64"})
+
+    assert server.paths == ["/v1/images/edits"]
+    form = dict(server.asked[0])
+    assert form.pop("image") == ("image0.png", "image/png", PNG)
+    assert form == {"model": "m", "prompt": "make it red", "n": "1", "response_format": "b64_json", "size": "64x64"}
+    assert output.media == (Image(PNG),)
+
+
+def test_several_pictures_to_edit_go_under_one_name(service, put_to):
+    server = service({"data": [{"b64_json": b64(PNG)}]})
+
+    put_to(server, "openai/m", ask(Image(PNG), Image(PNG + b"2"), "join them"), api="images")
+
+    assert [name for name, _ in server.asked[0]].count("image[]") == 2
+
+
+def test_an_address_instead_of_a_picture_is_an_error_with_its_remedy(service, put_to):
+    [output] = put_to(service({"data": [{"url": "http://x/y.png"}]}), "openai/m", ask(), api="images")
+
+    assert 'an address instead of a picture; fix: -a \'body={"response_format": ' in output.error.message
+    assert not output.error.retryable
+
+
+def test_speech_is_the_body_of_the_answer(service, put_to):
+    server = service(WAV, headers={"Content-Type": "audio/wav"})
+
+    [output] = put_to(server, "openai/m", ask("Good day.", system="Whisper."), api="speech", voice="ash")
+
+    assert server.paths == ["/v1/audio/speech"]
+    assert server.asked == [
+        {"model": "m", "input": "Good day.", "voice": "ash", "response_format": "wav", "instructions": "Whisper."}
+    ]
+    assert output.media == (Audio(WAV),)
+
+
+def test_a_speech_endpoint_that_answers_in_json_gave_no_sound(service, put_to):
+    [output] = put_to(service({"detail": "queued"}), "openai/m", ask("Good day."), api="speech")
+
+    assert "the answer holds no sound" in output.error.message
+
+
+def test_a_sound_is_transcribed_and_the_words_beside_it_are_not_sent(service, put_to):
+    server = service({"text": "good day", "usage": {"type": "tokens", "input_tokens": 14, "output_tokens": 2}})
+
+    [output] = put_to(server, "openai/m", ask(Audio(WAV), "Transcribe."), api="transcriptions", body={"language": "en"})
+
+    assert server.paths == ["/v1/audio/transcriptions"]
+    form = dict(server.asked[0])
+    assert form.pop("file") == ("audio0.wav", "audio/wav", WAV)
+    assert form == {"model": "m", "response_format": "json", "language": "en"}
+    assert output.text == "good day"
+    assert output.details == {"not_sent": ["text"]}
+    assert output.usage.input_tokens == 14
+
+
+def test_a_transcription_without_a_sound_fails_its_sample_alone(service, put_to):
+    [output] = put_to(service({"text": "x"}), "openai/m", ask("hello"), api="transcriptions")
+
+    assert output.error.message == "the transcriptions endpoint takes one sound, the prompt has 0"
+
+
+@pytest.mark.parametrize(
+    ("api", "accepts", "produces"),
+    [
+        ("images", {"text", "image"}, {"image"}),
+        ("speech", {"text"}, {"audio"}),
+        ("transcriptions", {"text", "audio"}, {"text"}),
+        ("responses", {"text", "image", "audio"}, {"text"}),
+    ],
+)
+def test_each_api_declares_what_it_takes_and_makes(api, accepts, produces):
+    abilities = build_model("openai/m", {"base_url": "http://127.0.0.1:1/v1", "api": api}).abilities
+
+    assert (abilities.accepts, abilities.produces) == (accepts, produces)
+
+
+def test_an_unknown_api_is_refused():
+    with pytest.raises(UsageError, match="api must be one of auto, chat, completions, responses, images"):
+        build_model("openai/m", {"base_url": "http://127.0.0.1:1/v1", "api": "embeddings"})
+
+
+def weigh(context, *continuations, role=""):
+    return Request(Prompt((Message.of(role, context),), continuations=continuations))
+
+
+def echo(tokens, values, tops=None, **more):
+    tops = tops or [None if v is None else {t: v} for t, v in zip(tokens, values, strict=True)]
+    return {"logprobs": {"tokens": tokens, "token_logprobs": values, "top_logprobs": tops}, **more}
+
+
+def test_echo_weighs_all_continuations_in_one_question(service, put_to):
+    first = echo(["<s>", "Sky", " is", " blue", "."], [None, -9, -1, -0.5, -7], index=0)
+    second = echo(
+        ["<s>", "Sky", " is", " gr", "een", "!"],
+        [None, -9, -1, -3, -0.25, -7],
+        [None, {}, {}, {" blue": -0.5, " gr": -3}, {"een": -0.25}, {}],
+        index=1,
+    )
+    server = service({"choices": [second, first], "usage": {"prompt_tokens": 9, "completion_tokens": 2}})
+
+    [output] = put_to(server, "openai/m", weigh("Sky is", " blue", " green"), method="likelihood", likelihood_by="echo")
+
+    assert server.paths == ["/v1/completions"]
+    assert server.asked == [
+        {
+            "model": "m",
+            "prompt": ["Sky is blue", "Sky is green"],
+            "max_tokens": 1,
+            "temperature": 0,
+            "echo": True,
+            "logprobs": 1,
+        }
+    ]
+    assert output.likelihoods == (Likelihood(-0.5, True, 1), Likelihood(-3.25, False, 2))
+    assert output.usage.input_tokens == 9
+
+
+def test_a_token_across_the_seam_and_blanks_before_it_belong_to_the_continuation(service, put_to):
+    across = echo(["The", " answers", " x"], [None, -2.0, -5], index=0)
+
+    [output] = put_to(
+        service({"choices": [across]}), "openai/m", weigh("The answer", "s"), method="likelihood", likelihood_by="echo"
+    )
+    [blank] = put_to(
+        service({"choices": [echo(["A", ":", " B", "x"], [None, -1, -4.0, -5], index=0)]}),
+        "openai/m", weigh("A: ", "B"), method="likelihood", likelihood_by="echo",
+    )  # fmt: skip
+
+    assert output.likelihoods == (Likelihood(-2.0, True, 1),)
+    assert blank.likelihoods == (Likelihood(-4.0, True, 1),)
+
+
+def test_letters_spelled_in_bytes_are_found_by_their_offsets(service, put_to):
+    body = echo(["Say", " ", r"bytes:\xe4\xbd", r"bytes:\xa0", "."], [None, -1, -2.0, -0.5, -9], index=0)
+    body["logprobs"]["text_offset"] = [0, 3, 4, 4, 5]
+
+    [output] = put_to(
+        service({"choices": [body]}), "openai/m", weigh("Say", " 你"), method="likelihood", likelihood_by="echo"
+    )
+
+    assert output.likelihoods == (Likelihood(-3.5, True, 3),)
+
+
+def entry(token, logprob, rank=1):
+    return {"7": {"logprob": logprob, "rank": rank, "decoded_token": token}, "8": {"logprob": -0.1, "rank": 1}}
+
+
+def test_prompt_logprobs_weigh_completions(service, put_to):
+    tokens = [None, entry("Sky", -9), entry(" is", -1), entry(" gr", -3, rank=2), entry("een", -0.25)]
+    server = service({"choices": [{"index": 0, "text": "!", "prompt_logprobs": tokens}]})
+
+    [output] = put_to(
+        server, "openai/m", weigh("Sky is", " green"), method="likelihood", likelihood_by="prompt_logprobs"
+    )
+
+    assert server.asked[0]["prompt_logprobs"] == 1
+    assert "echo" not in server.asked[0]
+    assert output.likelihoods == (Likelihood(-3.25, False, 2),)
+
+
+def test_prompt_logprobs_weigh_the_beginning_of_an_answer_in_a_chat(service, put_to):
+    tokens = [None, entry("<|user|>", -1), entry("Sky?", -9), entry("<|assistant|>", -1), entry("Blue", -0.5)]
+    server = service({"choices": [{"message": {"content": "."}}], "prompt_logprobs": tokens})
+
+    [output] = put_to(
+        server, "openai/m", weigh("Sky?", "Blue", role="user"), method="likelihood", likelihood_by="prompt_logprobs"
+    )
+
+    assert server.paths == ["/v1/chat/completions"]
+    asked = server.asked[0]
+    assert asked["messages"][-1] == {"role": "assistant", "content": "Blue"}
+    assert (asked["add_generation_prompt"], asked["continue_final_message"]) == (False, True)
+    assert output.likelihoods == (Likelihood(-0.5, True, 1),)
+
+
+def test_a_whole_text_is_weighed_from_the_first_token_that_has_something_before_it(service, put_to):
+    text = echo(["Sky", " is", " blue", "."], [None, -1, -0.5, -7], index=0)
+    rolling = Request(Prompt((Message.of("", "Sky is blue"),), rolling=True))
+
+    [output] = put_to(service({"choices": [text]}), "openai/m", rolling, method="likelihood", likelihood_by="echo")
+
+    assert output.likelihoods == (Likelihood(-1.5, True, 2),)
+
+
+@pytest.mark.parametrize(
+    ("way", "choice", "said"),
+    [
+        ("echo", {"text": "Sky is blue.", "logprobs": None}, "does not report logprobs of what it echoes"),
+        ("echo", echo(["!"], [-1.0]), "does not report the text it was sent"),
+        ("echo", echo([" blue"], [None]), "does not report the text it was sent"),
+        ("prompt_logprobs", {"text": "."}, "does not report `prompt_logprobs`"),
+        ("prompt_logprobs", {"prompt_logprobs": [None, entry("Ocean", -1)]}, "weighed 'Ocean' for ' blue'"),
+    ],
+)
+def test_a_server_that_cannot_weigh_is_named(service, put_to, way, choice, said):
+    [output] = put_to(
+        service({"choices": [choice]}), "openai/m", weigh("Sky is", " blue"), method="likelihood", likelihood_by=way
+    )
+
+    assert said in output.error.message
+    assert not output.error.retryable
+
+
+def test_a_first_token_with_nothing_before_it_cannot_be_weighed(service, put_to):
+    choice = echo(["Blue", "."], [None, -3], index=0)
+
+    [output] = put_to(
+        service({"choices": [choice]}), "openai/m", weigh("", "Blue"), method="likelihood", likelihood_by="echo"
+    )
+
+    assert output.error.message == "nothing stands before 'Blue' to weigh it by"
+
+
+def test_echo_refuses_chats_with_a_remedy(service, put_to):
+    with pytest.raises(UsageError, match=r"weighs plain text only.*fix: use the template 'without_chat'"):
+        put_to(service({}), "openai/m", weigh("a", "b", role="user"), method="likelihood", likelihood_by="echo")
+
+
+def test_an_endpoint_weighs_only_where_that_is_said():
+    place = {"base_url": "http://127.0.0.1:1/v1"}
+
+    assert not build_model("openai/m", place).abilities.likelihood
+    assert build_model("openai/m", {**place, "likelihood_by": "echo"}).abilities.likelihood
+    with pytest.raises(UsageError, match="api=images cannot weigh continuations"):
+        build_model("openai/m", {**place, "likelihood_by": "echo", "api": "images"})
+    with pytest.raises(UsageError, match="likelihood_by must be none, echo or prompt_logprobs, got 'yes'"):
+        build_model("openai/m", {**place, "likelihood_by": "yes"})
+
+
+def test_an_endpoint_that_was_not_said_to_weigh_is_not_asked_to(service, put_to):
+    with pytest.raises(UsageError, match="is not said to weigh continuations; fix: -a likelihood_by=echo"):
+        put_to(service({}), "openai/m", weigh("a", "b"), method="likelihood")
+
+
+def test_a_path_that_is_not_there_hints_at_the_version(service, put_to):
+    gone = service({"detail": "Not Found"}, status=404)
+
+    [bare] = put_to(gone, "openai/m", ask(), base="/")
+    [versioned] = put_to(gone, "openai/m", ask())
+
+    assert bare.error.message.endswith("/v1")
+    assert "fix: base_url may lack the version, as in http://127.0.0.1:" in bare.error.message
+    assert "fix" not in versioned.error.message
+    assert not bare.error.retryable
+
+
+def test_a_refusal_without_a_key_names_the_variable(service, put_to):
+    [output] = put_to(service({"error": {"message": "no key"}}, status=401), "openai/m", ask())
+
+    assert output.error.kind == "auth"
+    assert output.error.message == "HTTP 401: no key; fix: set the environment variable OPENAI_API_KEY"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        {"code": "context_length_exceeded", "message": "This model's maximum is 4096 tokens"},
+        {"type": "exceed_context_size_error", "message": "request (9 tokens) exceeds the available context size"},
+        {"message": "This model's maximum context length is 4096 tokens"},
+    ],
+)
+def test_a_prompt_too_long_for_the_model_is_of_its_own_kind(service, put_to, error):
+    [output] = put_to(service({"error": error}, status=400), "openai/m", ask())
+
+    assert (output.error.kind, output.error.retryable) == ("context", False)
+
+
+def test_a_key_with_a_line_break_inside_is_refused(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc\nX-Evil: 1")
+
+    with pytest.raises(UsageError, match="the header 'Authorization' holds a line break") as caught:
+        build_model("openai/m")
+
+    assert "sk-abc" not in str(caught.value)
+
+
+def test_a_key_may_end_in_the_line_break_of_its_file(monkeypatch, service, put_to):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-abc\n")
+    server = service(RESPONSE)
+
+    put_to(server, "openai/m", ask(), api="responses")
+
+    assert server.sent_headers[0]["Authorization"] == "Bearer sk-abc"
+
+
+def test_kinds_are_taken_as_they_are_typed_and_checked():
+    place = {"base_url": "http://127.0.0.1:1/v1"}
+
+    assert build_model("openai/m", {**place, "produces": "text,audio"}).abilities.produces == {"text", "audio"}
+    with pytest.raises(UsageError, match="accepts takes kinds of text, image, audio, video, got 'speech'"):
+        build_model("openai/m", {**place, "accepts": ["speech"]})
+    with pytest.raises(UsageError, match="body of model 'openai/m' takes a mapping; fix: -a 'body="):
+        build_model("openai/m", {**place, "body": "size=3"})

@@ -1,0 +1,116 @@
+"""Helper models of a run: options by role, the cache shared by runs, and canaries beside every judge."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from assay.core import Message, Prompt, Task, Text, UsageError
+from assay.runner.helpers import Helpers, args_of_role
+from assay.runner.options import RunOptions
+from assay.runner.scoring import Scoring
+from assay.scorers.judge import Judge
+from assay.scorers.judge_canaries import ORDERS
+from assay.store import RunReader, RunWriter
+from assay.store.cache import ResponseCache
+
+JUDGE = """
+def generate(request):
+    import os
+    with open(os.environ["JUDGE_LOG"], "a") as log:
+        log.write("asked\\n")
+    fooled = "highest possible mark" in request.prompt.messages[-1].text
+    return '{"score": %d}' % (5 if fooled else 1)
+"""
+
+
+@pytest.fixture
+def judge(tmp_path, monkeypatch):
+    (tmp_path / "judge.py").write_text(JUDGE)
+    (tmp_path / "log").write_text("")
+    monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
+    return f"{tmp_path / 'judge.py'}:generate"
+
+
+def asked(tmp_path) -> int:
+    return (tmp_path / "log").read_text().count("asked")
+
+
+@pytest.mark.parametrize(
+    ("given", "role", "expected"),
+    [
+        ({"device": "cpu"}, "clip", {"device": "cpu"}),
+        ({"device": "cpu", "clip.device": "cuda"}, "clip", {"device": "cuda"}),
+        ({"device": "cpu", "clip.device": "cuda"}, "detector", {"device": "cpu"}),
+        ({"clip": {"model": "a"}, "detector": {"model": "b"}}, "detector", {"model": "b"}),
+        ({"model.x": 1}, "clip", {"model.x": 1}),
+        ({"clip": "a/path"}, "clip", {"clip": "a/path"}),
+    ],
+)
+def test_options_may_be_for_one_role_or_for_all(given, role, expected):
+    options = RunOptions(judges={"clip": "worker/clip", "detector": "worker/detector"}, judge_args=given)
+
+    assert args_of_role(options, role) == expected
+
+
+def test_two_workers_of_one_task_get_their_own_options(tmp_path):
+    options = RunOptions(
+        judges={"clip": "worker/clip", "detector": "worker/detector"},
+        judge_args={"clip.model": "c", "detector.model": "d", "detector.clip": "c"},
+    )
+    with RunWriter(tmp_path / "run") as writer:
+        helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
+
+        built = helpers.models(["clip", "detector"])
+
+    assert built["clip"].model.options == {"model": "c"}
+    assert built["detector"].model.options == {"model": "d", "clip": "c"}
+
+
+def test_a_helpers_answer_is_shared_by_runs_through_the_cache(tmp_path, judge):
+    options = RunOptions(judges={"judge": judge})
+    prompt = Prompt((Message("user", (Text("how good?"),)),))
+
+    for folder in ("one", "two"):
+        cache = ResponseCache(tmp_path / "cache")
+        with RunWriter(tmp_path / folder) as writer:
+            helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")), cache)
+            reply = asyncio.run(helpers.models(["judge"])["judge"].ask(prompt))
+        cache.close()
+        assert reply.text == '{"score": 1}'
+        assert [record.task for record in RunReader(tmp_path / folder).outputs()] == ["t#judge"]
+
+    assert asked(tmp_path) == 1
+
+
+def test_a_judge_is_tried_with_canaries_and_its_line_says_how_many_it_fell_for(tmp_path, judge):
+    options = RunOptions(judges={"judge": judge})
+    plain = Scoring.of("exact_match", lambda sample, output: 1.0, "t", "m")
+
+    def lines():
+        with RunWriter(tmp_path / "run") as writer:
+            helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
+            scoring = Scoring.of("judge", Judge(), "t", "m")
+            return asyncio.run(_given(helpers, scoring, plain))
+
+    first = lines()
+
+    assert len(first) == 1 and first[0].startswith("t, scorer 'judge': judge '")
+    assert first[0].endswith(f"gave the best mark to 1 of {len(ORDERS)} answers that do nothing but demand it")
+    records = list(RunReader(tmp_path / "run").outputs())
+    assert {record.task for record in records} == {"t#canary"} and len(records) == len(ORDERS)
+    assert lines() == first and asked(tmp_path) == len(ORDERS)
+
+
+async def _given(helpers: Helpers, *scorings: Scoring) -> list[str]:
+    given = [scoring.given(helpers.models(scoring.roles)) for scoring in scorings]
+    return await helpers.canaries(given)
+
+
+def test_a_helper_that_cannot_be_built_is_said(tmp_path):
+    options = RunOptions(judges={"clip": "worker/clip"})
+    with RunWriter(tmp_path / "run") as writer:
+        helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
+
+        with pytest.raises(UsageError, match="worker 'clip' needs the option 'model'"):
+            helpers.models(["clip"])

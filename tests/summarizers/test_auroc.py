@@ -1,0 +1,58 @@
+"""The area under the ROC curve."""
+
+import pytest
+from summary_context import Context, record
+
+from assay.summarizers.auroc import area_under_roc, auroc, estimate_auroc
+
+
+def result_of(records):
+    (result,) = auroc(records, Context())
+    return result
+
+
+def verdict(id, gold, said, **details):
+    return record(id, float(gold == said), answer=said, details={"gold": gold, **details})
+
+
+def test_it_is_the_share_of_pairs_in_the_right_order_ties_counting_half():
+    # (.9 > .1, .9 > .4, .4 > .1 and .4 = .4): three and a half of four pairs.
+    assert area_under_roc([0.1, 0.4, 0.4, 0.9], [False, False, True, True]) == 0.875
+
+
+def test_one_class_alone_has_no_area():
+    assert area_under_roc([0.1, 0.9], [True, True]) is None
+    assert result_of([verdict("a", "yes", "yes")]).value is None
+
+
+def test_delongs_standard_error_is_that_of_the_two_classes_added():
+    # Placements of the yes: 1/2, 1, 1; of the no: 1, 2/3. Variances 1/12 and 1/18.
+    estimate = estimate_auroc([0.3, 0.6, 0.8, 0.1, 0.5], [True, True, True, False, False])
+
+    assert estimate.value == pytest.approx(5 / 6)
+    assert estimate.stderr == pytest.approx((1 / 12 / 3 + 1 / 18 / 2) ** 0.5)
+
+
+def test_without_probabilities_the_verdicts_are_ranked_and_an_unread_one_is_wrong():
+    records = [verdict("a", "yes", "yes"), verdict("b", "no", "no"), verdict("c", "yes", "no")]
+    unread = record("d", 0.0, "unparsed", details={"gold": "no"})
+
+    assert result_of(records).value == 0.75
+    # Unread where no is right ranks as yes: of four pairs one is right and two are tied.
+    assert result_of([*records, unread]).value == 0.5
+
+
+def test_probabilities_are_ranked_where_there_are_some():
+    records = [verdict(str(n), gold, "no", score=score) for n, (gold, score) in
+               enumerate([("yes", 0.4), ("yes", 0.3), ("no", 0.2), ("no", 0.1)])]  # fmt: skip
+
+    assert result_of(records).value == 1.0
+
+
+def test_a_sample_without_an_answer_is_left_out_and_counted():
+    records = [verdict("a", "yes", "yes"), verdict("b", "no", "no"), record("c", None, "model_error")]
+
+    result = result_of(records)
+
+    assert (result.value, result.n, result.outcomes["model_error"]) == (1.0, 2, 1)
+    assert result.flags

@@ -1,0 +1,124 @@
+"""Makes the fixtures of `assay conformance` whose official code is no small package: harnesses and checkouts.
+
+    python tools/make_peer_fixtures.py lm_eval                   IFEval, BIG-Bench Hard (needs lm_eval, langdetect)
+    python tools/make_peer_fixtures.py televal CHECKOUT COMMIT   exists-match and single choice (regex)
+    python tools/make_peer_fixtures.py mmlu_pro CHECKOUT COMMIT  MMLU-Pro's extraction
+
+A checkout is a working tree of the official repository. Only its functions that read an answer are called; libraries
+they import without needing them here are stood in for by empty modules. Nothing here asks assay.
+"""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+from fixture_files import case, write
+from peer_answers import BBH, CHOICES_ZH, EXISTS, IFEVAL, MMLU_PRO
+
+
+class _Absent(ModuleType):
+    """A library that is imported and not used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _made_nothing
+
+
+def _made_nothing(*args: Any, **options: Any) -> Any:
+    """Stands for anything that is called, also to decorate a function."""
+    return args[0] if args and callable(args[0]) else _made_nothing
+
+
+def _without(*names: str) -> None:
+    for name in names:
+        sys.modules[name] = _Absent(name)
+
+
+def lm_eval() -> None:
+    """IFEval's checks and BIG-Bench Hard's filter, as the harness has them."""
+    from lm_eval.api.metrics import exact_match_fn
+    from lm_eval.filters.extraction import RegexFilter
+    from lm_eval.tasks.ifeval.utils import process_results
+
+    made = f"lm_eval {version('lm_eval')}, called by tools/make_peer_fixtures.py lm_eval"
+    cases = []
+    for number, (instructions, answers) in enumerate(IFEVAL):
+        doc = {
+            "key": number,
+            "prompt": "Say something.",
+            "instruction_id_list": [name for name, _ in instructions],
+            "kwargs": [arguments for _, arguments in instructions],
+        }
+        fields = {"instruction_id_list": doc["instruction_id_list"], "kwargs": doc["kwargs"]}
+        for answer in answers:
+            found = process_results(doc, [answer])
+            score = {
+                "prompt_strict": float(found["prompt_level_strict_acc"]),
+                "prompt_loose": float(found["prompt_level_loose_acc"]),
+            }
+            cases.append(case(None, answer, score, sample={"fields": fields}))
+    write("ifeval@lm-eval", "lm-evaluation-harness ifeval, a copy of the official checks", made, cases, scorer="ifeval")
+    answer_filter = RegexFilter(regex_pattern="(?<=the answer is )(.*)(?=.)")
+    cases = []
+    for target, answer in BBH:
+        ((found,),) = answer_filter.apply([[answer]], [{}])
+        score = exact_match_fn(predictions=[found], references=[target])["exact_match"]
+        cases.append(case(target, answer, {"exact": float(score)}))
+    write("bbh@lm-eval", "lm-evaluation-harness bbh_cot_fewshot, its filter and exact match", made, cases, scorer="bbh")
+
+
+def televal(checkout: str, commit: str) -> None:
+    """Exists-match and single choice of TELEVAL."""
+    sys.path.insert(0, checkout)
+    _without("src.config", "src.utils")
+    process = importlib.import_module("src.evaluator.process")
+    made = f"src/evaluator/process.py, called by tools/make_peer_fixtures.py televal CHECKOUT {commit}"
+    source = f"Tele-AI/TELEVAL {commit}"
+    cases = [
+        case(_plain(wanted), answer, float(process.SimpleTokenizer.has_answer(_listed(wanted), answer)))
+        for wanted, answer in EXISTS
+    ]
+    write("exists_match@televal", source, made, cases, scorer="exists_match")
+    cases = []
+    for question, target, answer in CHOICES_ZH:
+        found = process.OptionExtractor.has_answer(target, answer, question)
+        score = {"correct": float(found["correct"]), "cover": float(found["cover"])}
+        cases.append(case(target, answer, score, sample={"input": question}))
+    write("single_choice_zh@televal", source, made, cases, scorer="single_choice_zh")
+
+
+def mmlu_pro(checkout: str, commit: str) -> None:
+    """The letter MMLU-Pro's own script reads."""
+    sys.path.insert(0, checkout)
+    _without("torch", "transformers", "vllm", "vllm.lora", "vllm.lora.request", "tqdm", "datasets")
+    script = importlib.import_module("evaluate_from_local")
+    made = f"extract_answer of evaluate_from_local.py, called by tools/make_peer_fixtures.py mmlu_pro CHECKOUT {commit}"
+    options = [f"option {number}" for number in range(10)]
+    cases = [
+        case(target, answer, {"official": float(script.extract_answer(answer) == target)}, sample={"choices": options})
+        for target, answer in MMLU_PRO
+    ]
+    write("mmlu_pro@official", f"TIGER-AI-Lab/MMLU-Pro {commit}", made, cases, scorer="mmlu_pro")
+
+
+def _listed(wanted: Any) -> list[Any]:
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
+def _plain(wanted: Any) -> Any:
+    """References as a fixture writes them: a list is any of them, `{"all_of": […]}` all."""
+    if isinstance(wanted, tuple):
+        return {"all_of": [_plain(part) for part in wanted]}
+    return [*_parts(wanted)] if isinstance(wanted, list) else wanted
+
+
+def _parts(wanted: list[Any]) -> Iterator[Any]:
+    yield from (_plain(part) for part in wanted)
+
+
+if __name__ == "__main__":
+    {"lm_eval": lm_eval, "televal": televal, "mmlu_pro": mmlu_pro}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,159 @@
+"""Answers of our own making that official code is run on, for `make_peer_fixtures.py`.
+
+They were written before the official verdicts were known; three were replaced afterwards. One had a language that
+langdetect guesses differently from run to run, one a target that was no option, and one is read otherwise by assay on
+purpose: it stands in docs/conformance.md.
+"""
+
+from typing import Any
+
+Instructions = list[tuple[str, dict[str, Any]]]
+
+SHORT = "The sea is calm today. We sail at noon."
+IFEVAL: list[tuple[Instructions, list[str]]] = [
+    ([("punctuation:no_comma", {})], [SHORT, "The sea is calm, today.", "", "Well,\nthe sea is calm\nno commas"]),
+    (
+        [("change_case:english_lowercase", {})],
+        ["the whole of this sentence is written in small letters", "One Capital letter is too many for this"],
+    ),
+    ([("change_case:english_capital", {})], ["ALL OF IT IS LOUD AND CLEAR", "Not all of it is loud"]),
+    ([("combination:two_responses", {})], ["one answer\n******\nanother answer", "only one answer here"]),
+    ([("detectable_content:number_placeholders", {"num_placeholders": 2})], ["Dear [name], of [town]", "Dear [name]"]),
+    (
+        [("detectable_content:postscript", {"postscript_marker": "P.S."})],
+        ["Bye.\nP.S. Write soon.", "Bye. Write soon."],
+    ),
+    ([("detectable_content:postscript", {"postscript_marker": "P.P.S"})], ["Bye.\nP.P.S Write.", "Bye.\nP.S. Write."]),
+    ([("detectable_format:constrained_response", {})], ["My answer is yes.", "My answer is maybe.", "Yes."]),
+    ([("detectable_format:json_format", {})], ['{"a": [1, 2]}', '```json\n{"a": 1}\n```', "{a: 1}"]),
+    (
+        [("detectable_format:multiple_sections", {"section_spliter": "Section", "num_sections": 2})],
+        ["Section 1\nfirst\nSection 2\nsecond", "Section 1\nfirst and last"],
+    ),
+    (
+        [("detectable_format:number_bullet_lists", {"num_bullets": 2})],
+        ["* one\n* two", "* one\n* two\n* three", "- a\n- b"],
+    ),
+    (
+        [("detectable_format:number_highlighted_sections", {"num_highlights": 2})],
+        ["a *red* and a *blue* one", "only *one* here", "**bold** and *slanted*"],
+    ),
+    ([("detectable_format:title", {})], ["<<The Sea>>\nIt is calm.", "The Sea\nIt is calm."]),
+    ([("keywords:existence", {"keywords": ["sea", "noon"]})], [SHORT, "The SEA, at Noon.", "Nothing of the kind."]),
+    (
+        [("keywords:forbidden_words", {"forbidden_words": ["sea", "ship"]})],
+        ["We sail at noon.", SHORT, "a seaside town"],
+    ),
+    (
+        [("keywords:frequency", {"keyword": "sea", "frequency": 2, "relation": "at least"})],
+        ["sea and sea", "one sea", "sea, Sea and SEA"],
+    ),
+    (
+        [("keywords:frequency", {"keyword": "sea", "frequency": 2, "relation": "less than"})],
+        ["one sea", "sea and sea"],
+    ),
+    (
+        [("keywords:letter_frequency", {"letter": "z", "let_frequency": 2, "let_relation": "at least"})],
+        ["pizza for the zoo", "only a zebra"],
+    ),
+    ([("language:response_language", {"language": "de"})], ["Das Meer ist heute ruhig und wir segeln.", SHORT]),
+    (
+        [("length_constraints:number_paragraphs", {"num_paragraphs": 2})],
+        ["first\n***\nsecond", "first\n\nsecond", "first\n***\nsecond\n***\nthird"],
+    ),
+    (
+        [
+            (
+                "length_constraints:nth_paragraph_first_word",
+                {"num_paragraphs": 2, "nth_paragraph": 2, "first_word": "then"},
+            )
+        ],
+        ["We wait.\n\nThen we sail.", "We wait.\n\nLater we sail.", "Then we sail."],
+    ),
+    ([("length_constraints:number_words", {"num_words": 8, "relation": "at least"})], [SHORT, "too few words"]),
+    ([("length_constraints:number_words", {"num_words": 8, "relation": "less than"})], [SHORT, "few words"]),
+    ([("startend:end_checker", {"end_phrase": "That is all."})], ["Some text. That is all.", "That is all. No more."]),
+    ([("startend:quotation", {})], ['"All of it is quoted."', 'Only "this" is quoted.']),
+    (
+        [("punctuation:no_comma", {}), ("keywords:existence", {"keywords": ["sea"]})],
+        [SHORT, "Hello, you!\nThe sea is calm\nBye, you!", "no water at all"],
+    ),
+]
+
+BBH: list[tuple[str, str]] = [
+    ("True", "not ( True ) and ( True ) is False. So the answer is True."),
+    ("False", "We remember that not is applied first. So the answer is True."),
+    ("(B)", "The bird is on the left. So the answer is (B)."),
+    ("(B)", "So the answer is (A). No wait. So the answer is (B)."),
+    ("(A)", "So the answer is (A).\nThe answer follows."),
+    ("24", "There are 4 rows of 6. So the answer is 24."),
+    ("24", "There are 4 rows of 6, which makes 24."),
+    ("apple pear", "Sorted: apple pear. So the answer is apple pear."),
+    ("apple pear", "So the answer is pear apple."),
+    ("yes", "So the answer is Yes."),
+    ("-10", "So the answer is -10."),
+    ("3.5", "So the answer is 3.5."),
+]
+
+MMLU_PRO: list[tuple[str, str]] = [
+    ("C", "Let's think. The answer is (C)."),
+    ("C", "The answer is C"),
+    ("C", "The answer is (A). On reflection the answer is (C)."),
+    ("D", "Step 1: add. Answer: D"),
+    ("D", "Answer: A, or rather Answer: D"),
+    ("E", "It can only be E"),
+    ("E", "Between B and E I take E."),
+    ("B", "Between B and E I take E."),
+    ("J", "the answer is (J), the last option"),
+    ("A", "the answer is (K)"),
+    ("A", "nothing to be read here"),
+    ("F", "**Answer:** F"),
+    ("G", "the correct answer is: G"),
+    ("H", "The answer is (H"),
+    ("I", "I do not know."),
+]
+
+EXISTS: list[tuple[Any, str]] = [
+    (["Jupiter"], "The largest planet is Jupiter."),
+    (["Jupiter"], "the largest is jupiter, of course"),
+    (["Jupiter", "planet Jupiter"], "It is Saturn."),
+    (["Mars"], "Marsupials live in Australia."),
+    (["new york"], "He lives in New  York, NY."),
+    (["new york"], "A new town near York."),
+    ([("red", "blue")], "The flag is blue and red."),
+    ([("red", "blue")], "The flag is blue."),
+    ([("red", ["blue", "navy"])], "A red flag with navy stars"),
+    ([("red", ["blue", "navy"]), "white"], "A white flag"),
+    (["北京"], "中国的首都是北京。"),
+    (["北京"], "北边的京城"),
+    (["3.14"], "Pi is about 3.14159."),
+    (["3.14"], "Pi is about 3.14 or so."),
+    (["1969"], "In July 1969, two people"),
+    (["1969"], "in 19690 steps"),
+    (["U.S.A."], "It was the USA"),
+    (["don't know"], "I dont know"),
+    (["twenty one"], "twenty-one people"),
+    (["café"], "a CAFÉ in town"),
+    (["apple"], ""),
+    (["GPT-4"], "this is gpt-4"),
+    (["第二"], "他得了第二名"),
+]
+
+CHOICES_ZH: list[tuple[str, str, str]] = [
+    ("下列哪个是水果？", "A", "答案是A。"),
+    ("下列哪个是水果？", "A", "正确的选项是A，苹果。"),
+    ("下列哪个是水果？", "A", "综上所述，答案是B。"),
+    ("下列哪个是水果？", "B", "所以应该选B。"),
+    ("下列哪个是水果？", "C", "因此，正确选项是C。"),
+    ("下列哪个是水果？", "D", "我认为答案应该是D。"),
+    ("下列哪个是水果？", "A", "苹果是一种水果。"),
+    ("下列哪个是水果？", "A", ""),
+    ("下列哪个是水果？", "b", "答案为b"),
+    ("下列哪个是水果？", "A", "正确答案是(A)。"),
+    ("下列哪个是水果？", "C", "最终答案是：C"),
+    ("下列哪个是水果？", "C", "答案：是C"),
+    ("以下哪项说法是错误的？", "B", "错误的选项是B。"),
+    ("以下哪项说法是错误的？", "C", "所以答案是C。"),
+    ("以下哪项说法是错误的？", "D", "综上所述，错误的是D。"),
+    ("以下哪项说法不正确？", "A", "选项是A，因为它不正确。"),
+]
