@@ -118,9 +118,8 @@ def test_what_is_wrong_with_a_chat_template_is_a_fault_and_the_command_fails(ass
 
 
 def test_a_model_whose_tokenizer_cannot_be_had_says_why(assay, folder):
-    text = READER.format(faults=[]).replace(
-        'return "<s><s>[INST]"', 'from assay.core import MissingExtra; raise MissingExtra("x", "transformers"); return ""'
-    )
+    lacks = 'from assay.core import MissingExtra; raise MissingExtra("x", "transformers"); return ""'
+    text = READER.format(faults=[]).replace('return "<s><s>[INST]"', lacks)
     (folder / "reader.py").write_text(text)
 
     said = assay("run", "sums.jsonl", "--model", "reader.py:Reader", "--dry_run")

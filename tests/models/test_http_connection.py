@@ -227,7 +227,7 @@ def test_a_host_that_does_not_exist_is_said_at_once(monkeypatch):
     assert error.message == "cannot find the host 'no-such-host.invalid' (not known); fix: check base_url"
 
 
-def posted_to(url, limits=Limits(connect=5)):  # noqa: B008 - it is frozen
+def posted_to(url, limits=Limits(connect=5)):
     async def talk():
         client = Client(limits)
         try:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.core import Message, Prompt, Task, Text, UsageError
-from assay.runner.helpers import Helpers, args_of_role
+from assay.runner.helpers import Helpers
 from assay.runner.options import RunOptions
 from assay.runner.scoring import Scoring
 from assay.scorers.judge import Judge

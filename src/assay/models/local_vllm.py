@@ -11,7 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from ..core import EMPTY, Abilities, Candidate, Likelihood, MissingExtra, Output, Prompt, Request, Text, Token, Usage
+from ..core import (
+    EMPTY,
+    Abilities,
+    Candidate,
+    Likelihood,
+    MissingExtra,
+    Output,
+    Prompt,
+    Request,
+    Text,
+    Token,
+    Usage,
+    UsageError,
+)
 from .chat_format import chat_messages
 from .function import failure
 from .local_transformers.likelihood import Pair, windows
@@ -19,7 +32,7 @@ from .local_transformers.loading import Kind, Source, kind_of
 from .local_transformers.model import ACCEPTS
 from .local_transformers.prompts import PromptFault, Renderer
 from .local_transformers.sampling import generator_for
-from .local_transformers.text import cut_pair, too_long, weighed_output
+from .local_transformers.text import cut_pair, shortened, too_long, weighed_output
 
 SAMPLED = (
     "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
@@ -47,8 +60,8 @@ class LocalVllm:
     chat_template: str | None = None
     max_tokens: int = 512
     """How long an answer may get where the task does not say."""
-    truncate: Literal["refuse", "left"] = "refuse"
-    """What happens to a prompt that is too long: its sample fails, or its beginning is dropped and that is recorded."""
+    truncate: Literal["refuse", "left", "middle"] = "refuse"
+    """What happens to a prompt that is too long: its sample fails, or its beginning or middle is dropped and counted."""
     batch_size: int = 512
     """Requests handed over at once: vLLM keeps as many of them going as its memory holds."""
     engine_args: Mapping[str, Any] = field(default_factory=dict)
@@ -61,6 +74,8 @@ class LocalVllm:
     def __post_init__(self) -> None:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra("vllm, which runs `vllm/…` models,", "vllm")
+        if self.truncate not in ("refuse", "left", "middle"):
+            raise UsageError(f"truncate={self.truncate!r} is not a policy", where=self.path, fix="refuse, left or middle")
         self.source = Source(self.path, self.revision, self.dtype, trust_remote_code=self.trust_remote_code)
         self.source.check()
 
@@ -166,7 +181,7 @@ class LocalVllm:
             return ids
         if self.truncate == "refuse":
             return too_long(len(ids), self._longest())
-        return ids[-max(1, room + 1 - self._answer_length(request)) :]
+        return list(shortened(ids, max(1, room + 1 - self._answer_length(request)), self.truncate))
 
     def _longest(self) -> int:
         return int(self._llm.llm_engine.model_config.max_model_len)
@@ -255,7 +270,7 @@ class LocalVllm:
             return pairs, None
         if self.truncate == "refuse":
             return too_long(over + longest, self._longest())
-        return [cut_pair(pair, longest - 1) for pair in pairs], over
+        return [cut_pair(pair, longest - 1, self.truncate) for pair in pairs], over
 
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         from vllm import SamplingParams

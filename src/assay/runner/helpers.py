@@ -15,8 +15,8 @@ from ..models import build_model
 from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
-from .options import RunOptions
 from .ledger import count_usage
+from .options import RunOptions
 from .plan import Cell
 from .schedule import Scheduler
 from .scoring import Scoring
@@ -122,7 +122,8 @@ class Helpers:
     def spent(self) -> dict[str, dict[str, Any]]:
         """What each helper was asked and cost, by `TASK#ROLE/MODEL`."""
         task = self._cell.task.name
-        return {f"{task}#{helper.role}/{helper.name}": dict(helper.spent) for helper in self._all if helper.spent["asked"]}
+        asked = [helper for helper in self._all if helper.spent["asked"]]
+        return {f"{task}#{helper.role}/{helper.name}": dict(helper.spent) for helper in asked}
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
         task = self._cell.task.name

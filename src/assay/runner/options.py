@@ -76,7 +76,7 @@ class RunOptions:
         return replace(self, **changes)
 
     def judge_args_of(self, role: str) -> dict[str, Any]:
-        """The options of one helper model: those for all, and over them those that bear its role, `detector.model=…`."""
+        """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
         shared: dict[str, Any] = {}
         own: dict[str, Any] = {}
         for name, value in self.judge_args.items():

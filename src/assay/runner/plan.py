@@ -399,10 +399,11 @@ def check_abilities(cell: Cell) -> None:
 
 def _check_judges(cells: Sequence[Cell], run: RunOptions, faults: list[AssayError]) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
-    wanted = {role: (scoring.name, cell.task.name) for cell in cells for scoring in cell.scorings for role in scoring.roles}
+    asking = [(scoring, cell.task.name) for cell in cells for scoring in cell.scorings]
+    wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
-            _gather(faults, lambda role=role: build_model(run.judges[role], run.judge_args_of(role)))  # type: ignore[misc]
+            _gather(faults, lambda: build_model(run.judges[role], run.judge_args_of(role)))  # noqa: B023
             continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
         faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))

@@ -10,6 +10,7 @@ from ...core import BadSample, ComponentError, DataError, Sample, UsageError, sh
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.recording import Driven, RecordingEngine
+from ..plain import plain
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig
 from .facade.tasks.dataset_registry import DatasetConfig
@@ -104,7 +105,7 @@ class Drive:
             n=len(samples) - len(rejected),
             n_expected=expected,
             protocol=f"{cell.task.protocol}@{mode}" if isinstance(mode, str) and mode else "",
-            details={"metrics": dict(made), "speed": engine.speed},
+            details={"metrics": plain(made), "speed": engine.speed},
         )
 
     def _evaluate(self, engine: Engine, samples: list[Sample]) -> Mapping[str, Any]:

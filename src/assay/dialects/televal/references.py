@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import AllOf
+from ..plain import plain
 
 MARK = "__tuple__"
 
@@ -19,7 +20,7 @@ def encoded(value: Any) -> Any:
         return [encoded(item) for item in value]
     if isinstance(value, Mapping):
         return {key: encoded(item) for key, item in value.items()}
-    return value
+    return plain(value)
 
 
 def decoded(value: Any) -> Any:
