@@ -1,5 +1,6 @@
 """Diffusion pipelines: real classes with tiny random weights, made on the spot."""
 
+import functools
 import importlib.util
 import json
 
@@ -122,6 +123,7 @@ def test_n_pictures_are_one_call(drawing, monkeypatch):
     calls = []
     own = type(drawing._pipe).__call__
 
+    @functools.wraps(own)
     def counted(pipe, *args, **kwargs):
         calls.append((kwargs["num_images_per_prompt"], len(kwargs["prompt"])))
         return own(pipe, *args, **kwargs)
@@ -137,6 +139,7 @@ def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
 
     own = type(drawing._pipe).__call__
 
+    @functools.wraps(own)
     def small_memory(pipe, *args, **kwargs):
         if len(kwargs["prompt"]) > 1:
             raise torch.OutOfMemoryError("no room")

@@ -7,7 +7,8 @@ and OpenBookQA with `question_stem`); `{"ind": 24, "ctx": "A man …", "endings"
 
 Citations: Hendrycks et al. 2021, arXiv 2009.03300 (MMLU); Clark et al. 2018, arXiv 1803.05457 (ARC); Zellers et al.
 2019, arXiv 1905.07830 (HellaSwag); Mihaylov et al. 2018, arXiv 1809.02789 (OpenBookQA); Talmor et al. 2019, arXiv
-1811.00937 (CommonsenseQA); Bisk et al. 2020, arXiv 1911.11641 (PIQA). Licences: MIT, CC BY-SA 4.0, MIT, Apache-2.0, MIT, AFL-3.0.
+1811.00937 (CommonsenseQA); Bisk et al. 2020, arXiv 1911.11641 (PIQA).
+Licences: MIT, CC BY-SA 4.0, MIT, Apache-2.0, MIT, AFL-3.0.
 
 Protocols: `…@likelihood` weighs the options (MMLU its letters, the others the options' texts after the bare question),
 `…@first_token` takes the most probable letter before anything is written, `…@letter` reads the letter a model writes.

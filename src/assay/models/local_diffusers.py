@@ -212,8 +212,12 @@ class LocalDiffusers:
         if pictures:
             decoded = [decode_image(picture) for picture in pictures]
             arguments["image"] = decoded[0] if len(decoded) == 1 else decoded
+        if "num_images_per_prompt" in self._parameters():
+            arguments["num_images_per_prompt"] = count
+        else:
+            texts = [text for text in texts for _ in range(count)]
         with torch.inference_mode():
-            result = self._pipe(prompt=texts, num_images_per_prompt=count, generator=generators, **arguments)
+            result = self._pipe(prompt=texts, generator=generators, **arguments)
         blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
         if len(result.images) != len(requests) * count:
             raise ModelError(f"drew {len(result.images)} pictures for {len(requests) * count} that were asked for")

@@ -61,7 +61,7 @@ class LocalVllm:
     max_tokens: int = 512
     """How long an answer may get where the task does not say."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """What happens to a prompt that is too long: its sample fails, or its beginning or middle is dropped and counted."""
+    """What happens to a prompt that is too long: its sample fails, or its beginning or middle goes and is counted."""
     batch_size: int = 512
     """Requests handed over at once: vLLM keeps as many of them going as its memory holds."""
     engine_args: Mapping[str, Any] = field(default_factory=dict)
@@ -75,7 +75,8 @@ class LocalVllm:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra("vllm, which runs `vllm/…` models,", "vllm")
         if self.truncate not in ("refuse", "left", "middle"):
-            raise UsageError(f"truncate={self.truncate!r} is not a policy", where=self.path, fix="refuse, left or middle")
+            what = f"truncate={self.truncate!r} is not a policy"
+            raise UsageError(what, where=self.path, fix="refuse, left or middle")
         self.source = Source(self.path, self.revision, self.dtype, trust_remote_code=self.trust_remote_code)
         self.source.check()
 
