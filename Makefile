@@ -42,7 +42,7 @@ $(VENV)/.made-dev: pyproject.toml
 $(VENV)/.made-torch: $(VENV)/.made-dev
 	@echo "installing torch for the tests of the local backends …"
 	@$(PIP) $(TORCH)
-	@$(PIP) "transformers>=5" gguf accelerate diffusers peft
+	@$(PIP) "transformers>=5" gguf accelerate diffusers peft datasets evaluate
 	@touch $@
 
 clean:

@@ -50,7 +50,7 @@ def asked(tmp_path) -> int:
 def test_options_may_be_for_one_role_or_for_all(given, role, expected):
     options = RunOptions(judges={"clip": "worker/clip", "detector": "worker/detector"}, judge_args=given)
 
-    assert args_of_role(options, role) == expected
+    assert options.judge_args_of(role) == expected
 
 
 def test_two_workers_of_one_task_get_their_own_options(tmp_path):

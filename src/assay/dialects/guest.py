@@ -67,6 +67,8 @@ class Guest:
         self._shared: dict[str, ModuleType] = {}
         self._modules: dict[Path, ModuleType] = {}
         self._builtins = {**vars(builtins), "__import__": self._import}
+        self._importlib = _Overlay("importlib", importlib, lambda: importlib)
+        self._importlib.__dict__["import_module"] = self.import_module
 
     def load(self, path: str | Path, *, name: str | None = None) -> ModuleType:
         """The module of a guest file; pointing at it is the consent to run it."""
@@ -92,6 +94,12 @@ class Guest:
     def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
         """What an `import` statement gets for a name the dialect provides."""
         return self._import(name, fromlist=wanted)
+
+    def import_module(self, name: str, package: str | None = None) -> ModuleType:
+        """`importlib.import_module` as a guest's file has it: names made up at run time are served like written ones."""
+        if self.provides(name) or self._neighbour(name) is not None:
+            return self._import(name, fromlist=("*",))
+        return importlib.import_module(name, package)
 
     def _execute(self, file: Path, name: str | None = None) -> ModuleType:
         """Runs a file once, under a name of its own; what it raises comes out as it is, so that guests can catch it."""
@@ -155,6 +163,9 @@ class Guest:
             neighbour = self._neighbour(absolute)
             if neighbour is not None:
                 return self._import_neighbour(absolute, neighbour, wanted)
+            if absolute == "importlib" or (top == "importlib" and not wanted):
+                importlib.import_module(absolute)
+                return self._importlib
         return builtins.__import__(name, globals, locals, wanted, level)
 
     def _absolute(self, name: str, scope: Mapping[str, Any] | None, level: int) -> str | None:

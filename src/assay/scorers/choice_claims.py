@@ -112,6 +112,8 @@ def _claim_at(
     if read is None:
         return None
     answer, end = read
+    if LIST_OPENS.match(text, start) and opens_list(text, start):
+        return None
     if QUESTION_AFTER.match(text, end):
         firmness = Firmness.TENTATIVE
     return Claim(cue.rule, cue_match.start(), end, answer, firmness, _quote(text, cue_match.start(), end))
@@ -252,7 +254,8 @@ def _verdict_at(text: str, match: re.Match[str], letters: frozenset[str]) -> Cla
         or SUPPOSED_BEFORE.search(before)
     ):
         return None
-    if UNFIT_BEFORE.search(before):
+    # "A, B is right" judges the two; "between B and D, D is right" repeats the one.
+    if UNFIT_BEFORE.search(before) and not re.search(rf"\b{letter},\s*$", before):
         return None
     if re.match(r"\s*(?:only\s+)?(?:if|when|were)\b|\s*(?:吗|\?)", text[match.end() : match.end() + 12]):
         return None

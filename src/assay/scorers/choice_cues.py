@@ -28,7 +28,9 @@ _FILLER = (
     r"|number|probably|likely"
     r"|most|definitely|clearly|simply|therefore|thus|actually|indeed|either|both|just|still|in\s+fact"
     r"|as\s+follows"
-    r"|(?:i\s+(?:think|believe|guess|suppose|would\s+say|'d\s+say))|correct|final|best|opci[oó]n|lettre|letra"
+    r"|(?:i\s+(?:think|believe|guess|suppose|would\s+say|'d\s+say))|correct|final|best"
+    r"|las?|el|les?|die|der|das|op[cç](?:i[oó]n|[aã]o)|opzione|lettre|letra|lettera|buchstabe|alternativa"
+    r"|a(?=\s+(?:letra|op[cç]|alternativa))"
     r"|选项|選項|选择|選擇|答案|选|選|是|为|為|应该|应|應該|就|项|第|正确|最终)"
 )
 SKIP = re.compile(rf"(?:{_WRAP}{{0,12}}{_FILLER}(?![a-z])){{0,6}}", re.IGNORECASE)
@@ -168,8 +170,10 @@ CUES: tuple[Cue, ...] = (
     Cue(
         "declared-other",
         _compile(
-            r"""(?=[raoо정답答正回])(?:respuesta|r[ée]ponse|antwort|risposta|resposta|ответ|정답|답|答え|正解|回答|opci[oó]n\s+correcta)
-                (?:[^\n.!?:=]{0,30}?)(?:\b(?:es|est|ist|[ée]|è|lautet)\b|[:=]|は|은|는)"""
+            r"""(?=[raojcsđоउا정답答正回])(?:respuesta|r[ée]ponse|antwort|antwoord|risposta|resposta|jawaban|cevap
+                |odpowied[źz]|svare?t?|đáp\s+án|ответ|उत्तर|الإجابة|정답|답|答え|正解|回答|opci[oó]n\s+correcta)
+                (?:[^\n.!?:=]{0,30}?)
+                (?:\b(?:es|est|ist|is|[ée]|è|är|er|lautet|adalah|ialah|to|là)\b|هي|है|[:=]|は|은|는)"""
         ),
         reads_text=False,
     ),
@@ -235,6 +239,8 @@ VERDICT = _compile(
                 |our|an?|only|most|single|one|actually|both|final|obviously))*
              \s+(?:correct|right|best|answer|choice|accurate|appropriate|true|winner|option|one|suitable
                 |better|stronger|likelier|pick|guess|selection)\b
+           | \b(?:is|seems|looks|appears)\s+(?:the\s+|far\s+|much\s+)?(?:more|most)
+             \s+(?:plausible|probable|reasonable|sensible|likely)\b(?!\s+(?:to\s+be\s+)?(?:wrong|incorrect|false|not\b))
            | \s(?:best\s+|correctly\s+|perfectly\s+)?(?:fits|describes|matches|captures|satisfies|remains
                 |works|explains)\b
            | \s?(?::|-|–|=|,)?\s?(?:correct(?!\s+(?:answer|option|choice))\b|\?\s?yes\b|✓|✔|✅|☑)
@@ -243,7 +249,8 @@ VERDICT = _compile(
 )
 VERDICT_WORDS = _words(
     "right best answer choice accurate appropriate true winner option one suitable better stronger likelier pick guess "
-    "selection fits describes matches captures satisfies remains works explains yes"
+    "selection fits describes matches captures satisfies remains works explains yes plausible probable reasonable "
+    "sensible likely"
 )
 """One of these, or `correct` within a word, stands in every ASCII text with a verdict."""
 UNFIT_BEFORE = re.compile(

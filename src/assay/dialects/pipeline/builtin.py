@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..plain import plain
 from .engine import Engine
 
 Items = Sequence[Mapping[str, Any]]
@@ -127,7 +128,7 @@ def generation(
     if save_outputs:
         file = Path(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl")
         file.parent.mkdir(parents=True, exist_ok=True)
-        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+        text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
         file.write_text(text, encoding="utf-8")
     written = engine.written - tokens_before
     rate = written / spent if spent > 0 else 0.0

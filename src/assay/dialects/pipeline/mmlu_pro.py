@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...scorers.choice_rules import extract_choice
+from ..plain import plain
 from .builtin import Items, batches
 from .engine import Engine
 from .prompts import LETTERS, options_of
@@ -79,7 +80,7 @@ def _evaluate(
     if inferoutput:
         file = Path(inferoutput)
         file.parent.mkdir(parents=True, exist_ok=True)
-        text = "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+        text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
         file.write_text(text, encoding="utf-8")
     subjects: dict[str, list[bool]] = {}
     for line in lines:
