@@ -1,13 +1,15 @@
 """The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from ..core import Result
 from ..core.record import result_from_plain
 
+LONGEST_NAME = 40
+"""Of a model, in a terminal; longer ones lose their middle."""
 HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expected", "Failures")
 
 
@@ -67,9 +69,25 @@ def show_table(results: Sequence[Result], console: Any) -> None:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for position, heading in enumerate(HEADINGS):
         table.add_column(heading, justify="right" if position in (4, 6) else "left", overflow="fold")
-    for row in rows_of(results):
-        table.add_row(*(Text(printable(cell)) for cell in row))
+    names = short_names({result.model for result in results})
+    for task, model, *rest in rows_of(results):
+        table.add_row(*(Text(printable(cell)) for cell in (task, names[model], *rest)))
     console.print(table)
+
+
+def short_names(models: Iterable[str]) -> dict[str, str]:
+    """Long paths by their ends, `hf/…/weights.gguf`, as long as no two models then read alike."""
+    models = sorted(models)
+    short = {name: _shortened(name) for name in models}
+    return {name: name if list(short.values()).count(short[name]) > 1 else short[name] for name in models}
+
+
+def _shortened(name: str) -> str:
+    pieces = name.split("/")
+    if len(name) <= LONGEST_NAME or len(pieces) < 3:
+        return name
+    first = f"{pieces[0]}/" if pieces[0] else "/"
+    return f"{first}…/{pieces[-1]}"
 
 
 def plain_table(results: Sequence[Result], width: int = 140) -> str:
