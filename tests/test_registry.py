@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from assay.core import NameTaken, UnknownName, UsageError
-from assay.registry import Registry, scorers
+from assay.registry import Registry, scorers, tasks
 
 
 def make():
@@ -23,6 +23,15 @@ def test_a_target_is_imported_only_when_asked_for():
     )
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [("mmlu_pro@cot", "mmlu_pro_cot"), ("mme@upstream", "mme_upstream"), ("MME@Upstream", "mme_upstream")],
+)
+def test_a_variant_may_be_written_with_an_at_sign(written, name):
+    assert tasks.resolve(written) == name
+    assert tasks.resolve("mme@nothing") is None
 
 
 def test_two_things_under_one_name_are_an_error_that_names_both_places():

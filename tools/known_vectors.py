@@ -208,13 +208,14 @@ def verdicts() -> None:
     rules = {
         "pope_official": ("AoiDragon/POPE 08d957b", (0.6, 0.5, 0.75, 0.6, 0.6), (1, 1, 1, 1, 0, 0, 0, 1, 0, 1)),
         "words": ("VLMEvalKit e8e78f05", (0.5, 0.75, 0.75, 0.75, 0.4), (1, 1, 1, 1, 0, 0, 0, 1, 0, 0)),
+        "lmms_eval": ("lmms-eval", (0.2, 2 / 3, 1.0, 0.8, 0.4), (1, 0, 0, 0, 0, 0, 0, 1, 0, 0)),
     }
     for rule, (source, numbers, right) in rules.items():
         results = dict(zip(columns, numbers, strict=True))
         write(f"yes_no@pope-{rule}", source, "its script run on these answers",
               [case(t, a, float(r)) for (t, a), r in zip(said, right, strict=True)],
-              scorer={"name": "yes_no", "rule": rule}, corpus=[{"summarizer": "yes_no", "results": results}],
-              tolerance=1e-6)  # fmt: skip
+              scorer={"name": "yes_no", "rule": rule}, tolerance=1e-6, corpus=[{"results": results, "summarizer":
+                  {"name": "yes_no", "counting": rule} if rule == "lmms_eval" else "yes_no"}])  # fmt: skip
     ranked = [0.1, 0.4, 0.35, 0.8, 0.4, 0.4], [False, False, True, True, True, False]
     write("auroc@sklearn", "scikit-learn's roc_auc_score", "scikit-learn 1.9.1 run on these scores", [
         called(0.75, ranked[0][:4], ranked[1][:4]), called(0.6666666666666667, *ranked),
@@ -363,6 +364,12 @@ def drawings() -> None:
           [called(0.482631, ramp, noisy), called(0.564762, ramp, noisy, window="skimage"),
            called(0.716690, *units, 2.0, window="skimage")],
           function="scorers.image_similarity:ssim", tolerance=1e-6)  # fmt: skip
+    for program, release, double, single in (("torchmetrics", "1.9.0", 0.4831765899100729, 0.483164),
+                                             ("piq", "0.8.0", 0.48263060030005994, 0.482612)):  # fmt: skip
+        write(f"image_similarity@ssim-{program}", f"{program}'s SSIM",
+              f"{program} {release} run on these pictures as float64 (in float32, its default, it gives {single})",
+              [called(double, ramp, noisy, window=program)],
+              function="scorers.image_similarity:ssim", tolerance=1e-9)  # fmt: skip
     write("ocr_text@ned", "1 - edits / longer length, words and lines found", BY_HAND, [
         case("OPEN NOW", "OPEN NOW", {"word_accuracy": 1.0, "ned": 1.0, "line_match": 1.0}),
         case("OPEN NOW", "OPEN", {"word_accuracy": 0.5, "ned": 0.5, "line_match": 0.0}),

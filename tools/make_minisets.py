@@ -179,11 +179,12 @@ def judged() -> list[Row]:
     """References with parts and alternatives; one question about two pictures."""
     return [
         {"index": 1, "image": BILL, "image_path": "", "question": "What is the total?", "answer": "12.50",
-         "category": "ocr"},
+         "category": "ocr", "complexity": "Moderate"},
         {"index": 2, "image": BOTH, "image_path": "", "question": "Which things are there?",
-         "answer": "ball<AND>box<OR>cube", "category": "rec,spat"},
+         "answer": "ball<AND>box<OR>cube", "category": "rec,spat", "complexity": "High"},
         {"index": 3, "image": str([BALL, BOX]), "image_path": "['ball.png', 'box.png']",
-         "question": "In what do the pictures differ?", "answer": "shape<AND>colour", "category": "rec,gen"},
+         "question": "In what do the pictures differ?", "answer": "shape<AND>colour", "category": "rec,gen",
+         "complexity": "High"},
     ]  # fmt: skip
 
 

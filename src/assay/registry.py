@@ -83,11 +83,14 @@ class Registry(Generic[T]):
         return _place(self.get(name))
 
     def resolve(self, name: str) -> str | None:
-        """The registered spelling of a name, forgiving case and `-`/`_`; `None` if there is none."""
+        """The registered spelling of a name, forgiving case and `-`/`_`; `None` if there is none.
+
+        A variant may be written with `@`: `mme@upstream` is `mme_upstream`.
+        """
         if name in self._entries:
             return name
-        folded = name.lower().replace("-", "_")
-        return next((known for known in self._entries if known.lower().replace("-", "_") == folded), None)
+        folded = _folded(name)
+        return next((known for known in self._entries if _folded(known) == folded), None)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.resolve(name) is not None
@@ -103,6 +106,10 @@ class Registry(Generic[T]):
         if known is None:
             raise UnknownName(self.kind, name, self._entries, where=where)
         return self._entries[known]
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_").replace("@", "_")
 
 
 def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) -> Any:

@@ -2,9 +2,11 @@
 
 import pytest
 
+import assay
 from assay import registry
 from assay.core import DataSource, Suite, Task
 from assay.runner import RunOptions
+from assay.runner.locate import find_data
 from assay.runner.plan import build_scorer
 from assay.runner.resolve import resolve_tasks
 
@@ -41,3 +43,19 @@ def test_protocols_tell_variants_of_a_benchmark_apart():
     tasks = [task for name in NAMES for task in resolve_tasks(name, RunOptions())]
 
     assert len({task.protocol for task in tasks}) == len({task.name for task in tasks})
+
+
+@pytest.mark.parametrize("name", registry.tasks.names())
+def test_every_shipped_task_has_rows_that_ship_with_it(name):
+    for task in resolve_tasks(name, RunOptions()):
+        assert find_data(task, "mini").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "humaneval"])
+def test_every_text_benchmark_runs_on_the_rows_that_ship_with_it(name, tmp_path):
+    done = assay.run(
+        name, "scripted", data="mini", model_args={"answers": "The answer is 15."}, output=str(tmp_path / "run")
+    )
+
+    assert done.status == "complete"
+    assert all(result.n == result.n_expected >= 2 for result in done)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from assay.benchmarks.gsm8k import gsm8k
 from assay.benchmarks.vision import (
     captions,
     choices,
@@ -20,7 +19,7 @@ from assay.benchmarks.vision import (
     yes_no,
 )
 from assay.benchmarks.vision.tables import Table, ToSample
-from assay.core import BadSample, Image, Output, Sample, Task, TemplateError, UsageError
+from assay.core import BadSample, DataSource, Image, Output, Sample, Task, TemplateError, UsageError
 from assay.datasets.tsv_images import RowImages
 from assay.models.scripted import Scripted
 from assay.runner import run
@@ -33,7 +32,7 @@ TASKS = {
     for name, value in vars(module).items()
     if isinstance(value, Task) and not name.startswith("_")
 }
-JUDGED = ("mmvet", "core_mm")
+JUDGED = ("mmvet", "core_mm", "core_mm_official")
 
 
 def samples_of(task: Task) -> list[Sample]:
@@ -109,7 +108,7 @@ def test_a_model_that_knows_the_answers_gets_full_marks_on_the_mini_set(name, tm
     assert values.get("cider", 1.0) > 0
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if name not in (*JUDGED, "pope_official")])
+@pytest.mark.parametrize("name", [name for name in TASKS if name not in (*JUDGED, "pope_official", "pope_lmms_eval")])
 def test_a_model_that_says_nothing_to_the_point_gets_nothing(name, tmp_path):
     done = run(TASKS[name], Scripted("unrelated mumbling"), data="mini", output=str(tmp_path / "run"))
 
@@ -118,7 +117,16 @@ def test_a_model_that_says_nothing_to_the_point_gets_nothing(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "reply", "value"), [("mmvet", "0.5", {"mmvet": 50.0}), ("core_mm", '{"score": 3}', {"judge": 3.0})]
+    ("name", "reply", "value"),
+    [
+        ("mmvet", "0.5", {"mmvet": 50.0}),
+        ("core_mm", '{"score": 3}', {"judge": 3.0}),
+        (
+            "core_mm_official",
+            "0.5",
+            {"core_mm": 50.0, "core_mm.ocr": 50.0, "core_mm.rec,gen": 50.0, "core_mm.rec,spat": 50.0},
+        ),
+    ],
 )
 def test_judged_answers_are_graded_by_the_judge_that_is_given(name, reply, value, tmp_path):
     judge = tmp_path / "judge.py"
@@ -245,8 +253,8 @@ def test_data_mini_is_the_shipped_set_and_lmudata_a_place_to_look(tmp_path, monk
 
 
 def test_a_task_without_a_mini_set_says_so():
-    with pytest.raises(UsageError, match="task 'gsm8k' has no mini-set"):
-        find_data(gsm8k, "mini")
+    with pytest.raises(UsageError, match="task 'own' has no mini-set"):
+        find_data(Task("own", dataset=DataSource(hub="org/own")), "mini")
 
 
 def test_the_mini_sets_are_what_their_script_makes(tmp_path):

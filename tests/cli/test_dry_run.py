@@ -83,6 +83,12 @@ def test_faults_are_found_as_in_a_run(assay):
     assert assay("run", "nope.jsonl", *FOUR, "--dry_run").code == 2
 
 
+def test_replicas_that_cannot_be_are_found_as_in_a_run(assay):
+    said = assay("run", "sums.jsonl", *FOUR, "--replicas", "0", "--dry_run")
+
+    assert said.code == 2 and "--replicas is 0; fix: at least 1" in said.err
+
+
 READER = """
 from assay.core import Abilities, Output
 class Reader:

@@ -92,7 +92,10 @@ def test_a_name_of_two_kinds_shows_both(assay):
 
 
 def test_the_words_under_a_field_are_its_documentation(assay):
-    assert "Up to and including `/v1`" in assay("show", "openai").out
+    said = assay("show", "openai").out
+
+    assert "`auto` sends prompts with free roles as completions" in said
+    assert "Up to and including the version, as `/v1`" in said  # of a field it inherits from another file
 
 
 def test_a_data_file_shows_a_row_and_its_prompt(assay):

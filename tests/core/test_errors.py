@@ -1,5 +1,7 @@
 """Errors: one line that says what happened, where, and how to fix it."""
 
+import json
+
 import pytest
 
 from assay.core import (
@@ -81,3 +83,9 @@ def test_an_error_that_says_enough_passes_as_it_is():
 def test_shortening_keeps_to_one_line():
     assert shorten("a\n" * 100, 20) == "'a\\na\\na\\na\\na\\na\\n…"
     assert len(shorten(list(range(1000)))) == 60
+
+
+def test_the_line_named_is_the_users_own_and_not_that_of_a_library_it_called():
+    place = r"JSONDecodeError: .*\(test_errors\.py:\d+\)"
+    with pytest.raises(ScorerError, match=place), blame(ScorerError, "scorer 'x'"):
+        json.loads("{")

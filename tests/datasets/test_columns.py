@@ -24,6 +24,28 @@ def test_question_and_answer_are_known_by_name(question: str, answer: str) -> No
     assert (sample.input, sample.target) == ("2+2?", "4")
 
 
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ({"image": "photo"}, ["photo"]),
+        ({"image": "photo,sketch"}, ["photo", "sketch"]),
+        ({"image": ""}, []),
+        ({}, ["Image"]),
+    ],
+)
+def test_the_pictures_are_known_by_name_or_said_outright(columns: dict[str, str], names: list[str]) -> None:
+    row = {"question": "?", "answer": "!", "Image": b"Image", "photo": b"photo", "sketch": b"sketch"}
+
+    sample = _one(row, columns=columns)
+
+    assert [medium.data().decode() for medium in sample.media] == names
+
+
+def test_a_picture_column_that_is_not_there_is_said_before_the_run() -> None:
+    with pytest.raises(UsageError, match="there is no column 'foto'; fix: did you mean 'photo'"):
+        _one({"question": "?", "answer": "!", "photo": b"x"}, columns={"image": "foto"})
+
+
 @pytest.mark.parametrize("column", ["index", "key", "id"])
 def test_the_id_is_known_by_name(column: str) -> None:
     assert _one({column: "x7", "question": "?", "answer": "!"}).id == "x7"

@@ -43,6 +43,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("hub:org/exam@law#test", None, 5),
         ("hf://datasets/org/exam?revision=aaa", "test", 3),
         ("hf://org/exam?revision=aaa#train", None, 2),
+        ("hub:org/exam@law#all", None, 5),
     ],
 )
 def test_a_snapshot_on_disk_is_read_without_the_library(
@@ -114,6 +115,39 @@ def test_the_library_is_asked_for_a_stream_of_the_named_split(cache: Path, monke
     assert [sample.id for sample in samples] == [row["id"] for row in ROWS]
     assert asked == [(("org/other", "law"), {"split": "dev", "revision": "abc", "streaming": True})]
     assert samples.fingerprint() == {"source": "hf://org/other@law?revision=abc#dev"}
+
+
+def test_all_splits_of_a_snapshot_are_read_in_the_order_of_their_names(cache: Path) -> None:
+    folder = cache / "datasets--org--exam" / "snapshots" / "bbb" / "fields"
+    folder.mkdir()
+    for split, rows in (("test", ROWS[2:4]), ("law", ROWS[:2])):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), folder / f"{split}-00000-of-00001.parquet")
+
+    samples = open_dataset("hub:org/exam@fields#all")
+
+    assert [sample.id for sample in samples] == [row["id"] for row in ROWS[:4]]
+
+
+def test_all_splits_are_read_one_after_the_other(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("datasets.features", reason="the extra hf is not installed")
+    library: Any = importlib.import_module("datasets")
+    asked: list[Any] = []
+
+    def load(*args: Any, **options: Any) -> Any:
+        asked.append(options["split"])
+        rows = [{**row, "id": f"law {row['id']}"} for row in ROWS]
+        return {
+            "law": library.Dataset.from_list(rows).to_iterable_dataset(),
+            "physics": library.Dataset.from_list(ROWS).to_iterable_dataset(),
+        }
+
+    monkeypatch.setattr(library, "load_dataset", load)
+    monkeypatch.setattr("assay.datasets.hub.hub_can_be_reached", lambda: True)
+
+    samples = open_dataset("hf://org/other@fields#all")
+
+    assert [sample.id for sample in samples] == [f"law {row['id']}" for row in ROWS] + [row["id"] for row in ROWS]
+    assert asked == [None]
 
 
 def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:

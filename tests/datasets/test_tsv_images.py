@@ -87,3 +87,13 @@ def test_a_file_named_by_its_whole_path_may_lie_in_one_of_the_folders(table):
     (picture,) = images(table).of({"image_path": str(table.parent / "a.png")})
 
     assert picture.data() == b"x"
+
+
+def test_a_whole_path_leads_anywhere_only_in_a_table_that_is_trusted(table, tmp_path):
+    name = str(tmp_path.parent / "elsewhere.png")
+
+    assert images(table, trusts_absolute=True).file(name) == Path(name)
+    with pytest.raises(RowFault, match="lies outside the data folder"):
+        images(table, trusts_absolute=True).file("../elsewhere.png")
+    with pytest.raises(RowFault, match="lies outside the data folder"):
+        images(table).file(name)

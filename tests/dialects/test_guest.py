@@ -162,3 +162,21 @@ def test_a_guest_may_call_the_import_function_by_its_own_parameters(tmp_path):
     made = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").MADE
 
     assert made.__name__ == "xml.dom"
+
+
+def test_names_made_at_run_time_are_served_by_importlib_in_a_guests_file_only(tmp_path):
+    written(
+        tmp_path,
+        guest="import importlib\nfrom importlib import import_module\nimport importlib.util\n"
+        "parsed = import_module('firstlib.dom')\nhelped = importlib.import_module('help' + 'er')\n"
+        "plain = importlib.import_module('json.decoder')\nfound = importlib.util.find_spec('json')\n",
+        helper="import firstlib\nWHO = 'a neighbour'\n",
+    )
+
+    module = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py")
+
+    assert module.parsed is importlib.import_module("xml.dom")
+    assert module.helped.WHO == "a neighbour"
+    assert module.plain is importlib.import_module("json.decoder") and module.found is not None
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("firstlib.dom")

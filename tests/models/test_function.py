@@ -113,7 +113,7 @@ def test_out_of_memory_is_told_apart(tmp_path):
     assert output.error.kind == "oom"
 
 
-@pytest.mark.parametrize("value", ["None", "3.5", "object()", "[1]"])
+@pytest.mark.parametrize("value", ["None", "3.5", "object()", "[1]", "[]"])
 def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, value):
     file = write(tmp_path, f"def generate(text):\n    return {value}")
 
@@ -121,6 +121,47 @@ def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, val
 
     assert "mine.py:generate returned" in output.error.message
     assert "it must return text, an Image" in output.error.message
+
+
+@pytest.mark.parametrize(
+    ("value", "came", "advice"),
+    [
+        ("(piece for piece in 'ab')", "a generator", 'join the pieces first, as in "".join(pieces)'),
+        ("b'RIFF'", "b'RIFF'", "assay.Image(data) or assay.Audio(data)"),
+        ("numpy.zeros(16000)", "an array of shape (16000,)", "assay.media.audio_from(array, rate)"),
+        ("(16000, numpy.zeros(9))", "(16000, array(", "assay.media.audio_from(array, rate)"),
+    ],
+    ids=["generator", "bytes", "array", "rate-and-array"],
+)
+def test_what_nobody_can_guess_the_meaning_of_is_refused_with_advice(tmp_path, value, came, advice):
+    file = write(tmp_path, f"import numpy\ndef generate(text):\n    return {value}")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert f"mine.py:generate returned {came}" in output.error.message and advice in output.error.message
+
+
+@pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
+def test_code_that_ends_the_process_fails_its_sample_and_not_the_run(tmp_path, head):
+    file = write(tmp_path, f"import sys\n{head}:\n    sys.exit('no weights')")
+
+    outputs = build_model(f"{file}:generate").generate([HELLO])
+    [output] = asyncio.run(outputs) if asyncio.iscoroutine(outputs) else outputs
+
+    assert output.error.message.startswith("SystemExit: no weights (mine.py:")
+
+
+def test_a_batch_may_be_yielded_one_by_one(tmp_path):
+    file = write(tmp_path, "def generate(requests):\n    for request in requests:\n        yield 'yes'")
+
+    assert [o.text for o in build_model(f"{file}:generate").generate([HELLO, HELLO])] == ["yes", "yes"]
+
+
+def test_a_class_whose_generate_is_no_method_is_refused(tmp_path):
+    file = write(tmp_path, "class Mine:\n    generate = 5")
+
+    with pytest.raises(UsageError, match=r"`generate` of model .* is no method, but 5; fix: write def generate"):
+        build_model(f"{file}:Mine")
 
 
 def test_a_list_is_several_candidates(tmp_path):

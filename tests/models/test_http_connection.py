@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import zlib
 
 import pytest
 
@@ -69,6 +70,26 @@ def posted(server, times=1, *, scheme="http", host="127.0.0.1", limits=None, con
     return asyncio.run(talk())
 
 
+def packed(body, encoding):
+    return b"HTTP/1.1 200 OK\r\nContent-Encoding: %b\r\nContent-Length: %d\r\n\r\n%b" % (
+        encoding.encode(), len(body), body,
+    )  # fmt: skip
+
+
+def test_half_a_surrogate_pair_is_a_character_like_any_other():
+    body = b'{"a": "4\\ud800"}'
+
+    assert posted(Server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))) == [{"a": "4\ud800"}]
+
+
+def test_an_answer_nested_too_deeply_is_no_answer():
+    body = b"[" * 100_000
+
+    (failure,) = posted(Server(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)))
+
+    assert failure.kind == "bad_response" and "not whole JSON" in str(failure)
+
+
 def test_a_question_is_one_head_and_one_body():
     server = Server(WHOLE)
 
@@ -91,10 +112,15 @@ def test_a_question_is_one_head_and_one_body():
         [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r\n0\r\nTrailer: x', b"\r\n\r\n"],
         [b'HTTP/1.1 200 OK\r\n\r\n{"a": ', b"1}", None],
         [b'HTTP/1.0 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}', None],
-        [b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(gzip.compress(b'{"a": 1}')),
-         gzip.compress(b'{"a": 1}')],
+        [packed(gzip.compress(b'{"a": 1}'), "gzip")],
+        [packed(gzip.compress(b'{"a') + gzip.compress(b'": 1}'), "gzip")],
+        [packed(zlib.compress(b'{"a": 1}'), "deflate")],
+        [packed(zlib.compress(b'{"a": 1}')[2:-4], "deflate")],
+        [b'HTTP/1.1 200 OK\r\nConnection: Close, TE\r\nContent-Length: 8\r\n\r\n{"a": 1}', None],
+        [b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n\xef\xbb\xbf{"a": 1}'],
     ],
-    ids=["in-pieces", "continue-first", "chunks", "trailer", "until-close", "http-1.0", "gzip"],
+    ids=["in-pieces", "continue-first", "chunks", "trailer", "until-close", "http-1.0", "gzip", "gzip-in-two",
+         "deflate", "bare-deflate", "closing", "byte-order-mark"],
 )  # fmt: skip
 def test_an_answer_is_read_however_it_comes(pieces):
     assert posted(Server(pieces), times=2) == [{"a": 1}, {"a": 1}]

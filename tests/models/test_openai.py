@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestServer
 
 from assay.core import Audio, GenerateOptions, Image, Message, Output, Prompt, Reasoning, Request, Text, UsageError
 from assay.models import build_model, embedded
+from assay.models.chat_format import read_usage
 from assay.models.openai import OpenAI
 
 KEY = "sk-test-0123456789abcdef"
@@ -169,6 +170,7 @@ def test_no_content_cut_by_the_limit_is_a_candidate_without_parts():
         (reply(None, "content_filter"), 200),
         ({"error": {"code": "content_filter", "message": "no"}}, 400),
         (reply(None, "stop", refusal="I cannot"), 200),
+        (reply("", "stop", refusal="I cannot"), 200),
     ],
 )
 def test_a_content_filter_is_an_answer_not_a_failure(body, status):
@@ -176,6 +178,40 @@ def test_a_content_filter_is_an_answer_not_a_failure(body, status):
 
     assert output.error is None
     assert output.stop_reason == "content_filter"
+    assert output.text == ""  # the words of a refusal are no answer
+
+
+def test_the_words_of_a_refusal_are_kept_beside_the_answer():
+    [output], _ = answered(answering(reply(None, "stop", refusal="I cannot help with that.")))
+
+    assert output.details["refusal"] == "I cannot help with that."
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"message": {"content": "4", "images": [{"url": "x"}]}},
+        {"message": {"content": "4"}, "logprobs": {"content": [{"tok": 1}]}},
+        {"message": {"content": "4"}, "logprobs": {"content": [7]}},
+        {"message": {"content": "4", "images": 7}},
+    ],
+    ids=["image", "token", "number-for-token", "number-for-images"],
+)
+def test_a_choice_of_another_shape_is_a_bad_response_that_shows_it(change):
+    body = {"choices": [{"index": 0, "finish_reason": "stop", **change}]}
+
+    [output], _ = answered(answering(body))
+
+    assert output.error.kind == "bad_response" and "a choice is not shaped as one" in output.error.message
+
+
+@pytest.mark.parametrize("wrong", ["7", None, True, -1, [1], float("inf"), {}])
+def test_a_count_that_is_no_number_is_left_out(wrong):
+    usage = {"prompt_tokens": 5, "completion_tokens": wrong, "cost": wrong, "prompt_tokens_details": [wrong]}
+
+    counted = read_usage(usage)
+
+    assert (counted.input_tokens, counted.output_tokens, counted.cost) == (5, None, None)
 
 
 @pytest.mark.parametrize(

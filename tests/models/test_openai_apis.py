@@ -115,7 +115,7 @@ def test_pictures_in_a_response_go_as_input_image(service, put_to):
         ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
          "content_filter", ""),
         ({"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]},
-         "content_filter", "No."),
+         "content_filter", ""),
     ],
 )  # fmt: skip
 def test_a_response_says_why_it_ended(service, put_to, change, reason, text):
@@ -489,3 +489,22 @@ def test_kinds_are_taken_as_they_are_typed_and_checked():
         build_model("openai/m", {**place, "accepts": ["speech"]})
     with pytest.raises(UsageError, match="body of model 'openai/m' takes a mapping; fix: -a 'body="):
         build_model("openai/m", {**place, "body": "size=3"})
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("anthropic/m", {"content": [{"type": "text", "text": "4"}], "stop_reason": "end_turn",
+                         "usage": {"input_tokens": "7", "output_tokens": None}}),
+        ("gemini/m", {"candidates": [{"content": {"parts": [{"text": "4"}]}, "finishReason": "STOP"}],
+                      "usageMetadata": {"promptTokenCount": "7", "candidatesTokenCount": [1]}}),
+    ],
+    ids=["anthropic", "gemini"],
+)  # fmt: skip
+def test_counts_that_are_no_numbers_cost_nobody_his_answer(service, put_to, monkeypatch, name, body):
+    for service_name in ("ANTHROPIC", "GEMINI"):
+        monkeypatch.setenv(f"{service_name}_API_KEY", "k" * 20)
+
+    [output] = put_to(service(body), name, ask())
+
+    assert output.error is None and output.text == "4"

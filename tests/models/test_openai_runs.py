@@ -192,6 +192,9 @@ def test_an_endpoint_that_refuses_stops_the_run_with_one_clear_line(capsys, rows
     [
         ("http://127.0.0.1:1/v1", 1, "cannot connect to 127.0.0.1:1: Connection refused; fix: start the server"),
         ("ftp://example.org/v1", 2, "base_url must start with http:// or https://, got 'ftp://example.org/v1'"),
+        ("localhost:8000/v1", 2, "got 'localhost:8000/v1'; fix: http://localhost:8000/v1"),
+        ("http://localhost:99999/v1", 2, "base_url localhost: Port out of range 0-65535; fix: http://host:port/v1"),
+        ("http://h/v1/chat/completions", 2, "the path of one API, chat/completions; fix: --base_url http://h/v1"),
     ],
 )
 def test_a_wrong_address_is_one_clear_line(capsys, rows, url, code, expected):
@@ -257,3 +260,17 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
     assert (lost.error.kind, lost.error.retryable) == ("http", False)
     assert responded.error is None and responded.text
     assert (locked.error.kind, "sk-wrong" in locked.error.message) == ("auth", False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("--concurrency", "0"), "--concurrency is 0; fix: at least 1"),
+        (("-b", "-2"), "--batch_size is -2; fix: at least 1"),
+        (("-a", "total_timeout=-1"), "total_timeout of model 'openai/m' is -1; fix: seconds, above 0"),
+    ],
+)
+def test_a_number_that_makes_no_sense_is_refused_before_the_run(capsys, rows, flags, expected):
+    left, lines = said_by(capsys, rows, "--model", "openai/m", "--base_url", "http://127.0.0.1:1/v1", *flags)
+
+    assert left == 2 and any(expected in line for line in lines)

@@ -93,7 +93,7 @@ def test_a_thing_that_cannot_answer_is_refused(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text("number = 3\ndef nothing():\n    return ''")
 
-    with pytest.raises(UsageError, match="is a int, not a function or a class"):
+    with pytest.raises(UsageError, match="is of type int, not a function or a class"):
         build_model(f"{file}:number")
     with pytest.raises(UsageError, match="takes no messages"):
         build_model(f"{file}:nothing")

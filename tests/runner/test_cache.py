@@ -1,11 +1,13 @@
 """The cache shared by runs: a hit for the same question to the same model, and never otherwise."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import assay
 from assay.core import Abilities, Image, Output, StoreError
+from assay.store import RunReader
 from assay.store.cache import ResponseCache
 
 ROWS = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(6)]
@@ -60,6 +62,17 @@ def test_two_models_in_one_run_do_not_share_answers(tmp_path):
 
     assert [r.value for r in result] == [1.0, 0.0]
     assert (one.calls, other.calls) == (6, 6)
+
+
+@pytest.mark.parametrize("round", range(5))
+def test_two_runs_that_share_a_cache_at_the_same_time_keep_their_own_answers(tmp_path, round):
+    names = ("x", "y")
+    with ThreadPoolExecutor(2) as both:
+        results = list(both.map(lambda name: run(tmp_path, name, Named(name)), names))
+
+    assert all(result.status == "complete" for result in results)
+    for name in names:
+        assert {record.output["candidates"][0]["text"] for record in RunReader(tmp_path / name).outputs()} == {name}
 
 
 def test_a_failure_is_never_cached(tmp_path):

@@ -154,3 +154,10 @@ def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
     assert code == 130 and "Traceback" not in stderr
     assert seconds < 20  # the model would take 45
     assert RunReader(rows.parent / "run").manifest["status"] == "interrupted"
+
+
+def test_a_run_that_was_put_to_sleep_goes_on_when_it_wakes(rows):
+    code, stderr, _ = interrupted(rows, [signal.SIGSTOP, signal.SIGCONT], "0.02", 8)
+
+    assert code == 0 and "Traceback" not in stderr
+    assert json.loads((rows.parent / "run" / "summary.json").read_text())["results"][0]["n"] == 60

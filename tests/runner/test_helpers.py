@@ -1,11 +1,13 @@
 """Helper models of a run: options by role, the cache shared by runs, and canaries beside every judge."""
 
 import asyncio
+import struct
 from types import SimpleNamespace
+from zlib import crc32
 
 import pytest
 
-from assay.core import Message, Prompt, Task, Text, UsageError
+from assay.core import Image, Message, Prompt, Task, Text, UsageError
 from assay.runner.helpers import Helpers
 from assay.runner.options import RunOptions
 from assay.runner.scoring import Scoring
@@ -114,3 +116,21 @@ def test_a_helper_that_cannot_be_built_is_said(tmp_path):
 
         with pytest.raises(UsageError, match="worker 'clip' needs the option 'model'"):
             helpers.models(["clip"])
+
+
+def test_a_helper_is_shown_pictures_without_their_metadata_and_that_is_recorded(tmp_path):
+    (tmp_path / "judge.py").write_text(
+        "def generate(request):\n    return str(b'ten points' in request.prompt.messages[0].media[0].data())\n"
+    )
+    chunk = struct.pack(">I4s", 12, b"tEXt") + b"k\0ten points" + struct.pack(">I", crc32(b"tEXtk\0ten points"))
+    end = b"\0\0\0\0IEND\xaeB`\x82"
+    picture = Image(b"\x89PNG\r\n\x1a\n" + chunk + end)
+    with RunWriter(tmp_path / "run") as writer:
+        options = RunOptions(judges={"judge": f"{tmp_path / 'judge.py'}:generate"})
+        helper = Helpers(options, writer, SimpleNamespace(task=Task("t"))).models(["judge"])["judge"]
+
+        answers = [asyncio.run(helper.ask(Prompt((Message("user", (picture,)),)))) for _ in range(2)]
+
+    (record,) = RunReader(tmp_path / "run").outputs()
+    assert [answer.text for answer in answers] == ["False", "False"]
+    assert record.output["details"]["metadata_removed"] == [f"image {picture.digest[:12]}: text"]

@@ -104,6 +104,22 @@ def test_candidates_of_one_request_are_reduced_and_kept(tmp_path, reducer, value
     assert list(record.candidates) == [1.0, 0.0, 1.0]
 
 
+def test_what_a_scorer_found_in_each_candidate_is_kept(tmp_path):
+    model = Saying(**{f"s{n}": Output.of("x", "y") for n in range(10)})
+
+    result = run(
+        tmp_path,
+        model,
+        options={"n": 2},
+        scorers=lambda sample, output: Score(float(output.text == "x"), details={"said": output.text}),
+    )
+
+    reader = RunReader(tmp_path / "run")
+    (record, *_) = reader.scores("t", "Saying", result[0].metric)
+    assert [found["said"] for found in record.details["candidates"]] == ["x", "y"]
+    assert record.details["said"] == "x"
+
+
 @pytest.mark.parametrize(("reducer", "value"), [("mean", 2 / 3), ("max", 1.0), ("majority", 1.0), ("pass@2", 1.0)])
 def test_repeats_of_one_sample_are_reduced_and_each_is_asked(tmp_path, reducer, value):
     class Counting(Saying):
@@ -202,6 +218,21 @@ def test_a_scorer_of_the_whole_set_sees_every_answer_and_has_no_interval(tmp_pat
     values = {r.metric: r.value for r in result}
     assert values == {"Spread.answers": 2.0, "Spread.deep.rows": 9.0}
     assert all(r.ci is None and r.interval.startswith("none") and r.n == 9 for r in result)
+
+
+def test_a_run_with_only_a_scorer_of_the_whole_set_says_why_no_answer_came(tmp_path):
+    class Spread:
+        def score_all(self, rows):
+            return {"answers": len(rows)} if rows else {}
+
+    def broken(prompt):
+        raise ValueError("no weights")
+
+    task = assay.Task("t", ROWS[:3], scorers=[Spread()])
+    result = assay.run(task, broken, output=str(tmp_path / "run"), on_error="continue")
+
+    assert result.status == "failed" and not result.results
+    assert any("3 model_error; first: " in note and "no weights" in note for note in result.notes), result.notes
 
 
 def bad_rows(tmp_path):

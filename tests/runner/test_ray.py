@@ -13,7 +13,8 @@ import assay
 from assay.core import MissingExtra, UsageError
 from assay.runner.events import Silent
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]
+"""One cluster at a time on this machine: its processes are many and slow to start."""
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,15 @@ class Watching(Silent):
             self.cluster.add_node(num_cpus=1)  # Ray starts nodes from the main thread only
 
 
+def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
+    pytest.importorskip("ray", reason="Ray is not installed")
+    model = make_model(tmp_path / "m")
+
+    result = assay.run(task(count=8), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=1)
+
+    assert result.status == "complete" and len(lines_of(tmp_path / "run")) == 8
+
+
 def test_a_run_without_room_waits_for_a_node_and_is_done_by_the_replicas_that_join(cluster, tmp_path: Path):
     watcher = Watching(cluster)
 
@@ -97,35 +107,10 @@ def test_a_run_without_room_waits_for_a_node_and_is_done_by_the_replicas_that_jo
 def test_a_killed_actor_loses_nothing_and_nothing_finished_is_asked_again(
     cluster, nodes, tmp_path: Path, turns: int, at: str
 ):
-    undisturbed = run(None, tmp_path / "clean", "Batches", turns=turns)
-
     result = run(cluster, tmp_path / "killed", "Batches", turns=turns, fate={"at": at, "how": "kill"})
 
-    check_nothing_lost(tmp_path, result, undisturbed, turns)
+    check_nothing_lost(tmp_path, result, turns)
     assert any("replica" in note and "died (ActorDiedError" in note for note in result.notes)
-
-
-@pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
-def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
-    cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, turns: int, at: str
-):
-    undisturbed = run(None, tmp_path / "clean", "Batches", turns=turns)
-    killing = hand.submit(kill_its_node, cluster, tmp_path / "killed")
-
-    result = run(cluster, tmp_path / "killed", "Batches", turns=turns, fate={"at": at, "how": "wait"})
-    killing.result()
-
-    check_nothing_lost(tmp_path, result, undisturbed, turns)
-
-
-def check_nothing_lost(folder: Path, result, undisturbed, turns: int) -> None:
-    assert (folder / "killed" / "met").exists()
-    assert values_of(result) == values_of(undisturbed) and result.status == "complete"
-    assert keys_of(folder / "killed" / "run") == keys_of(folder / "clean" / "run")
-    written = lines_of(folder / "killed" / "run")
-    assert len(written) == len(set(written)) == COUNT * (turns + 1)
-    finished = calls_of(folder / "killed", "end")
-    assert len(finished) == len(set(finished)) == COUNT * (turns + 1)
 
 
 def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(cluster, nodes, tmp_path: Path):
@@ -138,13 +123,27 @@ def test_a_dialogue_whose_memory_died_with_its_actor_starts_again_whole(cluster,
     assert calls_of(tmp_path / "killed", "end").count("s6.1") == 2
 
 
-def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
-    pytest.importorskip("ray", reason="Ray is not installed")
-    model = make_model(tmp_path / "m")
+@pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
+def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
+    cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, turns: int, at: str
+):
+    killing = hand.submit(kill_its_node, cluster, tmp_path / "killed")
 
-    result = assay.run(task(), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=2)
+    result = run(cluster, tmp_path / "killed", "Batches", turns=turns, fate={"at": at, "how": "wait"})
+    killing.result()
 
-    assert result.status == "complete" and len(lines_of(tmp_path / "run")) == COUNT
+    check_nothing_lost(tmp_path, result, turns)
+
+
+def check_nothing_lost(folder: Path, result, turns: int) -> None:
+    undisturbed = run(None, folder / "clean", "Batches", turns=turns)
+    assert (folder / "killed" / "met").exists()
+    assert values_of(result) == values_of(undisturbed) and result.status == "complete"
+    assert keys_of(folder / "killed" / "run") == keys_of(folder / "clean" / "run")
+    written = lines_of(folder / "killed" / "run")
+    assert len(written) == len(set(written)) == COUNT * (turns + 1)
+    finished = calls_of(folder / "killed", "end")
+    assert len(finished) == len(set(finished)) == COUNT * (turns + 1)
 
 
 def test_an_address_where_nobody_answers_is_one_clear_line(tmp_path: Path):

@@ -149,6 +149,25 @@ def test_what_was_taken_and_not_asked_is_the_next_to_be_taken():
     assert ids(work.take_for(2, 16))[:2] == ["s2", "s3"] and not upcoming[0].died_on
 
 
+@pytest.mark.parametrize("way", ["stopped", "exhausted"])
+def test_the_end_of_the_work_is_told_at_once(way: str):
+    work = make(2)
+
+    async def main() -> bool:
+        waiting = asyncio.ensure_future(work.ending())
+        taken = work.take_for(1, 2)
+        await asyncio.sleep(0)
+        if way == "stopped":
+            work.stop()
+        else:
+            work.settled(taken)
+            assert work.take_for(1, 1) == []
+        await asyncio.wait_for(waiting, 5)
+        return work.is_done()
+
+    assert asyncio.run(main()) is (way == "exhausted")
+
+
 def test_whoever_waits_is_told_when_nothing_can_come():
     async def scenario() -> tuple[bool, bool]:
         work = make(1)

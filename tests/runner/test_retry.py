@@ -3,15 +3,18 @@
 import asyncio
 import math
 import random
+import time
 from typing import ClassVar
 
 import pytest
 from virtual_time import run_virtually
 
+import assay
 from assay.core import Abilities, ErrorInfo, Message, Output, Prompt, Request, Sample, Text
 from assay.runner.retry import Limiter, RetryPolicy
 from assay.runner.schedule import Scheduler
 from assay.runner.work import Job, Work
+from assay.store import RunReader
 
 
 class Desk:
@@ -210,13 +213,69 @@ def test_what_cannot_pass_is_not_tried_again():
     assert all(output.error.message == "400 bad request" for _, output in answers)
 
 
-def test_a_server_that_is_gone_is_given_up_after_ten_tries():
-    model = Endpoint(lambda request, attempt: (Output.failed("connection", "refused"), 0.0))
+def test_an_answer_nobody_can_read_is_given_up_after_ten_tries():
+    model = Endpoint(lambda request, attempt: (Output.failed("bad_response", "half of it"), 0.0))
 
     answers, _ = ask(model, 1)
 
     assert len(model.attempts) == 10
-    assert answers[0][1].error.kind == "connection"
+    assert answers[0][1].error.kind == "bad_response"
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+def test_a_server_that_is_gone_is_looked_for_by_one_at_a_time_and_given_up_after_ten_minutes(concurrency):
+    model = Endpoint(lambda request, attempt: (Output.failed("connection", "refused"), 0.0))
+    said = []
+
+    answers, seconds = ask(model, 64, concurrency=concurrency, say=said.append)
+
+    assert len(answers) == 64 and all(output.error.kind == "connection" for _, output in answers)
+    assert 600 <= seconds <= 660
+    assert len(model.attempts) <= 64 + 32 + 60  # a knock for each, those in flight, and four a minute
+    assert said[-1] == "the server seems to be gone, waiting up to 10 min for it: refused"
+
+
+@pytest.mark.parametrize("concurrency", [1, 4, 32])
+@pytest.mark.parametrize("kind", ["connection", "http", "tls"])
+def test_a_server_that_is_gone_for_minutes_costs_no_request_its_tries(concurrency, kind):
+    def reply(request, attempt):
+        gone = 10 <= asyncio.get_running_loop().time() < 310
+        return (Output.failed(kind, "gone"), 0.1) if gone else (Output.of(request.id), 1.0)
+
+    answers, seconds = ask(Endpoint(reply), 100, concurrency=concurrency)
+
+    assert all(output.text == job.sample.id for job, output in answers)
+    assert seconds <= 310 + 16 + 100 / concurrency + 2
+
+
+def test_what_a_request_waits_for_its_turn_is_not_its_own_time():
+    def reply(request, attempt):
+        if request.id == "0":
+            return Output.of("slow"), 5000.0
+        return (Output.failed("bad_response", "once"), 0.1) if attempt == 1 else (Output.of("yes"), 0.1)
+
+    desk = Desk()
+
+    async def main():
+        scheduler = Scheduler(Endpoint(reply), concurrency=3)
+        scheduler.limiter.limit = 1.0  # as after rate limits: all three are taken, one is asked
+        await scheduler.run(Work(iter([Job(Sample(str(n)), request(n), order=n) for n in range(3)])), desk)
+
+    run_virtually(main())
+
+    assert [output.text for _, output in desk.answers] == ["slow", "yes", "yes"]
+
+
+def test_a_refused_key_lets_one_at_a_time_through_until_it_is_taken_again():
+    limiter = Limiter(32)
+
+    limiter.hold(10.0)
+    limiter.succeeded()
+    limiter.let_go(started=9.0)
+    in_doubt = limiter.limit
+    limiter.let_go(started=11.0)
+
+    assert (in_doubt, limiter.limit) == (1, 32)
 
 
 def test_a_request_is_given_up_after_half_an_hour():
@@ -299,3 +358,21 @@ def test_a_coroutine_that_returns_no_output_fails_its_sample_alone(returned):
 
     failed = {job.sample.id for job, output in answers if output.error is not None}
     assert failed == {"1"}
+
+
+@pytest.mark.parametrize("jump", [3600.0, -3600.0])
+def test_a_clock_that_jumps_changes_nothing(monkeypatch, tmp_path, jump):
+    real, jumped = time.time, 0.0
+
+    def generate(messages):
+        nonlocal jumped
+        jumped += jump
+        return "x"
+
+    monkeypatch.setattr(time, "time", lambda: real() + jumped)
+    rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(20)]
+
+    result = assay.run(assay.Task("t", dataset=rows, scorers="exact_match"), generate, output=str(tmp_path / "run"))
+
+    assert result.status == "complete" and result[0].value == 1.0
+    assert all(0 <= record.output["seconds"] < 60 for record in RunReader(tmp_path / "run").outputs())

@@ -6,7 +6,7 @@ from typing import Any
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """Nothing but timers may be waited for."""
+    """Nothing may be waited for but timers, and sockets whose other end is served by the same loop."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -17,7 +17,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self) -> None:
         if not self._ready and self._scheduled:
-            self._now = max(self._now, self._scheduled[0].when())
+            self._process_events(self._selector.select(0))
+            if not self._ready:
+                self._now = max(self._now, self._scheduled[0].when())
         super()._run_once()
 
 

@@ -2,6 +2,8 @@
 
 import io
 import math
+import struct
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from assay.core import Image, Outcome, Output, Sample, UsageError
+from assay.core import DataError, Image, Outcome, Output, Sample, UsageError
 from assay.scorers.image_similarity import ImageSimilarity, psnr, ssim
 
 RAMP = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (64, 1))
@@ -32,6 +34,47 @@ def test_psnr_has_the_known_values():
 def test_ssim_has_the_known_values_of_both_windows():
     assert ssim(RAMP, NOISY) == pytest.approx(0.482631, abs=1e-6)
     assert ssim(RAMP, NOISY, window="skimage") == pytest.approx(0.564762, abs=1e-6)
+
+
+def test_ssim_has_the_known_values_of_torchmetrics_and_piq_up_to_their_single_precision():
+    assert ssim(RAMP, NOISY, window="torchmetrics") == pytest.approx(0.483164, abs=2e-5)
+    assert ssim(RAMP, NOISY, window="piq") == pytest.approx(0.482612, abs=2e-5)
+
+
+def test_piq_averages_large_pictures_first_and_a_mask_with_them():
+    noise = np.random.RandomState(1)
+    large = noise.randint(0, 256, (400, 420)).astype(np.uint8)
+    other = np.clip(large.astype(int) + noise.randint(-30, 31, large.shape), 0, 255).astype(np.uint8)
+    everywhere = np.ones(large.shape, bool)
+
+    assert ssim(large, other, window="piq") == pytest.approx(0.9724945336855851, abs=1e-9)  # piq 0.8.0, float64
+    assert ssim(large, other, window="torchmetrics") == pytest.approx(0.9725514956530209, abs=1e-9)  # 1.9.0, float64
+    assert ssim(large, other, window="piq", mask=everywhere) == pytest.approx(0.9724945336855851, abs=1e-9)
+    assert ssim(large, other, window="torchmetrics", mask=everywhere) == pytest.approx(0.9725514956530209, abs=1e-9)
+
+
+def test_a_rotated_photo_is_compared_as_it_is_seen():
+    exif = Pillow.Exif()
+    exif[0x0112] = 6
+    buffer = io.BytesIO()
+    Pillow.fromarray(np.dstack([RAMP[:32]] * 3)).save(buffer, format="PNG", exif=exif)
+    upright = np.rot90(np.dstack([RAMP[:32]] * 3), 3)
+
+    score = ImageSimilarity()(Sample("a", target=picture(upright)), Output.of(Image(buffer.getvalue())))
+
+    assert score.value["psnr"] == 100.0
+
+
+def test_a_picture_that_is_a_bomb_is_refused_before_it_is_unpacked():
+    head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    chunk = struct.pack(">I", 13) + b"IHDR" + head + struct.pack(">I", crc32(b"IHDR" + head))
+    bomb = Image(b"\x89PNG\r\n\x1a\n" + chunk + b"\0\0\0\0IEND\xaeB`\x82")
+
+    score = ImageSimilarity()(Sample("a", target=picture(RAMP)), Output.of(bomb))
+
+    assert score.outcome is Outcome.UNPARSED and "60,000 x 60,000" in score.details["reason"]
+    with pytest.raises(DataError, match="60,000 x 60,000"):
+        ImageSimilarity()(Sample("a", target=bomb), Output.of(picture(RAMP)))
 
 
 def test_a_wrong_range_gives_another_value():

@@ -1,5 +1,8 @@
 """Jinja templates: strict, sandboxed, and never read as JSON."""
 
+import base64
+from pathlib import Path
+
 import pytest
 
 from assay.core import Audio, Image, Message, Sample, TemplateError, Text, UsageError
@@ -144,6 +147,42 @@ def test_a_path_in_a_column_is_the_medium_the_dataset_found(tmp_path):
     prompt = build_template([{"type": "image", "column": "file"}])(sample)
 
     assert prompt.messages[0].media[0] is sample.media[0]
+
+
+@pytest.mark.parametrize("cell", ["secret.png", Path("secret.png"), {"path": "secret.png"}, "http://host/a.png"])
+def test_a_file_a_row_names_is_not_opened_unless_the_dataset_found_it(cell, tmp_path, monkeypatch):
+    (tmp_path / "secret.png").write_bytes(PNG)
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(TemplateError, match="none of the sample's media") as error:
+        build_template([{"type": "image", "column": "file"}])(Sample(id="a", fields={"file": cell}))
+
+    assert "columns: {image: file}" in str(error.value)
+    assert "sample 'a'" in str(error.value)
+
+
+def test_a_file_name_built_from_a_row_is_not_opened_either(tmp_path, monkeypatch):
+    (tmp_path / "secret.png").write_bytes(PNG)
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(TemplateError, match="none of the sample's media"):
+        build_template([{"type": "image", "image": "{{ stem }}.png"}])(Sample(id="a", fields={"stem": "secret"}))
+
+
+def test_a_file_the_task_itself_names_is_opened(tmp_path):
+    (tmp_path / "logo.png").write_bytes(PNG)
+
+    prompt = build_template([{"type": "image", "image": str(tmp_path / "logo.png")}])(Sample(id="a"))
+
+    assert prompt.messages[0].media[0].data() == PNG
+
+
+def test_bytes_in_a_struct_and_a_data_url_in_a_cell_need_no_file():
+    url = "data:image/png;base64," + base64.b64encode(PNG).decode()
+
+    for cell in (url, {"bytes": PNG, "path": "x.png"}):
+        prompt = build_template([{"type": "image", "column": "shot"}])(Sample(id="a", fields={"shot": cell}))
+        assert prompt.messages[0].media[0].data() == PNG
 
 
 def test_a_media_column_that_is_missing_is_an_error():

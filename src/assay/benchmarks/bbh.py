@@ -19,6 +19,7 @@ from ..core import DataSource, GenerateOptions, Prompt, Sample, Task, UsageError
 from ..datasets import Samples, open_dataset
 from ..datasets.shards import Row, RowData, Shard
 
+MINI = "benchmarks/data/text/bbh"
 STEPS = "A: Let's think step by step."
 DIRECT = "Write only the final answer, on one line. Of lettered options write the letter, as (A)."
 SUBSETS = (
@@ -136,7 +137,7 @@ _OPTIONS = GenerateOptions(temperature=0.0, max_tokens=1024, stop=("\nQ:", "</s>
 
 bbh = Task(
     name="bbh",
-    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), read=partial(read_subsets, worked=True)),
+    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), mini=MINI, read=partial(read_subsets, worked=True)),
     template=after_examples,
     scorers=("bbh",),
     options=_OPTIONS,
@@ -150,7 +151,7 @@ bbh = Task(
 
 bbh_direct = bbh.but(
     name="bbh_direct",
-    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), read=partial(read_subsets, worked=False)),
+    dataset=DataSource(hub=HUB, split="test", local=("bbh", "."), mini=MINI, read=partial(read_subsets, worked=False)),
     template=without_steps,
     scorers=({"name": "bbh", "answer": "first_line"},),
     options=_OPTIONS.set(max_tokens=64),

@@ -14,6 +14,7 @@ from ..templates import Completion
 from ..templates.plain import question_text
 
 HUB = "openai/gsm8k"
+MINI = "benchmarks/data/text/gsm8k.jsonl"
 
 
 def as_question(sample: Sample) -> str:
@@ -28,6 +29,7 @@ gsm8k = Task(
         config="main",
         split="test",
         local=("gsm8k/test.jsonl", "gsm8k/main/test-00000-of-00001.parquet", "main/test-00000-of-00001.parquet"),
+        mini=MINI,
     ),
     template=as_question,
     scorers=("gsm8k",),
@@ -44,6 +46,7 @@ gsm8k = Task(
                 "main/train-00000-of-00001.parquet",
                 "gsm8k/test.jsonl",
             ),
+            mini=MINI,
         ),
     ),
     protocol="gsm8k@5shot-chat",

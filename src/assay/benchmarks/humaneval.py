@@ -20,6 +20,7 @@ humaneval_generate = Task(
         hub="openai/openai_humaneval",
         split="test",
         local=("humaneval/HumanEval.jsonl.gz", "humaneval/HumanEval.jsonl"),
+        mini="benchmarks/data/text/humaneval.jsonl",
     ),
     columns={"id": "task_id", "input": "prompt", "target": "canonical_solution"},
     template=Completion(),

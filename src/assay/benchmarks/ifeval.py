@@ -15,7 +15,10 @@ from ..templates import Question
 ifeval = Task(
     name="ifeval",
     dataset=DataSource(
-        hub="google/IFEval", split="train", local=("ifeval/input_data.jsonl", "ifeval/ifeval_input_data.jsonl")
+        hub="google/IFEval",
+        split="train",
+        local=("ifeval/input_data.jsonl", "ifeval/ifeval_input_data.jsonl"),
+        mini="benchmarks/data/text/ifeval.jsonl",
     ),
     columns={"id": "key", "input": "prompt"},
     template=Question(),

@@ -20,6 +20,7 @@ lambada = Task(
         config="default",
         split="test",
         local=("lambada/test.jsonl", "lambada/lambada_test.jsonl", "lambada/lambada_test_en.jsonl"),
+        mini="benchmarks/data/text/lambada.jsonl",
     ),
     columns={"input": "text"},
     template=LikelihoodOf("last_word"),

@@ -88,6 +88,7 @@ SUMMARIZERS: dict[str, tuple[str, str]] = {
     "wise_legacy": ("assay.summarizers.weighted:WiseLegacy", "WISE overall, first version"),
     "wise_verified": ("assay.summarizers.weighted:WiseVerified", "WISE overall, verified version"),
     "caption": ("assay.summarizers.caption:caption", "corpus BLEU, ROUGE-L and CIDEr-D"),
+    "core_mm": ("assay.summarizers.core_mm:core_mm", "CORE-MM's score of 100, highly complex questions twice"),
     "meteor": ("assay.summarizers.meteor:meteor", "corpus METEOR from stored counts"),
     "dpg": ("assay.summarizers.propositions:dpg", "DPG by picture and by question"),
     "worst_case": ("assay.summarizers.worst_case:WorstCase", "the worst level of a tag, every level beside it"),

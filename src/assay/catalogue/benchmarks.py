@@ -94,6 +94,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.vision.judged:core_mm",
         "CORE-MM: several pictures, a judge's rating (format-checked)",
     ),
+    "core_mm_official": (
+        "assay.benchmarks.vision.judged:core_mm_official",
+        "CORE-MM by its paper: grades of 0 to 1, highly complex questions twice (format-checked)",
+    ),
     "docvqa": ("assay.benchmarks.vision.documents:docvqa", "DocVQA val, ANLS (format-checked)"),
     "flickr30k": (
         "assay.benchmarks.vision.captions:flickr30k",
@@ -160,6 +164,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
     "okvqa": ("assay.benchmarks.vision.short_answers:okvqa", "OK-VQA val, VQA accuracy (format-checked)"),
     "pope": ("assay.benchmarks.vision.yes_no:pope", "POPE: objects that are not there (format-checked)"),
+    "pope_lmms_eval": (
+        "assay.benchmarks.vision.yes_no:pope_lmms_eval",
+        "POPE as lmms-eval counts it: the bare word, others left out of recall (format-checked)",
+    ),
     "pope_official": (
         "assay.benchmarks.vision.yes_no:pope_official",
         "POPE, what does not deny is yes, as its own script reads (format-checked)",

@@ -47,6 +47,8 @@ SCORERS: dict[str, tuple[str, str]] = {
     "yes_probability": ("assay.scorers.yes_probability:YesProbability", "yes or no with the probability of yes"),
     "caption": ("assay.scorers.caption:Caption", "BLEU, ROUGE-L and CIDEr-D counts of a caption"),
     "meteor": ("assay.scorers.meteor:Meteor", "METEOR 1.5 of a caption; needs Java and pycocoevalcap"),
+    "meteor_nltk": ("assay.scorers.meteor_nltk:MeteorNltk", "METEOR as nltk has it; needs nltk and its WordNet data"),
+    "spice": ("assay.scorers.spice:Spice", "SPICE of captions; needs Java, pycocoevalcap and CoreNLP's jars"),
     "box_iou": ("assay.scorers.boxes:BoxIou", "overlap of a named box with the right one"),
     "image_similarity": ("assay.scorers.image_similarity:ImageSimilarity", "PSNR and SSIM"),
     "clip_score": ("assay.scorers.clip_score:ClipScore", "CLIPScore from a given cosine"),

@@ -15,6 +15,7 @@ from ..core import AssayError, BadSample, ComponentError, Prompt, Sample
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
+from ..runner.executors import check_spread
 from ..runner.options import RunOptions
 from ..runner.plan import PRICES, Cell, make_plan
 from ..templates import has_rounds
@@ -133,7 +134,9 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
     """Plans, forecasts and prints; 0 unless the plan has a fault."""
     prices = {name: options.model_args[name] for name in PRICES if name in options.model_args}
     bare = options.but(model_args={k: v for k, v in options.model_args.items() if k not in PRICES})
-    forecasts = [forecast(cell, prices) for cell in make_plan(bare)]
+    cells = make_plan(bare)
+    check_spread(bare, cells)
+    forecasts = [forecast(cell, prices) for cell in cells]
     if is_json:
         document = {"dry_run": True, "cells": [f.to_plain() for f in forecasts], "requests": _total(forecasts)}
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")

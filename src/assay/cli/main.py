@@ -1,7 +1,9 @@
 """The command line: `assay VERB …`. Each verb is a file of its own, imported when it is used."""
 
 import sys
+import warnings
 from importlib import import_module
+from typing import Any
 
 VERBS = {
     "run": "run tasks on models (also: eval)",
@@ -53,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     if verb.startswith("-"):
         verb, given = "run", ["run", *given]  # bare flags mean a run, as other harnesses have it
     debug = "--debug" in given
+    if not debug:
+        warnings.formatwarning = _note
     from ..core.errors import AssayError, UnknownName
 
     try:
@@ -81,6 +85,11 @@ def main(arguments: list[str] | None = None) -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         print(f"assay: unexpected {what}; fix: run it again with --debug and report what it prints", file=sys.stderr)
         return 1
+
+
+def _note(message: Warning | str, *where: Any, **more: Any) -> str:
+    """A warning as people read it: what is said, without the line of code that said it."""
+    return f"note: {message}\n"
 
 
 if __name__ == "__main__":

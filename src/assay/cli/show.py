@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalogue import BENCHMARKS
-from ..core import AssayError, BadSample, DataSource, Suite, Task, UnknownName
+from ..core import AssayError, BadSample, DataSource, Suite, Task, UnknownName, UsageError
 from ..dialects.recognise import dialect_of
 from ..registry import ALL
 from ..report import printable
@@ -114,15 +114,32 @@ def task_lines(task: Task, data: str | None) -> Iterator[str]:
             yield f"  data: {printable(task.data_hint)}"
 
 
-def _example(task: Task, data: str | None) -> Iterator[str]:
+def _is_here(task: Task, data: str | None) -> bool:
+    """Whether the rows lie on this machine; a place that was named must have them."""
     from ..runner.locate import find_data
+
+    try:
+        return not str(find_data(task, data)).startswith(HUB)
+    except UsageError:
+        if data is not None:
+            raise
+        return False
+
+
+def _example(task: Task, data: str | None) -> Iterator[str]:
+    from ..runner.locate import MINI
     from ..runner.options import RunOptions
     from ..runner.plan import prepare
 
-    if isinstance(task.dataset, DataSource) and str(find_data(task, data)).startswith(HUB):
-        hint = task.data_hint or ", ".join(task.dataset.local) or "a data file"
-        yield f"  data: {task.dataset.hub} on the hub; here with --data PATH or $ASSAY_DATA ({printable(hint)})"
-        return
+    source = task.dataset
+    if isinstance(source, DataSource) and not _is_here(task, data):
+        hint = task.data_hint or ", ".join(source.local) or "a data file"
+        place = f"{source.hub} on the hub; here" if source.hub else "here"
+        yield f"  data: {place} with --data PATH or $ASSAY_DATA ({printable(hint)})"
+        if not source.mini:
+            return
+        yield "  of the mini-set (--data mini):"
+        data = MINI
     prepared = prepare(task, RunOptions(data=data), [])
     item = next((s for s in islice(prepared.samples, 100) if not isinstance(s, BadSample)), None)
     if item is None:
@@ -150,8 +167,8 @@ def _changed(value: Any) -> str:
 def _short(value: Any, most: int = 300) -> str:
     if callable(value) and hasattr(value, "__name__"):
         return f"{value.__name__}()"
-    if isinstance(value, (tuple, list)) and not isinstance(value, str):
-        return ", ".join(_short(part) for part in value)
+    if isinstance(value, (tuple, list, frozenset)):
+        return ", ".join(_short(part) for part in (sorted(value) if isinstance(value, frozenset) else value))
     if isinstance(value, Suite):
         return value.name
     if is_dataclass(value) and not isinstance(value, type):

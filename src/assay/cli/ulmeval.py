@@ -23,7 +23,8 @@ def parser() -> Parser:
     what.add_argument("--data", nargs="+", default=[], help="datasets: names, file.py[:name], tables")
     what.add_argument("--model", nargs="+", default=[], help="models: names, file.py:Class, or any model of assay")
     what.add_argument("--config", default=None, metavar="JSON", help='{"model": {…}, "data": {…}}')
-    what.add_argument("--register", nargs="+", default=[], metavar="FILE", help="files or folders that define them")
+    what.add_argument("--register", action="extend", nargs="+", default=[], metavar="FILE",
+                      help="files or folders that define them")  # fmt: skip
     what.add_argument("--num-generations", type=int, default=None, help="images for each prompt")
     what.add_argument("--limit", default=None, help="a number, a fraction, or a range a-b of rows")
     what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")

@@ -5,11 +5,13 @@ a traceback appears only with `--debug`. Authors of extensions raise plain Pytho
 """
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 SHOWN_CHARACTERS = 60
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 # Escapes, bidirectional overrides and the like: what a row or a model wrote must not steer a terminal.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -175,14 +177,17 @@ def blamed(
 
 
 def _deepest_line(error: BaseException) -> str:
-    """` (file.py:12)` of the innermost frame outside assay itself; empty when there is none."""
-    found = ""
+    """` (file.py:12)` of the innermost frame of the user's own code, else of a library; empty when there is none."""
+    own = foreign = ""
     trace = error.__traceback__
     while trace is not None:
-        code = trace.tb_frame.f_code
+        file = trace.tb_frame.f_code.co_filename
         module = trace.tb_frame.f_globals.get("__name__", "")
-        if not str(module).startswith("assay.") and "importlib" not in code.co_filename:
-            name = code.co_filename.rsplit("/", 1)[-1]
-            found = f" ({name}:{trace.tb_lineno})"
+        if not str(module).startswith("assay.") and "importlib" not in file:
+            line = f" ({file.rsplit('/', 1)[-1]}:{trace.tb_lineno})"
+            if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:
+                foreign = line
+            else:
+                own = line
         trace = trace.tb_next
-    return found
+    return own or foreign

@@ -118,7 +118,10 @@ class Media:
             return str(source)
         if self.name:
             return self.name
-        return shorten(source)[1:-1] if isinstance(source, str) and not is_inline(source) else None
+        if not isinstance(source, str) or is_inline(source):
+            return None
+        # The end of a path is what tells it from others, so one that may be a path is not shortened.
+        return repr(source)[1:-1] if len(source) <= LONGEST_PATH else shorten(source)[1:-1]
 
     def _given(self, read: Callable[[Any], bytes]) -> bytes:
         try:

@@ -1,7 +1,8 @@
 """Columns: which column of a row is the question, which the answer, which the options.
 
-Names are matched by convention, or said outright: `columns={"input": "q", "target": "gold", "choices": "A,B,C"}`; an
-empty name says that there is none. The mapping is worked out once for each set of columns and then only applied.
+Names are matched by convention, or said outright: `columns={"input": "q", "target": "gold", "choices": "A,B,C",
+"image": "photo"}`; an empty name says that there is none. The mapping is worked out once for each set of columns and
+then only applied.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from ..core import EMPTY, Media, Message, Sample, UsageError, nearest
 from .cells import as_input, as_target, dialogue_of
 from .choices import LETTERS, letter_of, options_from_cells, options_of
 from .faults import RowFault
-from .media import media_columns, media_of, within_reach
+from .media import KINDS, column_list, media_columns, media_of, within_reach
 from .reach import Reach
 
 Kind = Literal["choice", "qa", "completion", "dialogue", "unknown"]
@@ -41,6 +42,9 @@ CONVENTION: dict[str, tuple[str, ...]] = {
     "group": (),
     "cluster": (),
 }
+PARTS = (*CONVENTION, *KINDS)
+LISTED = frozenset({"choices", *KINDS})
+"""Parts that several columns may play, named with commas between."""
 INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
 """Columns in which digits are an option's number, not its text."""
 CONTINUATIONS = frozenset({"completion", "continuation"})
@@ -155,7 +159,8 @@ def find_columns(
             before = getattr(needed, part)
             if before and parts[part] is None and not (part == "input" and (parts["messages"] or parts["turns"])):
                 lacking.append(before)
-    media = media_columns(names)
+    media, absent = media_columns(names, given)
+    lacking += absent
     lower = (parts["target"] or "").lower()
     plain = (
         parts["input"] is not None
@@ -185,7 +190,7 @@ def _find_choices(
 ) -> tuple[str | None, tuple[str, ...], list[str]]:
     """The column with a list of options, or the columns with one option each, and those that are not there."""
     if given is not None:
-        wanted = [name.strip() for name in given.split(",") if name.strip()] if given not in names else [given]
+        wanted = column_list(given, names)
         absent = [name for name in wanted if name not in names]
         return (wanted[0], (), absent) if len(wanted) == 1 else (None, tuple(wanted), absent)
     listed = next((folded[name] for name in CONVENTION["choices"] if name in folded), None)
@@ -198,14 +203,13 @@ def _find_choices(
 def check_given(given: Mapping[str, str], asked: Sequence[str], known: Sequence[str], where: str) -> None:
     """Raises for a part that does not exist and for a column that no row has."""
     for part in given:
-        if part not in CONVENTION:
-            close = nearest(part, CONVENTION)
-            fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(CONVENTION)}"
+        if part not in PARTS:
+            close = nearest(part, PARTS)
+            fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
             raise UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix)
     wanted = [*asked]
     for part, name in given.items():
-        pieces = name.split(",") if part == "choices" and name not in known else [name]
-        wanted += [piece.strip() for piece in pieces if piece.strip()]
+        wanted += column_list(name, known) if part in LISTED else [name] if name else []
     for name in wanted:
         if name not in known:
             close = nearest(name, known)

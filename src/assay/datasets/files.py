@@ -107,10 +107,20 @@ def _is_one_object_a_line(path: Path) -> bool:
     return next(lines, None) is not None
 
 
-def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool]:
+def open_every_file(folder: Path, where: str) -> list[Shard]:
+    """The shards of a folder, whatever splits their names tell, in the order of their names."""
+    return [open_file(path) for path in _of_one_format(_found(folder, where), folder, where)]
+
+
+def _found(folder: Path, where: str) -> list[Path]:
     found = [path for path in folder.rglob("*") if _is_data(path, folder)]
     if not found:
         raise UsageError(f"no data files in {folder}", where=where or None, fix=f"put {', '.join(FORMATS)} files there")
+    return found
+
+
+def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool]:
+    found = _found(folder, where)
     by_split: dict[str | None, list[Path]] = {}
     for path in found:
         by_split.setdefault(_split_of(path, folder), []).append(path)
@@ -130,6 +140,10 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
             where=where or None,
             fix=f"choose one: split={named[0]}",
         )
+    return _of_one_format(found, folder, where), settled
+
+
+def _of_one_format(found: list[Path], folder: Path, where: str) -> list[Path]:
     kinds = sorted({str(format_of(path)) for path in found})
     if len(kinds) > 1:
         raise UsageError(
@@ -137,7 +151,7 @@ def _pick(folder: Path, split: str | None, where: str) -> tuple[list[Path], bool
             where=where or None,
             fix="name the file to read, or move the others",
         )
-    return sorted(found, key=_natural), settled
+    return sorted(found, key=_natural)
 
 
 def _is_data(path: Path, folder: Path) -> bool:

@@ -1,8 +1,8 @@
 """Hugging Face datasets: from a snapshot on this disk where there is one, else through the `datasets` library.
 
 `hf://org/name` or `hub:org/name`, and after it, where needed, a configuration, a revision and a split, in this order:
-`hf://cais/mmlu@anatomy?revision=c30699e#test`. A snapshot made of Parquet, JSONL, CSV or JSON is read by our own
-readers; `datasets` is then not needed. Code is never run.
+`hf://cais/mmlu@anatomy?revision=c30699e#test`; the split `all` is every split, one after the other. A snapshot made of
+Parquet, JSONL, CSV or JSON is read by our own readers; `datasets` is then not needed. Code is never run.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..core import DataError, MissingExtra, UsageError
-from .files import open_files
+from .files import open_every_file, open_files
 from .memory import as_row
 from .shards import Row, RowData, Shard
 
@@ -25,6 +25,7 @@ _WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _NAME = re.compile(
     rf"(?:hf://(?:datasets/)?|hub:)({_WORD}/{_WORD})(?:@({_WORD}))?(?:\?revision=({_WORD}))?(?:#({_WORD}))?"
 )
+ALL = "all"
 MEDIA_FEATURES = ("Image", "Audio", "Video")
 
 
@@ -84,10 +85,19 @@ def open_hub(text: str, split: str | None, where: str = "") -> tuple[Sequence[Sh
     name = HubName.of(text)
     split = split or name.split
     folder = find_snapshot(name)
+    if split == ALL:
+        return _every_split(name, folder, text, where or text), True
     if folder is not None:
         inner = folder / name.config if name.config and (folder / name.config).is_dir() else folder
         return open_files(inner, split, where or text)
     return [_load(name, split, text)], True
+
+
+def _every_split(name: HubName, folder: Path | None, text: str, where: str) -> Sequence[Shard]:
+    if folder is not None:
+        inner = folder / name.config if name.config and (folder / name.config).is_dir() else folder
+        return open_every_file(inner, where)
+    return [HubRows(f"{text}#{split}", without_decoding(data)) for split, data in _loaded(name, None, text).items()]
 
 
 def find_snapshot(name: HubName, environment: Mapping[str, str] | None = None) -> Path | None:
@@ -119,6 +129,11 @@ def hub_can_be_reached() -> bool:
 
 
 def _load(name: HubName, split: str | None, text: str) -> HubRows:
+    return HubRows(text, without_decoding(_loaded(name, split or "test", text)))
+
+
+def _loaded(name: HubName, split: str | None, text: str) -> Any:
+    """What the library streams: the rows of a split, or those of all by their names."""
     if importlib.util.find_spec("datasets") is not None and not hub_can_be_reached():
         raise DataError(
             "cannot load from the hub: it cannot be reached from this machine",
@@ -132,7 +147,7 @@ def _load(name: HubName, split: str | None, text: str) -> HubRows:
             "datasets, which reads Hugging Face ids,", "'assay[hf]', or pass --data PATH with a local copy", where=text
         ) from error
     try:
-        data = load_dataset(name.repository, name.config, split=split or "test", revision=name.revision, streaming=True)
+        return load_dataset(name.repository, name.config, split=split, revision=name.revision, streaming=True)
     except (OSError, ValueError, RuntimeError) as error:
         reason = str(error).partition("\n")[0][:160]
         raise DataError(
@@ -140,7 +155,6 @@ def _load(name: HubName, split: str | None, text: str) -> HubRows:
             file=text,
             fix="check the name, split and network, or pass --data PATH with a local copy",
         ) from error
-    return HubRows(text, without_decoding(data))
 
 
 def without_decoding(data: Any) -> Any:

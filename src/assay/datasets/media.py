@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Audio, DataError, Image, Media, Message, Sample, UsageError, Video
+from ..core import EMPTY, Audio, DataError, Image, Media, Message, Sample, UsageError, Video
 from ..core.media import is_inline
 from ..media.base64_text import READERS
 from ..media.encode import audio_from, image_from
@@ -21,15 +21,33 @@ KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}
 URLS = ("http://", "https://")
 
 
-def media_columns(columns: Sequence[str]) -> tuple[tuple[str, type[Media]], ...]:
-    """The columns that hold media, by name: `image` before `image_path`, one of them only."""
+def media_columns(
+    columns: Sequence[str], given: Mapping[str, str] = EMPTY
+) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
+    """The columns that hold media, and those that were asked for and are not there.
+
+    By name: `image` before `image_path`, in any case, one of them only; or said outright: `image: photo`, several as
+    `image: first,second`, none as an empty name.
+    """
+    folded = {name.lower(): name for name in reversed(columns)}
     found: list[tuple[str, type[Media]]] = []
+    absent: list[str] = []
     for kind, made in KINDS.items():
+        if kind in given:
+            wanted = column_list(given[kind], columns)
+            absent += [name for name in wanted if name not in columns]
+            found += [(name, made) for name in wanted]
+            continue
         names = (kind, f"{kind}s", f"{kind}_path", f"{kind}_paths")
-        column = next((name for name in names if name in columns), None)
+        column = next((name if name in columns else folded[name] for name in names if name in folded), None)
         if column is not None:
             found.append((column, made))
-    return tuple(found)
+    return tuple(found), absent
+
+
+def column_list(given: str, columns: Sequence[str]) -> list[str]:
+    """The columns a setting names: one, which may have a comma in it, or several with commas between."""
+    return [given] if given in columns else [name.strip() for name in given.split(",") if name.strip()]
 
 
 def media_of(

@@ -36,10 +36,19 @@ def is_blank(cell: Any) -> bool:
 class RowImages:
     """The pictures of rows of one table."""
 
-    def __init__(self, lookup: Lookup, folders: Sequence[Path] = (), lender: Fallback | None = None) -> None:
+    def __init__(
+        self,
+        lookup: Lookup,
+        folders: Sequence[Path] = (),
+        lender: Fallback | None = None,
+        *,
+        trusts_absolute: bool = False,
+    ) -> None:
         self._lookup = lookup
         self._folders = tuple(folders)
         """Where files named in `image_path` are looked for."""
+        self._trusts_absolute = trusts_absolute
+        """Whether a whole path may lead out of the folders: the user's own table, not one that was fetched."""
         self._roots = [os.path.realpath(store_of(folder) or folder) for folder in folders]
         self._lender = lender
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
@@ -71,7 +80,7 @@ class RowImages:
 
     def file(self, name: str) -> Path:
         """The file a name stands for, in the first folder that has it; raises for one that lies in none of them."""
-        if not self._folders:
+        if not self._folders or (self._trusts_absolute and os.path.isabs(name)):
             return Path(name).expanduser()
         path = next((folder / name for folder in self._folders if (folder / name).exists()), self._folders[0] / name)
         if not any(is_inside(path, root) for root in self._roots):
@@ -79,7 +88,7 @@ class RowImages:
                 "the image file lies outside the data folder",
                 column="image_path",
                 got=name,
-                fix=f"put it under {self._folders[-1]}",
+                fix=f"put it under {self._folders[0]}, or name the folder that holds it: --media_root DIR",
             )
         return path
 

@@ -96,7 +96,7 @@ class Guest:
         return self._import(name, fromlist=wanted)
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
-        """`importlib.import_module` as a guest's file has it: names made up at run time are served like written ones."""
+        """`importlib.import_module` as a guest's file has it: names made at run time are served like written ones."""
         if self.provides(name) or self._neighbour(name) is not None:
             return self._import(name, fromlist=("*",))
         return importlib.import_module(name, package)

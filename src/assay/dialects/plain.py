@@ -1,4 +1,4 @@
-"""Plain values: what guest code returned, without numpy's or pandas' wrapping, so that files hold numbers as numbers."""
+"""Plain values: what guest code returned, without numpy's wrapping, so that files hold numbers as numbers."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -7,6 +7,7 @@ from .encode import audio_from, image_from
 from .facts import DEFAULT_LIMITS, Facts, Limits
 from .fitting import fitted
 from .images import decode_image, to_rgb
+from .metadata import without_metadata
 from .video import decode_frames
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "fitted",
     "image_from",
     "to_rgb",
+    "without_metadata",
 ]

@@ -20,7 +20,9 @@ def wav(data: bytes) -> Facts:
             channels, rate, _, block = struct.unpack("<HIIH", data[at + 10 : at + 22])
         if name == b"data":
             if not (block and rate and channels):
-                raise Broken("the WAV has samples but no format before them")
+                zero = " of 0 Hz" if block and channels else " of 0 channels" if block else ""
+                what = f"the WAV has a format{zero}" if zero else "the WAV has samples but no format before them"
+                raise Broken(what)
             present = len(data) - at - 8
             streamed = length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data)
             if not streamed and length > present:

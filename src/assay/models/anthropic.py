@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..core import Abilities, Candidate, Image, Output, Part, Reasoning, Request, Text, Usage, UsageError, shorten
-from .chat_format import Malformed, chat_messages
+from .chat_format import Malformed, chat_messages, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, refuse_options
 
@@ -148,6 +148,6 @@ def _usage(usage: Any) -> Usage | None:
     """Tokens read from and written to the cache count as input: the API reports them beside it."""
     if not isinstance(usage, Mapping):
         return None
-    cached = usage.get("cache_read_input_tokens") or 0
-    fresh = (usage.get("input_tokens") or 0) + (usage.get("cache_creation_input_tokens") or 0)
-    return Usage(input_tokens=fresh + cached, output_tokens=usage.get("output_tokens"), cached_tokens=cached)
+    cached = count_of(usage, "cache_read_input_tokens") or 0
+    fresh = (count_of(usage, "input_tokens") or 0) + (count_of(usage, "cache_creation_input_tokens") or 0)
+    return Usage(input_tokens=fresh + cached, output_tokens=count_of(usage, "output_tokens"), cached_tokens=cached)

@@ -38,12 +38,17 @@ def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Cal
     if builder is None:
         function = target if name == "__call__" else getattr(target, name)
         if not callable(function):
-            raise UsageError(f"{what} is a {type(target).__name__}, not a function or a class with `generate`")
+            raise UsageError(
+                f"{what} is of type {type(target).__name__}, not a function or a class with `generate`",
+                fix="write def generate(messages): …",
+            )
         return function  # type: ignore[no-any-return]
     declared = next((vars(kind)[name] for kind in target.__mro__ if name in vars(kind)), None)
     if declared is None:
         raise UsageError(f"{what} is a class without `generate`", fix="write def generate(self, messages): …")
     plain = getattr(target, name)
+    if not callable(plain):
+        raise UsageError(f"`{name}` of {what} is no method, but {plain!r}", fix=f"write def {name}(self, messages): …")
 
     def method(*values: Any, **options: Any) -> Any:
         return getattr(builder.build(), name)(*values, **options)

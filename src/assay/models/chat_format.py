@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import (
+    EMPTY,
     Audio,
     Candidate,
     GenerateOptions,
@@ -87,8 +88,15 @@ def read_answer(body: Any, *, seconds: float | None = None, keep_top: bool = Tru
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body)}")
-    candidates = tuple(_candidate(choice, keep_top) for choice in choices)
-    return Output(candidates, usage=_usage(body.get("usage")), seconds=seconds)
+    try:
+        candidates = tuple(_candidate(choice, keep_top) for choice in choices)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Malformed(
+            f"a choice is not shaped as one ({type(error).__name__}: {error}): {shorten(choices)}"
+        ) from error
+    words = next((words for choice in choices if (words := _refusal(choice.get("message")))), None)
+    details = {"refusal": words} if words else EMPTY
+    return Output(candidates, usage=read_usage(body.get("usage")), seconds=seconds, details=details)
 
 
 def _candidate(choice: Any, keep_top: bool) -> Candidate:
@@ -97,8 +105,8 @@ def _candidate(choice: Any, keep_top: bool) -> Candidate:
     reason = choice.get("finish_reason")
     stop_reason = STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None
     if "message" in choice:
-        parts, refused = _message_parts(choice["message"])
-        stop_reason = "content_filter" if refused else stop_reason
+        parts = _message_parts(choice["message"])
+        stop_reason = "content_filter" if _refusal(choice["message"]) else stop_reason
     elif isinstance(choice.get("text"), str):
         parts = (Text(choice["text"]),)
     else:
@@ -107,8 +115,14 @@ def _candidate(choice: Any, keep_top: bool) -> Candidate:
     return Candidate(parts, stop_reason, tokens, ids)
 
 
-def _message_parts(message: Any) -> tuple[tuple[Part, ...], bool]:
-    """What was said, and whether it is a refusal; no content at all is no parts, never an empty answer."""
+def _refusal(message: Any) -> str | None:
+    """The words with which the model declined: they are no answer, so they are kept apart from it."""
+    refusal = message.get("refusal") if isinstance(message, Mapping) else None
+    return refusal if refusal and isinstance(refusal, str) and not message.get("content") else None
+
+
+def _message_parts(message: Any) -> tuple[Part, ...]:
+    """What was said; no content at all is no parts, never an empty answer."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
     parts: list[Part] = []
@@ -122,10 +136,7 @@ def _message_parts(message: Any) -> tuple[tuple[Part, ...], bool]:
         parts += [Text(str(piece.get("text", ""))) for piece in content if isinstance(piece, Mapping)]
     elif content is not None:
         raise Malformed(f"`content` is neither text nor a list: {shorten(content)}")
-    refusal = message.get("refusal")
-    if isinstance(refusal, str) and content is None:
-        return (*parts, Text(refusal)), True
-    return (*parts, *_made_media(message)), False
+    return (*parts, *_made_media(message))
 
 
 def _made_media(message: Mapping[str, Any]) -> list[Part]:
@@ -163,15 +174,26 @@ def _top(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
 
 
-def _usage(usage: Any) -> Usage | None:
+def read_usage(usage: Any, given: str = "prompt", made: str = "completion") -> Usage | None:
+    """What the endpoint counted; a number that is none is left out, since a wrong count must not end a run."""
     if not isinstance(usage, Mapping):
         return None
-    of_prompt = usage.get("prompt_tokens_details") or {}
-    of_answer = usage.get("completion_tokens_details") or {}
+    of_prompt, of_answer = usage.get(f"{given}_tokens_details"), usage.get(f"{made}_tokens_details")
     return Usage(
-        input_tokens=usage.get("prompt_tokens"),
-        output_tokens=usage.get("completion_tokens"),
-        cached_tokens=of_prompt.get("cached_tokens"),
-        reasoning_tokens=of_answer.get("reasoning_tokens"),
-        cost=usage.get("cost"),
+        input_tokens=count_of(usage, f"{given}_tokens"),
+        output_tokens=count_of(usage, f"{made}_tokens"),
+        cached_tokens=count_of(of_prompt, "cached_tokens"),
+        reasoning_tokens=count_of(of_answer, "reasoning_tokens"),
+        cost=_number(usage.get("cost")),
     )
+
+
+def count_of(counts: Any, name: str) -> int | None:
+    """One of an endpoint's counts; `None` where it is no number."""
+    number = _number(counts.get(name)) if isinstance(counts, Mapping) else None
+    return None if number is None else int(number)
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < float("inf") else None

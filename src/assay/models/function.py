@@ -143,7 +143,7 @@ def _one_by_one(
                 value = call(request)
                 # By far the most common answer; `as_output` would find out more slowly.
                 outputs.append(Output((Candidate((Text(value),)),)) if type(value) is str else _read(value, reference))
-            except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
                 outputs.append(failure(error, reference))
         return outputs
 
@@ -152,7 +152,7 @@ def _one_by_one(
         for request in requests:
             try:
                 outputs.append(_read(await call(request), reference))
-            except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
                 outputs.append(failure(error, reference))
         return outputs
 
@@ -194,7 +194,7 @@ def _batched(
     def ask(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(function(requests, **options), requests, reference, read)
-        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             if len(requests) == 1:
                 return [failure(error, reference)]
             middle = len(requests) // 2
@@ -203,7 +203,7 @@ def _batched(
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(await function(requests, **options), requests, reference, read)
-        except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             if len(requests) == 1:
                 return [failure(error, reference)]
             middle = len(requests) // 2
@@ -215,7 +215,8 @@ def _batched(
 def _matched(
     values: Any, requests: Sequence[Request], reference: str, read: Callable[[Any, Request, str], Output]
 ) -> list[Output]:
-    if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != len(requests):
+    values = list(values) if inspect.isgenerator(values) else values
+    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or len(values) != len(requests):
         got = f"{len(values)} answers" if isinstance(values, (list, tuple)) else shorten(values)
         raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; return one for each")
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
@@ -253,12 +254,31 @@ def _read(value: Any, reference: str) -> Output:
             value.close()
         raise TypeError(f"{reference} returned a coroutine; declare it with `async def`")
     try:
-        return as_output(value)
+        if not isinstance(value, (list, tuple)) or value:
+            return as_output(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{reference} returned {shorten(value)}; it must return {WANTED}") from None
+        pass
+    raise TypeError(f"{reference} returned {_described(value)}; it must return {WANTED}{_advice(value)}")
 
 
-def failure(error: Exception, reference: str) -> Output:
+def _described(value: Any) -> str:
+    if inspect.isgenerator(value) or inspect.isasyncgen(value):
+        return "a generator"
+    return f"an array of shape {value.shape}" if hasattr(value, "shape") else shorten(value)
+
+
+def _advice(value: Any) -> str:
+    """How to give back what nobody can guess the meaning of."""
+    if inspect.isgenerator(value) or inspect.isasyncgen(value):
+        return '; join the pieces first, as in "".join(pieces)'
+    if isinstance(value, (bytes, bytearray)):
+        return "; bytes of a file are given as assay.Image(data) or assay.Audio(data)"
+    if hasattr(value, "shape") or (isinstance(value, tuple) and any(hasattr(part, "shape") for part in value)):
+        return "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
+    return ""
+
+
+def failure(error: Exception | SystemExit, reference: str) -> Output:
     """What was raised, as the failed output of one sample: `KeyError: 'x' (file.py:12)`."""
     if isinstance(error, AssayError):
         kind = "data" if isinstance(error, DataError) else "exception"

@@ -24,7 +24,7 @@ from ..core import (
     shorten,
 )
 from ..core.request import canonical
-from .chat_format import Malformed
+from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, enough, filtered, refuse_options
 
@@ -220,10 +220,10 @@ def _usage(usage: Any) -> Usage | None:
     """What was thought is paid for as output, but counted beside it."""
     if not isinstance(usage, Mapping):
         return None
-    thought = usage.get("thoughtsTokenCount")
+    thought = count_of(usage, "thoughtsTokenCount")
     return Usage(
-        input_tokens=usage.get("promptTokenCount"),
-        output_tokens=(usage.get("candidatesTokenCount") or 0) + (thought or 0),
-        cached_tokens=usage.get("cachedContentTokenCount"),
+        input_tokens=count_of(usage, "promptTokenCount"),
+        output_tokens=(count_of(usage, "candidatesTokenCount") or 0) + (thought or 0),
+        cached_tokens=count_of(usage, "cachedContentTokenCount"),
         reasoning_tokens=thought,
     )

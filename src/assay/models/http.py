@@ -15,7 +15,7 @@ import msgspec
 
 from .http_connecting import Origin, connect, target
 from .http_connection import BrokenOff, Connection, Reply, TooLarge
-from .http_failures import HttpFailure, Refused, redact, retry_after
+from .http_failures import HttpFailure, Refused, parsed, redact, retry_after
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "redact", "retry_after"]
 
@@ -106,8 +106,8 @@ class Client:
 def decoded(reply: Reply) -> Any:
     """The JSON of an answer; raises `HttpFailure` where it is none."""
     try:
-        return msgspec.json.decode(reply.body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return parsed(reply.body)
+    except ValueError as error:
         start = reply.body[:60].decode("utf-8", "replace")
         message = f"HTTP {reply.status}, but the body is not whole JSON ({error}): {start!r}"
         raise HttpFailure("bad_response", message, retryable=True) from error

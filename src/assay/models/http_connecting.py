@@ -65,8 +65,9 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
         fix = "name the right host, or the file of its authority in the environment variable SSL_CERT_FILE"
         raise HttpFailure("tls", f"{message}; fix: {fix}", retryable=False) from error
     except ssl.SSLError as error:
-        is_plain = error.reason in NOT_TLS
-        said = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {error.reason}"
+        reason = getattr(error, "reason", None) or str(error)
+        is_plain = reason in NOT_TLS
+        said = "does not speak TLS; fix: start base_url with http://" if is_plain else f"TLS failed: {reason}"
         raise HttpFailure("tls", f"{origin.named} {said}", retryable=not is_plain) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN

@@ -145,7 +145,7 @@ class Connection(asyncio.Protocol):
     def _finish(self, reply: Reply) -> None:
         waiter, self._waiter = self._waiter, None
         is_bounded = self._length is not None or self._chunks is not None
-        if not is_bounded or self._received or self._headers.get("connection", "").lower() == "close":
+        if not is_bounded or self._received or "close" in _words(self._headers.get("connection", "")):
             self.close()
         if waiter is not None and not waiter.done():
             waiter.set_result(reply)
@@ -212,7 +212,7 @@ class Connection(asyncio.Protocol):
             self._length = 0
         elif "content-length" in headers:
             self._length = self._number(headers["content-length"], 10)
-        if version == "HTTP/1.0" and headers.get("connection", "").lower() != "keep-alive":
+        if version == "HTTP/1.0" and "keep-alive" not in _words(headers.get("connection", "")):
             headers["connection"] = "close"
         return True
 
@@ -268,11 +268,33 @@ class Connection(asyncio.Protocol):
         encoding = self._headers.get("content-encoding", "").lower()
         if encoding not in ("gzip", "x-gzip", "deflate") or not body:
             return body
-        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
         try:
-            plain = unpacker.decompress(body, self._limits.response_bytes + 1)
+            return _inflated(body, self._limits.response_bytes)
         except zlib.error as error:
             raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
-        if len(plain) > self._limits.response_bytes:
+
+
+def _words(value: str) -> list[str]:
+    """A header that lists words."""
+    return [word.strip() for word in value.lower().split(",")]
+
+
+def _inflated(body: bytes, most: int) -> bytes:
+    """The bytes that were packed; gzip may come in several pieces, deflate with or without its frame."""
+    plain = b""
+    bits = zlib.MAX_WBITS | 32
+    while body:
+        unpacker = zlib.decompressobj(bits)
+        try:
+            plain += unpacker.decompress(body, most + 1 - len(plain))
+        except zlib.error:
+            if plain or bits < 0:
+                raise
+            bits = -zlib.MAX_WBITS
+            continue
+        if len(plain) > most:
             raise TooLarge
-        return plain
+        if not unpacker.eof:
+            raise zlib.error("it breaks off")
+        body = unpacker.unused_data
+    return plain

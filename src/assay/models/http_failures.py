@@ -4,6 +4,7 @@ Whoever calls decides nothing about retries: a failure says whether another try 
 Secrets are taken out of every message made here.
 """
 
+import json
 import os
 import re
 import time
@@ -34,6 +35,17 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     return _AUTHORIZATION.sub(lambda match: match.group(1) + HIDDEN, text)
 
 
+def parsed(body: bytes) -> Any:
+    """The JSON of a body; raises `ValueError` where it is none."""
+    try:
+        try:
+            return msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return json.loads(body)  # slower, but it lets half a surrogate pair and a byte-order mark pass
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 class HttpFailure(Exception):
     """An attempt that brought no answer, with what that means."""
 
@@ -58,8 +70,8 @@ class Refused(Exception):
     def error(self) -> Mapping[str, Any]:
         """The `error` object of the body; empty if there is none."""
         try:
-            body = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            body = parsed(self.body)
+        except ValueError:
             return {}
         error = body.get("error", body) if isinstance(body, Mapping) else {}
         return error if isinstance(error, Mapping) else {"message": str(error)}

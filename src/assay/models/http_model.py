@@ -20,6 +20,7 @@ _FROM_ENVIRONMENT = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
 KINDS = ("text", "image", "audio", "video")
+TIMEOUTS = ("connect_timeout", "first_byte_timeout", "idle_timeout", "total_timeout", "start_timeout")
 
 Ask = Callable[[Request], Awaitable[Output]]
 
@@ -65,6 +66,9 @@ class HttpModel:
                     f"{name} of model '{self.scheme}/{self.name}' takes a mapping",
                     fix=f"""-a '{name}={{"name": "value"}}'""",
                 )
+        for name in TIMEOUTS:
+            if not (given := getattr(self, name)) > 0 and (name, given) != ("start_timeout", 0):
+                raise UsageError(f"{name} of model '{self.scheme}/{self.name}' is {given}", fix="seconds, above 0")
         url = self.base_url or os.environ.get(self.url_env)
         self._key = os.environ.get(self.api_key_env, "").strip()
         if not url and not self._key:
@@ -227,7 +231,14 @@ def _check_headers(headers: Mapping[str, str]) -> None:
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"base_url must start with http:// or https://, got {url.rpartition('@')[2]!r}")
+        bare = url.rpartition("@")[2]
+        raise UsageError(
+            f"base_url must start with http:// or https://, got {bare!r}", fix=f"http://{bare.rpartition('//')[2]}"
+        )
+    try:
+        parts.port  # noqa: B018 - looked at for its fault
+    except ValueError as error:
+        raise UsageError(f"base_url {parts.hostname}: {error}", fix="http://host:port/v1") from error
     if parts.username is not None or parts.password is not None:
         raise UsageError(
             f"base_url for {parts.hostname} carries a password", fix="put it into the environment variable of the key"

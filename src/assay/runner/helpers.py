@@ -11,6 +11,7 @@ from typing import Any
 from ..core import GenerateOptions, KeyMaker, Model, Output, Prompt, Request
 from ..core.record import output_from_plain
 from ..core.request import DEFAULT_OPTIONS
+from ..media import without_metadata
 from ..models import build_model
 from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
@@ -53,19 +54,20 @@ class Helper:
         self._one_at_a_time = asyncio.Lock()
 
     async def ask(self, prompt: Prompt, options: GenerateOptions | None = None) -> Output:
-        """The answer; from the journal if it was given before."""
+        """The answer; from the journal if it was given before. Media are shown without their metadata."""
+        prompt, removed = without_metadata(prompt)
         chosen = options or prompt.options or DEFAULT_OPTIONS
         request = Request(prompt, chosen, chosen.seed)
         key = self._keys.key(request)
         if key in self._known:
             return output_from_plain(self._writer.read_output(self._known[key]).output, self._writer.blobs)
         if key not in self._asked:
-            asked = self._asked[key] = asyncio.ensure_future(self._ask(request, key))
+            asked = self._asked[key] = asyncio.ensure_future(self._ask(request, key, removed))
             # Answers lie in the journal: only those on their way are held in memory.
             asked.add_done_callback(lambda _: self._asked.pop(key, None))
         return await asyncio.shield(self._asked[key])
 
-    async def _ask(self, request: Request, key: str) -> Output:
+    async def _ask(self, request: Request, key: str, removed: tuple[str, ...]) -> Output:
         output = self._cache.get(key) if self._cache is not None else None
         if output is None:
             output = await self._ask_model(request)
@@ -73,6 +75,8 @@ class Helper:
             count_usage(self.spent, output.usage)
             if self._cache is not None and output.error is None:
                 self._cache.put(key, output)
+        if removed:
+            output = replace(output, details={**output.details, "metadata_removed": list(removed)})
         offset = self._writer.write_output(self._task, self.name, key, key, request.prompt, output)
         self._writer.journal.flush()
         if output.error is None:

@@ -15,7 +15,7 @@ def count_usage(totals: dict[str, float], usage: Usage | None) -> None:
         return
     for name in COUNTED:
         amount = getattr(usage, name)
-        if amount is not None:
+        if isinstance(amount, (int, float)):  # a user's model may put anything there
             totals[name] = totals.get(name, 0) + amount
 
 

@@ -15,7 +15,7 @@ def find_data(task: Task, data: str | None) -> str | Path:
     """`--data` first (`mini` is the shipped mini-set), then the package, then `$ASSAY_DATA` and `$LMUData`, the hub."""
     source = task.dataset
     assert isinstance(source, DataSource)
-    if data == MINI and (source.mini or not Path(data).exists()):
+    if data == MINI and (source.mini or source.package or not Path(data).exists()):
         return _mini_set(source, task)
     if data is not None:
         return _inside(Path(data).expanduser(), source, task)
@@ -33,13 +33,13 @@ def find_data(task: Task, data: str | None) -> str | Path:
 
 
 def _mini_set(source: DataSource, task: Task) -> Path:
-    if not source.mini:
+    if not (source.mini or source.package):
         raise UsageError(
             f"task {task.name!r} has no mini-set",
             where="--data mini",
             fix=f"--data PATH ({task.data_hint or 'a file'})",
         )
-    return PACKAGE / source.mini
+    return PACKAGE / (source.mini or source.package)
 
 
 def _inside(path: Path, source: DataSource, task: Task) -> Path:

@@ -75,6 +75,11 @@ class RunOptions:
         """A copy with some options changed."""
         return replace(self, **changes)
 
+    def faults(self) -> list[UsageError]:
+        """Numbers that make no sense, whatever the task."""
+        numbers = ((name, getattr(self, name)) for name in ("batch_size", "concurrency"))
+        return [UsageError(f"--{name} is {n}", fix="at least 1") for name, n in numbers if n is not None and n < 1]
+
     def judge_args_of(self, role: str) -> dict[str, Any]:
         """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
         shared: dict[str, Any] = {}

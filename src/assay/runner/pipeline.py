@@ -342,6 +342,8 @@ class CellRun:
         late = []
         for scoring in scorings:
             if scoring.is_set_level:
+                if output.error is not None:
+                    self._count(sample, scoring.score(sample, output))
                 continue
             if scoring.is_async or scoring.is_slow:
                 late.append(scoring)
@@ -378,6 +380,9 @@ class CellRun:
     def _write_score(self, scoring: Scoring, sample: Sample, score: Score, epoch: int, order: int) -> None:
         offset = self.writer.write_score(scoring.line(sample, score, epoch, order))
         self.tallies[scoring.name].add(order, offset)
+        self._count(sample, score)
+
+    def _count(self, sample: Sample, score: Score) -> None:
         self.progress.count(score.outcome)
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""

@@ -78,7 +78,7 @@ class Cell:
 
 def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) -> list[Cell]:
     """All cells of a run; raises `PlanError` with every fault found."""
-    faults: list[AssayError] = []
+    faults: list[AssayError] = [*run.faults()]
     tasks = _gather(faults, lambda: _tasks(run)) or []
     models = _Models(run, extra_models or {}, faults)
     if not tasks:

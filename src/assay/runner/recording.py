@@ -93,7 +93,8 @@ class RecordingEngine:
             answer.key: answer
             for rounds in self._index.answers.values()
             for answer in rounds
-            if answer is not None and not answer.failed
+            # Without a model to ask, a failure is the answer of this run: it is judged as it was.
+            if answer is not None and (load is None or not answer.failed)
         }
         self._rounds: dict[tuple[str, int], list[str]] = {}
 
@@ -237,9 +238,11 @@ class RecordingEngine:
         """Whether the answer is known: from this run's journal, or from the cache shared between runs."""
         known = self._known.get(job.request.key)
         if known is not None:
-            outputs[job.order] = output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
+            output = output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
+            outputs[job.order] = output
             self._progress.reused += 1
             self._progress.done += 1
+            self._count_failure(job, output)
             return True
         cached = self._cache.get(job.request.key) if self._cache is not None else None
         if cached is None:
@@ -267,11 +270,15 @@ class RecordingEngine:
         self._progress.done += 1
         count_usage(self.tokens, output.usage)
         if output.error is not None:
-            self._progress.count(Outcome.MODEL_ERROR)
-            self._progress.first_errors.setdefault(Outcome.MODEL_ERROR, f"{job.sample.id}: {output.error.message}")
+            self._count_failure(job, output)
             self._budget.count(output.error)
         elif self._cache is not None and not from_cache:
             self._cache.put(request.key, output)
+
+    def _count_failure(self, job: Job, output: Output) -> None:
+        if output.error is not None:
+            self._progress.count(Outcome.MODEL_ERROR)
+            self._progress.first_errors.setdefault(Outcome.MODEL_ERROR, f"{job.sample.id}: {output.error.message}")
 
 
 class _Desk:

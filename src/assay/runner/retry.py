@@ -1,7 +1,8 @@
 """Retrying: the only layer that does. What is worth another try, after how long, and how many at once.
 
 Infrastructure errors that may pass are tried again with full-jitter exponential delays; a sample that produced an
-output is never asked again. Rate limits shrink the number of requests in flight, clean rounds let it grow.
+output is never asked again. Rate limits shrink the number of requests in flight, clean rounds let it grow. While a
+server is gone, one request at a time looks for it.
 """
 
 import asyncio
@@ -18,6 +19,13 @@ EPISODE_SECONDS = 1.0
 """Rate limits that come so close together are one episode."""
 CAUTIOUS_ROUNDS = 10
 """Clean rounds before the number that was too many is tried again."""
+GONE = frozenset({"connection", "http", "tls"})
+"""Failures that may mean that the server is gone, where they may pass at all."""
+MOST_LOST = 8
+"""So many of them in a row, or as few as are asked at once, and it is."""
+LONGEST_PAUSE = 15.0
+LONGEST_OUTAGE = 600.0
+"""After so many seconds nobody waits for it any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,9 @@ class Limiter:
     shrunk_at: float = float("-inf")
     refused_at: int = 0
     """How many were allowed when the server last refused; 0 when that is long ago."""
+    held: float = 0.0
+    """How many were allowed before a key was refused; 0 where none was."""
+    held_at: float = 0.0
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
@@ -85,7 +96,7 @@ class Limiter:
     def succeeded(self) -> None:
         """A clean answer: after a whole round of them, more may be in flight."""
         self.successes += 1
-        if self.limit >= self.ceiling:
+        if self.limit >= self.ceiling or self.held:
             return
         following = min(float(self.ceiling), self.limit + max(1.0, self.limit * GROW))
         just_below = float(self.refused_at - 1)
@@ -99,10 +110,21 @@ class Limiter:
                 self.refused_at = 0
             self._wake()
 
+    def hold(self, now: float) -> None:
+        """A key was refused: one at a time until it is known whether it will be again."""
+        if not self.held:
+            self.held, self.held_at, self.limit = self.limit, now, 1.0
+
+    def let_go(self, started: float) -> None:
+        """The key was taken after all, if the request was sent since it was refused."""
+        if started > self.held_at:
+            self.limit, self.held = self.held, 0.0
+            self._wake()
+
     def throttled(self, now: float, seconds: float = EPISODE_SECONDS) -> None:
         """The server said it is too much: one step down for each episode, not for each answer of it."""
         self.successes = 0
-        if now - self.shrunk_at >= seconds:
+        if now - self.shrunk_at >= seconds and not self.held:
             self.shrunk_at = now
             self.refused_at = int(self.limit)
             self.limit = max(1.0, self.limit * SHRINK)
@@ -115,3 +137,55 @@ class Limiter:
             if not waiter.done():
                 waiter.set_result(None)
                 free -= 1
+
+
+@dataclass(slots=True)
+class Outage:
+    """A server that is gone: everybody waits but one, who looks for it now and then.
+
+    Requests do not spend their tries on it: a pause of minutes would otherwise fail all that were in flight.
+    """
+
+    window: int
+    lost: int = 0
+    """Failures since the last sign of life."""
+    began: float = 0.0
+    look_at: float = 0.0
+    """When the next one looks."""
+    _over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the server is taken to be gone."""
+        return self.lost >= max(3, min(MOST_LOST, self.window))
+
+    def is_hopeless(self, now: float) -> bool:
+        """Whether it has been gone for too long."""
+        return self.is_on and now - self.began >= LONGEST_OUTAGE
+
+    def note(self, error: ErrorInfo | None, now: float) -> None:
+        """An answer, or a failure."""
+        if error is None or error.kind not in GONE or not error.retryable:
+            if self.lost:
+                self.lost = 0
+                self._over.set()
+            return
+        if not self.lost:
+            self.began = now
+            self._over.clear()
+        self.lost += 1
+        # Half of what it has lasted so far: looked for often at first, then four times a minute.
+        self.look_at = now + max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
+
+    async def pass_by(self) -> None:
+        """Waits while the server is gone; returns for whoever is to look for it, and for all once it is back."""
+        clock = asyncio.get_running_loop().time
+        while self.is_on and not self.is_hopeless(clock()):
+            seconds = self.look_at - clock()
+            if seconds <= 0:
+                self.look_at = clock() + LONGEST_PAUSE  # this one looks, the others wait for what it finds
+                return
+            try:
+                await asyncio.wait_for(self._over.wait(), seconds)
+            except TimeoutError:
+                continue

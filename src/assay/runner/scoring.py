@@ -166,6 +166,9 @@ def reduce_candidates(scores: Sequence[Score], reducer: str = "mean") -> Score:
     outcomes = {s.outcome for s in scores}
     outcome = Outcome.SCORED if Outcome.SCORED in outcomes else first.outcome
     details = {**first.details, "outcomes": [s.outcome.value for s in scores]}
+    if any(s.details for s in scores):
+        # What was found in each, beside that of the first at the top, where scores of one candidate have it.
+        details["candidates"] = [dict(s.details) for s in scores]
     if isinstance(first.value, Mapping):
         named = {
             key: _reduced([s.value[key] for s in scores if isinstance(s.value, Mapping) and key in s.value], reducer)

@@ -187,7 +187,9 @@ class Session:
         if is_spread(self.options):
             await self._ask_replicas(cell, running)
             return
-        scheduler = Scheduler(cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency)
+        scheduler = Scheduler(
+            cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency, say=self._whisper
+        )
         is_whole = getattr(cell.model, "whole_dialogues", False)
         self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.is_behind)
         if self._work.has_jobs():
@@ -313,6 +315,10 @@ class Session:
         line = self.writer.redactor.text(line)
         self.notes.append(line)
         self.watcher.say(line)
+
+    def _whisper(self, line: str) -> None:
+        """For whoever watches; of no interest once the run is done."""
+        self.watcher.say(self.writer.redactor.text(line))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:

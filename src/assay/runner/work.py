@@ -87,6 +87,7 @@ class Work:
             return next(self._jobs)
         except StopIteration:
             self._is_exhausted = True
+            self._changed.set()  # whoever waits for rows may be waiting for nothing
             return None
 
     def _must_wait(self) -> bool:

@@ -6,12 +6,13 @@ an option's text. Cues are data, reading is one function, so a new phrase needs 
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .choice_cues import (
     ARTICLE_NEXT,
     CLAUSE_END,
+    COMPARED,
     CONNECTIVE,
     CONTRAST,
     COPULA,
@@ -40,9 +41,11 @@ from .choice_cues import (
     Cue,
     Firmness,
 )
+from .choice_lists import opens_list
 from .choice_text import OptionTexts
 
 _WORDS = re.compile(r"[a-z]+|[=-]>")
+_CUE_WORDS = frozenset(word for cue in CUES for word in cue.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,12 @@ def words_of(text: str) -> frozenset[str] | None:
     return frozenset(_WORDS.findall(text.lower())) if text.isascii() else None
 
 
-def possible_cues(said: frozenset[str] | None) -> Iterator[Cue]:
+def possible_cues(said: frozenset[str] | None) -> Sequence[Cue]:
     """The cues a text of these words can have. Searching for each of them costs more than reading a short answer."""
-    for cue in CUES:
-        if said is None or cue.words is None or not said.isdisjoint(cue.words):
-            yield cue
+    if said is None:
+        return CUES
+    found = said & _CUE_WORDS
+    return [cue for cue in CUES if not found.isdisjoint(cue.words)] if found else ()
 
 
 def verdict_is_possible(text: str, said: frozenset[str] | None) -> bool:
@@ -112,7 +116,7 @@ def _claim_at(
     if read is None:
         return None
     answer, end = read
-    if LIST_OPENS.match(text, start) and opens_list(text, start):
+    if opens_list(text, start):
         return None
     if QUESTION_AFTER.match(text, end):
         firmness = Firmness.TENTATIVE
@@ -259,7 +263,7 @@ def _verdict_at(text: str, match: re.Match[str], letters: frozenset[str]) -> Cla
         return None
     if re.match(r"\s*(?:only\s+)?(?:if|when|were)\b|\s*(?:吗|\?)", text[match.end() : match.end() + 12]):
         return None
-    tentative = DOUBTED_BEFORE.search(before) or "seems" in match[0] or "would be" in match[0]
+    tentative = DOUBTED_BEFORE.search(before) or COMPARED.search(match[0])
     firmness = Firmness.TENTATIVE if tentative else Firmness.CONCLUDED
     if not tentative and re.search(
         r"(?:answer|choice|option|pick|guess|selection|best)$|答案$|题意$", match[0], re.IGNORECASE

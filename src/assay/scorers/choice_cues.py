@@ -29,7 +29,7 @@ _FILLER = (
     r"|most|definitely|clearly|simply|therefore|thus|actually|indeed|either|both|just|still|in\s+fact"
     r"|as\s+follows"
     r"|(?:i\s+(?:think|believe|guess|suppose|would\s+say|'d\s+say))|correct|final|best"
-    r"|las?|el|les?|die|der|das|op[cç](?:i[oó]n|[aã]o)|opzione|lettre|letra|lettera|buchstabe|alternativa"
+    r"|las?|el|les?|die|der|das|r[ée]ponse|antwort|respuesta|resposta|risposta|op[cç](?:i[oó]n|[aã]o)|opzione|lettre|letra|lettera|buchstabe|alternativa"
     r"|a(?=\s+(?:letra|op[cç]|alternativa))"
     r"|选项|選項|选择|選擇|答案|选|選|是|为|為|应该|应|應該|就|项|第|正确|最终)"
 )
@@ -89,8 +89,8 @@ class Cue:
     firmness: Firmness = Firmness.DECLARED
     reads_text: bool = True
     """Whether an option's text may follow the cue, or letters only."""
-    words: frozenset[str] | None = None
-    """One of these stands in every ASCII text with the cue, so that the others need no search; `None`: search all."""
+    words: frozenset[str] = frozenset()
+    """One of these stands in every ASCII text with the cue, so that the others need no search."""
 
 
 def _compile(pattern: str) -> re.Pattern[str]:
@@ -101,24 +101,27 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NO_ASCII = frozenset[str]()
 _GAP = (
     r"(?:(?!\b[B-HJ-Z]\b|\bA\b(?!\s[a-z])|\boptions\b|\bchoices\b|\bfollowing\b|\bkey\b"
     r"|,\s*(?:and|but|so)\b)[^.!?\n:=。])"
 )
 CUES: tuple[Cue, ...] = (
-    Cue("answer-tag", _compile(r"<\s*(?:final_?)?answer\s*>")),
-    Cue("boxed", _compile(r"\\(?:boxed|fbox|framebox)\s{0,2}\{?")),
+    Cue("answer-tag", _compile(r"<\s*(?:final_?)?answer\s*>"), words=_words("answer finalanswer")),
+    Cue("boxed", _compile(r"\\(?:boxed|fbox|framebox)(?![A-Za-z])\s{0,2}\{?"), words=_words("boxed fbox framebox")),
     Cue(
         "declared-en",
         _compile(
             rf"""(?<![A-Za-z])(?:answer|ans|solution|response|selection|guess|choice|option|pick|conclusion|verdict|prediction
-                |result|letter|label|bet|vote)(?![a-rt-z]|s\b)
+                |result|letter|label|bet|vote)(?![a-z])
                 (?:{_GAP}{{0,90}}?(?:\b(?:is|was|be|are|becomes|remains|seems|appears|would|should
                 |has\s+to\s+be)\b(?:\s+to\s+be\b|\s+be\b|\s+as\b)?|'s\b)
                 | [\s"'*_)\]]{{0,4}}(?:\((?:letter|option|choice|[a-z\s]{{3,30}})\)\s?|\s+(?:choice|letter
                 |option|key)\s?)?[:=]
                 | \s?(?:->|→|⇒|=>|-|–|—)\s?)"""
+        ),
+        words=_words(
+            "answer ans solution response selection guess choice option pick conclusion verdict prediction result "
+            "letter label bet vote"
         ),
     ),
     Cue(
@@ -127,6 +130,7 @@ CUES: tuple[Cue, ...] = (
             r"\b(?:answer|ans)\b(?:\s+(?:choice|option))?[\s.]{1,3}(?=[(\[\"']?[A-Z](?![A-Za-z0-9'])(?!\s+[a-z]))"
         ),
         reads_text=False,
+        words=_words("answer ans"),
     ),
     Cue(
         "chosen-en",
@@ -146,38 +150,52 @@ CUES: tuple[Cue, ...] = (
             r"""(?:答案|正解|正确选项|正確選項|正确的?选择|最终选择|最佳选项|最佳選項|选项|选择|結果|结论|结果)\s?(?:】|\]|\)|"|')?\s{0,2}
                 (?:[^\nA-Z。！？:,]{0,24}?)(?:应该?是|應該?是|应该?为|應為|应该?选|應選|不是|是|为|為|选择?|選擇?|[:=]|→)"""
         ),
-        words=_NO_ASCII,
     ),
     Cue(
         "declared-zh",
         _compile(r"(?:答案|正解)[】\])\"'\s]{0,4}(?=[(\[\"'【]?[A-Z](?![A-Za-z]))"),
         reads_text=False,
-        words=_NO_ASCII,
     ),
-    Cue("declared-zh", _compile(r"(?:^|[\s。,])答\s{0,2}[:】\]]"), words=_NO_ASCII),
+    Cue("declared-zh", _compile(r"(?:^|[\s。,])答\s{0,2}[:】\]]")),
     Cue(
         "declared-zh",
         _compile(
             r"(?:正确|正確|符合题意|符合要求|对|错误|不正确|成立|合适|恰当|合理|符合)的(?:选项|選項|一项|一項|答案|说法)?\s?(?:应该?|應該?)?(?:就)?(?:是|为|為|:)"
         ),
-        words=_NO_ASCII,
     ),
     Cue(
         "chosen-zh",
         _compile(r"(?:选择|選擇|选定|选取|选|選)(?!项|項)(?:了|的?是|为|為|出|答案|项)?[:\s]{0,2}(?:选项|選項|答案)?"),
-        words=_NO_ASCII,
     ),
     Cue(
         "declared-other",
         _compile(
-            r"""(?=[raojcsđоउا정답答正回])(?:respuesta|r[ée]ponse|antwort|antwoord|risposta|resposta|jawaban|cevap
-                |odpowied[źz]|svare?t?|đáp\s+án|ответ|उत्तर|الإجابة|정답|답|答え|正解|回答|opci[oó]n\s+correcta)
-                (?:[^\n.!?:=]{0,30}?)
+            r"""(?=[raojcsđоउا정답答正回])(?:(?:respuestas?|r[ée]ponses?|antwort|antwoord|risposta|resposta
+                |jawaban|cevap|odpowied[źz]|svar|svaret|correcta|option(?=\s+(?:ist|est)\b))(?![a-zäöü])|đáp\s+án|ответ|उत्तर|الإجابة|정답|답|答え|正解|回答)
+                (?:(?!\b(?:no|non|não|nicht|niet|ne|pas|не|nie|bukan|inte|ikke)\b)[^\n.!?:=]){0,30}?
                 (?:\b(?:es|est|ist|is|[ée]|è|är|er|lautet|adalah|ialah|to|là)\b|هي|है|[:=]|は|은|는)"""
         ),
         reads_text=False,
+        words=_words(
+            "respuesta respuestas reponse reponses antwort antwoord risposta resposta jawaban cevap odpowiedz svar "
+            "svaret correcta option"
+        ),
     ),
-    Cue("answer-line", _compile(r"^\s{0,3}A\s?:(?=\s{0,3}\(?[A-Z]\)?\.?\s{0,3}$)"), reads_text=False),
+    Cue(
+        "chosen-other",
+        _compile(
+            r"""\b(?:je\s+choisis|je\s+prends|ich\s+(?:w[äa]hle|nehme)|elijo|escojo|escolho|scelgo|kies|выбираю|seçiyorum)\b
+                (?:\s+(?:l'|d'))?(?:\s?(?:r[ée]ponse|antwort|respuesta|resposta|risposta|ответ|вариант))?"""
+        ),
+        reads_text=False,
+        words=_words("choisis prends wahle nehme elijo escojo escolho scelgo kies"),
+    ),
+    Cue(
+        "answer-line",
+        _compile(r"^\s{0,3}A\s?:(?=\s{0,3}\(?[A-Z]\)?\.?\s{0,3}$)"),
+        reads_text=False,
+        words=_words("a"),
+    ),
     Cue(
         "concluded",
         _compile(
@@ -240,17 +258,22 @@ VERDICT = _compile(
              \s+(?:correct|right|best|answer|choice|accurate|appropriate|true|winner|option|one|suitable
                 |better|stronger|likelier|pick|guess|selection)\b
            | \b(?:is|seems|looks|appears)\s+(?:the\s+|far\s+|much\s+)?(?:more|most)
-             \s+(?:plausible|probable|reasonable|sensible|likely)\b(?!\s+(?:to\s+be\s+)?(?:wrong|incorrect|false|not\b))
+             \s+(?:plausible|probable|reasonable|sensible|likely)\b(?![^.\n]{0,60}\b(?:wrong|incorrect|false|not)\b)
+           | \smakes\s+(?:the\s+most\s+|more\s+|the\s+best\s+)sense\b
+           | (?<=only\s.)\smakes\s+sense\b
+           | \s(?:ist|est|es|é|è)\s+(?:richtig|korrekt|exacte?|correcte|correct[ao]|corret[ao]|corretta)\b
            | \s(?:best\s+|correctly\s+|perfectly\s+)?(?:fits|describes|matches|captures|satisfies|remains
                 |works|explains)\b
            | \s?(?::|-|–|=|,)?\s?(?:correct(?!\s+(?:answer|option|choice))\b|\?\s?yes\b|✓|✔|✅|☑)
            | (?:选项|項|项|是|才是|为|最|的)*(?:唯一)?(?:正确(?!的?[吗?])|正確|符合题意|符合要求|对的
                 |答案|最佳|最合适|最符合|合适|符合题干)))"""
 )
+COMPARED = re.compile(r"seems|would be|(?:plausible|probable|reasonable|sensible|likely|sense)$", re.IGNORECASE)
+"""A verdict with these is a hedged one: "B is more plausible" may be said of the second best."""
 VERDICT_WORDS = _words(
     "right best answer choice accurate appropriate true winner option one suitable better stronger likelier pick guess "
     "selection fits describes matches captures satisfies remains works explains yes plausible probable reasonable "
-    "sensible likely"
+    "sensible likely sense richtig korrekt exact exacte corretta correto correta"
 )
 """One of these, or `correct` within a word, stands in every ASCII text with a verdict."""
 UNFIT_BEFORE = re.compile(

@@ -12,6 +12,7 @@ from typing import Literal
 
 from .choice_claims import Claim, denied_after, denies, find_claims
 from .choice_cues import Firmness
+from .choice_lists import graded_list
 from .choice_text import OptionTexts, first_turn, flatten, strip_reasoning
 
 
@@ -78,6 +79,7 @@ _LETTER_LIST = re.compile(
     r"\W*([A-Z])[)\]\"']?\s*(?:,|/|&|、|\+|\band\b|\bor\b|和|或|及|与)\s*(?:and\b"
     r"|or\b)?\s*[(\[\"']?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})"
 )
+_JOINED = re.compile(r"[)\]\"']?\s*(?:,|、|(?:,\s*)?\b(?:or|nor|and)\b|或者?|和)\s*(?:option\s+)?[(\[\"']?")
 _LISTED_AFTER = re.compile(r"\s+(?:(?:and|or)\s|[A-Z](?![A-Za-z']))")
 _LISTED_BEFORE = re.compile(r"\b[A-Z],?\s(?:(?:and|or)\s)?$")
 _ANSWER_WORD = re.compile(
@@ -257,6 +259,12 @@ def concluded(reading: _Reading) -> Extraction | None:
     return None
 
 
+def graded(reading: _Reading) -> Extraction | None:
+    """A list of the options in which one is called right and all the others wrong."""
+    letter = graded_list(reading.text, reading.letters, reading.texts)
+    return _scored(letter, "graded", reading.text) if letter else None
+
+
 def refusal(reading: _Reading) -> Extraction | None:
     """The output declines to answer, at its start or in its last sentence."""
     said = _REFUSAL.search(reading.text[:_SHORT_CHARS]) or _REFUSAL.search(_last_sentence(reading.text))
@@ -314,6 +322,7 @@ RULES: tuple[_Rule, ...] = (
     lone_letter,
     leading_answer,
     concluded,
+    graded,
     refusal,
     tentative,
     option_text,
@@ -336,14 +345,20 @@ def _last_sentence(text: str) -> str:
 def _unique_letter(passage: str, letters: frozenset[str]) -> str | None:
     """The one letter of the passage in the place of an answer, or `None` when there are none or several."""
     found: set[str] = set()
+    denied_end = -1
     for match in _STANDALONE.finditer(passage):
         letter = match["letter"]
+        # What is denied of the first of a list is denied of all: "it cannot be A or B".
+        if denied_end >= 0 and _JOINED.fullmatch(passage[denied_end : match.start()]):
+            denied_end = match.end()
+            continue
+        denied_end = match.end() if denies(passage[: match.start()]) else -1
         before, after = passage[: match.start()], passage[match.end() : match.end() + 40]
         marked = before[-1:] in "([\"'【" and before != ""
         if letter not in letters or denies(before) or denied_after(passage, match.end()):
             continue
         word_next = re.match(r"\s+[a-z]", after) is not None
-        reasons = re.match(r"\s+(?:because|since|as|due|based|not|rather|instead|for)\b", after)
+        reasons = re.match(r"\s+(?:because|since|as|due|based|not|rather|instead|for)\b|\s+it\s+is\W*$", after)
         if _LISTED_AFTER.match(after) or _LISTED_BEFORE.search(before[-12:]):
             found.add(letter)
         if not marked and ((word_next and not reasons) or (letter == "I" and after.strip(" .!"))):

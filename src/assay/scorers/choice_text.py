@@ -6,6 +6,7 @@ Pure functions on strings, each linear in the length of its input. They know not
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import islice
 
 HEAD_CHARS = 4_000
@@ -135,31 +136,40 @@ class OptionTexts:
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = options
+
+    @cached_property
+    def _keys(self) -> tuple[dict[str, str], list[str], int]:
+        """The letter of each text, all texts with the longest first, and how many words to read for one.
+
+        Made when first asked for: an answer that says its letter needs none of it.
+        """
         keys: dict[str, list[str]] = {}
-        for letter, text in options.items():
+        for letter, text in self._options.items():
             words = option_words(text)
             while len(words) > 1 and words[0] in _ARTICLES:
                 words = words[1:]
             if words and not (len(words) == 1 and len(words[0]) == 1 and words[0].isascii() and words[0].isalpha()):
                 keys.setdefault(" ".join(words), []).append(letter)
-        self._letters = {key: letters[0] for key, letters in keys.items() if len(letters) == 1}
-        self._longest_first = sorted(keys, key=len, reverse=True)
-        self._most_words = 2 + max((key.count(" ") + 1 for key in keys), default=0)
+        letters = {key: owners[0] for key, owners in keys.items() if len(owners) == 1}
+        return letters, sorted(keys, key=len, reverse=True), 2 + max((key.count(" ") + 1 for key in keys), default=0)
 
     def at_start(self, text: str) -> tuple[str, int] | None:
         """The option whose text the given text begins with, and where it ends; an article may lead."""
-        words = tokens(text, self._most_words)
+        letters, longest_first, most_words = self._keys
+        words = tokens(text, most_words)
         while words and words[0][0] in _ARTICLES:
             words = words[1:]
         joined = " ".join(word for word, _, _ in words) + " "
-        for key in self._longest_first:
+        for key in longest_first:
             if joined.startswith(key + " "):
                 last = words[key.count(" ")]
-                return (self._letters[key], last[2]) if key in self._letters else None
+                return (letters[key], last[2]) if key in letters else None
         return None
 
     def mentions(self, text: str) -> list[tuple[str, int, int]]:
         """Every mention as (letter, start, end) in order; a text inside a longer option's text is not one."""
+        letters, longest_first, _ = self._keys
         words = tokens(text)
         joined = " " + " ".join(word for word, _, _ in words) + " "
         place: dict[int, int] = {}
@@ -169,21 +179,21 @@ class OptionTexts:
             position += len(word) + 1
         taken = bytearray(len(words))
         found: list[tuple[str, int, int]] = []
-        for key in self._longest_first:
+        for key in longest_first:
             size = key.count(" ") + 1
             at = joined.find(f" {key} ")
             while at >= 0:
                 index = place[at + 1]
                 if not any(taken[index : index + size]) and _is_word(key, text, words[index][1]):
                     taken[index : index + size] = b"\x01" * size
-                    if key in self._letters:
-                        found.append((self._letters[key], words[index][1], words[index + size - 1][2]))
+                    if key in letters:
+                        found.append((letters[key], words[index][1], words[index + size - 1][2]))
                 at = joined.find(f" {key} ", at + 1)
         return sorted(found, key=lambda mention: mention[1])
 
     def is_number(self, letter: str) -> bool:
         """Whether the option is a bare number: too common in working to count as a mention."""
-        return any(_NUMBER.fullmatch(key) for key, owner in self._letters.items() if owner == letter)
+        return any(_NUMBER.fullmatch(key) for key, owner in self._keys[0].items() if owner == letter)
 
 
 def _is_word(key: str, text: str, start: int) -> bool:

@@ -1,16 +1,18 @@
 """Two pictures compared pixel by pixel: PSNR and SSIM, for edits that should have left the rest alone.
 
 SSIM has as many values as programs. The default here is that of its paper (11 x 11 Gaussian window, sigma 1.5, biased
-covariance); `skimage` is the default of scikit-image (7 x 7 flat window, sample covariance). Only windows that lie
-wholly inside the picture count; channels are averaged.
+covariance; only windows that lie wholly inside the picture). `skimage` is the default of scikit-image (7 x 7 flat
+window, sample covariance); `torchmetrics` mirrors the picture beyond its edges and counts every pixel; `piq` first
+averages squares of pixels until the shorter side is near 256. Channels are averaged.
 """
 
-import io
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from ..core import Media, Outcome, Output, Sample, Score, UsageError
+from ..core import DataError, Image, Media, Outcome, Output, Sample, Score, UsageError
+from ..media import decode_image
 from ..registry import scorers
 from .answers import no_target
 
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Pixels = NDArray[Any]
 
-Window = Literal["wang", "skimage"]
+Window = Literal["wang", "skimage", "torchmetrics", "piq"]
 K1, K2 = 0.01, 0.03
+POOLED_SIDE = 256
 HIGHEST_PSNR = 100.0
 """What equal pictures get in a table, where infinity would swallow every mean."""
 
@@ -44,7 +47,8 @@ class ImageSimilarity:
     def __post_init__(self) -> None:
         if self.ssim_window not in get_args(Window):
             raise UsageError(
-                f"scorer 'image_similarity' has no window {self.ssim_window!r}", fix="ssim_window: wang, or skimage"
+                f"scorer 'image_similarity' has no window {self.ssim_window!r}",
+                fix=f"ssim_window: one of {', '.join(get_args(Window))}",
             )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -54,7 +58,10 @@ class ImageSimilarity:
         if not output.media:
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no picture was made"})
         wanted = pixels_of(reference)
-        made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
+        try:
+            made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
+        except DataError as error:  # what the model made is no picture: its fault, not the scorer's
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
         if made.shape != wanted.shape:
             reason = f"the picture is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
@@ -89,19 +96,35 @@ def ssim(
     import numpy as np
 
     span = _range_of(one, other, data_range)
-    weights = gaussian(11, 1.5) if window == "wang" else np.full(7, 1 / 7)
+    weights = np.full(7, 1 / 7) if window == "skimage" else gaussian(11, 1.5)
     side = len(weights)
+    if window == "piq":
+        one, other = _averaged(one), _averaged(other)
+        mask = mask if mask is None else _averaged(mask)
     if min(one.shape[:2]) < side:
         raise ValueError(f"SSIM needs a picture of at least {side} x {side} pixels, this one is {_shown(one)}")
     # The unbiased covariance of n = side² equally weighted pixels.
     correction = side**2 / (side**2 - 1) if window == "skimage" else 1.0
+    if window == "torchmetrics":
+        margins = [(side // 2, side // 2)] * 2 + [(0, 0)] * (one.ndim - 2)
+        one, other = np.pad(one, margins, mode="reflect"), np.pad(other, margins, mode="reflect")
     channels = [(one, other)] if one.ndim == 2 else [(one[..., c], other[..., c]) for c in range(one.shape[2])]
     maps = [_ssim_map(np.asarray(x, float), np.asarray(y, float), weights, span, correction) for x, y in channels]
     if mask is None:
         return float(np.mean(maps))
     margin = side // 2
-    inside = mask[margin:-margin, margin:-margin]
+    inside = mask if window == "torchmetrics" else mask[margin:-margin, margin:-margin]
     return float(np.mean([values[inside].mean() for values in maps]))
+
+
+def _averaged(picture: "Pixels") -> "Pixels":
+    """The picture with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
+    step = max(1, round(min(picture.shape[:2]) / POOLED_SIDE))
+    if step == 1:
+        return picture
+    height, width = picture.shape[0] // step, picture.shape[1] // step
+    squares = picture[: height * step, : width * step].reshape(height, step, width, step, *picture.shape[2:])
+    return squares.all(axis=(1, 3)) if picture.dtype == bool else squares.mean(axis=(1, 3))
 
 
 def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float) -> "Floats":
@@ -136,12 +159,17 @@ def pixels_of(picture: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
     import numpy as np
     from PIL import Image as Pillow
 
-    medium = picture if isinstance(picture, Media) else Media(picture)
-    with Pillow.open(io.BytesIO(medium.data())) as opened:
-        rgb = opened.convert("RGB")
-        if size is not None and rgb.size != (size[1], size[0]):
-            rgb = rgb.resize((size[1], size[0]), Pillow.Resampling.BICUBIC)
-        return np.asarray(rgb)
+    rgb = decode_image(picture if isinstance(picture, Image) else Image(_source(picture)))
+    if size is not None and rgb.size != (size[1], size[0]):
+        rgb = rgb.resize((size[1], size[0]), Pillow.Resampling.BICUBIC)
+    return np.asarray(rgb)
+
+
+def _source(picture: Any) -> Any:
+    """What a picture is made of: a cell may hold it as Hugging Face does."""
+    if isinstance(picture, Media):
+        return picture.data()
+    return picture["bytes"] if isinstance(picture, Mapping) and picture.get("bytes") else picture
 
 
 def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:

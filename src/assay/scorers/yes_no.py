@@ -13,7 +13,7 @@ from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .vqa_text import strip_marks
 
-Rule = Literal["words", "pope_official", "mme_official"]
+Rule = Literal["words", "pope_official", "mme_official", "lmms_eval"]
 Verdict = Literal["yes", "no"]
 
 _GOLDS: dict[str, Verdict] = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
@@ -26,7 +26,8 @@ class YesNo:
 
     rule: Rule = "words"
     """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `pope_official`: no if the first
-    sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters."""
+    sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
+    `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -85,8 +86,17 @@ def read_mme(text: str) -> Verdict | None:
     return "no" if "no" in start else None
 
 
+def read_exact(text: str) -> Verdict | None:
+    """Yes or no if the answer is nothing else: `Yes.` is neither."""
+    said = text.strip().lower()
+    if said == "yes":
+        return "yes"
+    return "no" if said == "no" else None
+
+
 _READERS: dict[str, Callable[[str], Verdict | None]] = {
     "words": read_words,
     "pope_official": read_pope,
     "mme_official": read_mme,
+    "lmms_eval": read_exact,
 }

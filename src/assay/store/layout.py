@@ -85,8 +85,9 @@ def sync_folder(folder: Path) -> None:
 def disk_error(error: OSError, path: Path) -> StoreError:
     """An `OSError` as the error a user can act on."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+        first = "check the disk" if error.errno == errno.EIO else "free some space"
         return DiskFull(
-            f"cannot write: {error.strerror}", where=str(path), fix="free some space, then run the same command again"
+            f"cannot write: {error.strerror}", where=str(path), fix=f"{first}, then run the same command again"
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(f"cannot write: {error.strerror}", where=str(path), fix="choose another folder with -o")

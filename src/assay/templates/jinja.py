@@ -8,6 +8,7 @@ read as JSON.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from os import PathLike
 from typing import Any
 
 import jinja2
@@ -28,7 +29,7 @@ from ..core import (
     nearest,
     shorten,
 )
-from ..core.media import MEDIA_KINDS
+from ..core.media import MEDIA_KINDS, is_inline
 from .built import turn
 
 LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -231,11 +232,23 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
     whole = _ONE_VARIABLE.fullmatch(source.strip())
     name = column or (whole[1] if whole else "")
     render = JinjaText(f"{{{{ {name} }}}}" if column else source, where=where)
+    is_of_the_task = not render.variables
 
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
         # A column is passed on as it is, since a picture's bytes are not text; an absent one is Jinja's own error.
         value = sample.fields[name] if name in sample.fields else render(sample)
-        known = _known_medium(value, sample) if isinstance(value, str) else None
+        if isinstance(value, Mapping):  # as Hugging Face's columns hold media
+            value = value.get("bytes") or value.get("path") or ""
+        if not isinstance(value, (str, PathLike)) or is_of_the_task:
+            return (as_part({"type": kind, kind: value}),)
+        known = _known_medium(str(value), sample)
+        if known is None and not is_inline(str(value)):
+            # A row is foreign: which files and URLs it may name is settled where its data are read, not here.
+            raise TemplateError(
+                f"the row names the {kind} {shorten(str(value))}, which is none of the sample's media",
+                where=f"{where}, sample {shorten(sample.id)}",
+                fix=f"let the data say which column holds it: columns: {{{kind}: {name or 'NAME'}}}",
+            )
         return (as_part(known or {"type": kind, kind: value}),)
 
     return find

@@ -47,6 +47,25 @@ def test_all_options_reach_the_evaluator(here: Path, capsys: pytest.CaptureFixtu
     assert (saved["seed"], saved["dataset"]["limit"]) == (7, 4)
 
 
+def test_numbers_of_numpy_are_numbers_in_the_result_file(here: Path):
+    pytest.importorskip("numpy")
+    make_exam(here)
+    (here / "register_count.py").write_text(
+        "import numpy as np\nfrom evaluator_registry import EvaluatorRegistry\n"
+        "def count(engine, data, batch_size=2, **kwargs):\n"
+        "    tokens, _ = engine.generate_batch([item['prompt'] for item in data])\n"
+        "    return {'n': np.int64(len(data)), 'by': {np.int64(1): np.float32(0.5)}}\n"
+        "EvaluatorRegistry.register('计数', count)\n",
+        encoding="utf-8",
+    )
+
+    command(["--dataset", "exam", "--dataset-path", "exam.jsonl", "--evaluator", "计数", *MODEL])
+
+    [file] = (here / "eval_results").glob("exam_计数_*.json")
+    metrics = json.loads(file.read_text())["metrics"]
+    assert metrics["n"] == 10 and metrics["by"] == {"1": 0.5}
+
+
 def test_rows_that_fail_make_the_run_partial(here: Path):
     make_exam(here, 6, too_many=(2,))
 

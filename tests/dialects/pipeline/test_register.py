@@ -11,7 +11,7 @@ import pytest
 from pipeline_files import exam_rows, make_exam, write_rows
 
 import assay
-from assay.core import DataError, ModalityMismatch, UnknownName, UsageError
+from assay.core import AssayError, DataError, ModalityMismatch, UnknownName, UsageError
 from assay.dialects.pipeline.claims import NAMES, claims
 from assay.dialects.recognise import dialect_of
 from assay.models.scripted import Scripted
@@ -84,6 +84,24 @@ def test_rows_the_prompt_function_cannot_handle_are_listed_counted_and_in_the_de
     head, frame, *_ = first.details["traceback"].splitlines()
     assert head == "Traceback (most recent call last):"
     assert frame.endswith('register_exam.py", line 14, in exam_prompt')
+
+
+def test_evaluators_of_pairs_and_of_triples_run_side_by_side_in_one_run(tmp_path: Path):
+    make_exam(tmp_path, 4)
+    file = tmp_path / "register_exam.py"
+    file.write_text(
+        file.read_text()
+        + "\ndef newer(engine, data, batch_size=64, **kwargs):\n"
+        "    tokens, seconds, stats = engine.generate_batch([item['prompt'] for item in data], max_length=10)\n"
+        "    assert stats is None and tokens.shape == (len(data), 10)\n"
+        "    return {'written': sum(text.strip()[:1] == 'B' for text in engine.decode_tokens(tokens))}\n"
+        "EvaluatorRegistry.register('newer', newer)\n"
+    )
+    options = RunOptions(tasks=tuple(f"{file}:exam/{name}" for name in ("exam", "newer")), output=str(tmp_path / "run"))
+
+    result = assay.run(model=Scripted("B"), options=options.but(data=str(tmp_path / "exam.jsonl")))
+
+    assert (result.status, result.value("total"), result.value("written")) == ("complete", 4.0, 4.0)
 
 
 def test_answer_zero_is_kept_as_the_reference(tmp_path: Path):
@@ -311,3 +329,53 @@ def test_a_model_without_likelihood_is_refused_by_perplexity_before_any_work(tmp
         assay.run(model=model, options=options.but(output=str(tmp_path / "run")))
 
     assert model.calls == [] and not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("1 / 0", "evaluator 'odd': ZeroDivisionError: division by zero (register_exam.py:"),
+        ("[1, 2]", "evaluator 'odd': returned [1, 2]; fix: return a dict of metrics"),
+        ("{'mode': 'fast'}", "evaluator 'odd': returned no numbers: {'mode': 'fast'}; fix: return metrics"),
+        ("{'n': engine.speed_of_light}", "evaluator 'odd': AttributeError: the engine of the pipeline dialect has no "),
+    ],
+)
+def test_an_evaluator_that_goes_wrong_is_named_with_what_it_did(tmp_path: Path, body: str, said: str):
+    make_exam(tmp_path, 2)
+    file = tmp_path / "register_exam.py"
+    odd = f"\nEvaluatorRegistry.register('odd', lambda engine, data, **kwargs: {body})\n"
+    file.write_text(file.read_text() + odd)
+    options = RunOptions(tasks=(f"{file}:exam/odd",), data=str(tmp_path / "exam.jsonl"), output=str(tmp_path / "run"))
+
+    with pytest.raises(AssayError) as caught:
+        assay.run(model=Scripted("B"), options=options)
+
+    assert str(caught.value).startswith(said)
+
+
+def test_a_loader_that_returns_nothing_is_named(tmp_path: Path):
+    make_exam(tmp_path, 2)
+    file = tmp_path / "register_exam.py"
+    file.write_text(file.read_text() + "\nDatasetRegistry.register('none', lambda path: None, exam_prompt)\n")
+    options = RunOptions(tasks=(f"{file}:none/exam",), data=str(tmp_path / "exam.jsonl"), output=str(tmp_path / "run"))
+
+    with pytest.raises(UsageError, match=r"loader '<lambda>': returned None; fix: return a list of dictionaries"):
+        assay.run(model=Scripted("B"), options=options)
+
+
+def test_a_run_with_an_answer_that_never_came_is_scored_again_as_it_was(tmp_path: Path):
+    make_exam(tmp_path, 4)
+
+    def model(prompt: str) -> str:
+        if "number 2?" in prompt:
+            raise RuntimeError("too hard")
+        return "B"
+
+    file, data = tmp_path / "register_exam.py", tmp_path / "exam.jsonl"
+    first = assay.run(str(file), model, data=str(data), output=str(tmp_path / "run"), on_error="continue")
+
+    again = assay.score(tmp_path / "run")
+
+    assert [(r.metric, r.value, r.outcomes) for r in again] == [(r.metric, r.value, r.outcomes) for r in first]
+    assert first[0].outcomes == {"model_error": 1}
+    assert any("too hard" in note for note in again.notes)

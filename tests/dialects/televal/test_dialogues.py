@@ -1,7 +1,9 @@
 """Dialogues: every rule of who hears, says and remembers what, proved by a model that echoes what it is given."""
 
+import hashlib
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -202,6 +204,41 @@ def test_cache_goes_to_the_next_round_of_the_same_dialogue_and_is_never_saved(ta
     assert given[0] is None and given[2] is None
     assert given[1]["seen"] == 1
     assert "cache" not in json.dumps(talk.lines("save/prediction/echo/task.jsonl"))
+
+
+SPEAKS = """{'pred_audio': lambda kwargs: spoken(kwargs['pred_audio'])}
+
+def spoken(path):
+    import wave
+    spoken.times = getattr(spoken, "times", 0) + 1
+    with wave.open(path, "wb") as sound:
+        sound.setnchannels(1); sound.setsampwidth(2); sound.setframerate(16000)
+        sound.writeframes(b"\\x01\\x00" * 800 * spoken.times)
+    return path
+"""
+
+
+@pytest.mark.parametrize("era", ["newest", "seed"])
+def test_the_sound_a_model_made_is_kept_by_round_and_handed_to_the_next(talk, era):
+    returns(talk, SPEAKS)
+    talk.change("infer_task", "task", save_pred_audio=True)
+
+    talk.televal("infer", era=era)
+
+    made = [str(talk.root / f"save/prediction/echo/task/d1_pred_round{n}.wav") for n in (1, 2)]
+    lines = talk.lines("save/prediction/echo/task.jsonl")
+    assert [line["pred_audio"] for line in lines[:2]] == made
+    handed = [call.get("assistant_his_audio", "absent") for call in calls(talk)[:2]]
+    digests = [sha(path) for path in made]
+    assert digests[0] != digests[1]
+    if era == "newest":
+        assert handed[0] == [] and [sha(path) for path in handed[1]] == digests[:1]
+    else:
+        assert handed[0] == "absent" and sha(handed[1]) == digests[0]
+
+
+def sha(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def test_the_newest_shape_hands_over_all_sounds_of_the_assistant_the_seed_shape_the_last(talk):

@@ -1,5 +1,6 @@
 """Evaluators and summarizers: users' own in both forms, and ours behind the guest's names."""
 
+import json
 import time
 
 import pytest
@@ -27,6 +28,36 @@ def test_an_evaluator_of_lists_and_one_of_single_predictions_both_run(project):
     lists = project.run("task").results[0]
 
     assert (single.value, lists.value) == (0.5, 1.0)
+
+
+def test_numbers_of_numpy_are_numbers_in_the_result_file(project):
+    pytest.importorskip("numpy")
+    project.write(
+        "src/evaluator/contains.py",
+        "import numpy as np\n\nclass Contains:\n    def evaluate(self, preds, refs, infos):\n"
+        "        made = {'score': np.float32(0.5), 'n': np.int64(2), 'at': np.arange(2)}\n"
+        "        return [{'key': info['key'], **made} for info in infos]\n",
+    )
+    project.rows({"key": "a", "pred": "p", "ref": "r"}, file="save/prediction/echo/task.jsonl")
+
+    _, (result_file, *_) = project.televal("eval")
+
+    line = json.loads(result_file.read_text())
+    assert (line["score"], line["n"], line["at"]) == (0.5, 2, [0, 1])
+
+
+def test_the_numbers_of_a_users_summarizer_built_on_the_dialects_are_shown(project):
+    project.write(
+        "src/summarizer/worst.py",
+        "from src.summarizer.summarizer import Summarizer\n\nclass Worst(Summarizer):\n"
+        "    def statistic(self, scores, **kwargs):\n        return {'score': f'WORST: {min(scores):.2f}'}\n",
+    )
+    project.entry("summarizer", "worst", "src.summarizer.worst.Worst", {})
+    project.change("eval_task", "judge", summarizer="worst")
+
+    values = {row.metric: row.value for row in project.run("task").results}
+
+    assert values == {"worst.score": 0.0, "contains": 0.5}
 
 
 def test_an_evaluator_of_lists_gets_batches_when_asked(project):

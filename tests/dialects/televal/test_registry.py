@@ -243,3 +243,21 @@ def test_a_key_that_the_environment_lacks_is_named(project, monkeypatch):
 def test_a_tree_is_read_from_the_folder_around_it_and_from_one_of_its_files(project):
     assert read_tree(project.root).folder == project.registry.resolve()
     assert read_tree(project.registry / "model/echo.yaml").names("model") == ["echo"]
+
+
+def test_entries_may_share_arguments_by_an_anchor_that_is_no_entry_itself(project):
+    (project.registry / "infer_task" / "task.yaml").write_text(
+        "shared: &shared\n  dataset: data\n  template: ask\n  model: gone\n  eval_task: judge\n"
+        "task:\n  class: src.config.InferTaskCfg\n  args:\n    <<: *shared\n    model: echo\n"
+    )
+
+    result = project.run("task")
+
+    assert result.status == "complete" and read_tree(project.registry).names("infer_task") == ["task"]
+
+
+def test_an_entry_without_class_that_nobody_shares_is_a_fault(project):
+    (project.registry / "infer_task" / "odd.yaml").write_text("odd:\n  dataset: data\n")
+
+    with pytest.raises(UsageError, match=r"odd.yaml:2: infer_task 'odd' has no 'dataset'"):
+        read_tree(project.registry)

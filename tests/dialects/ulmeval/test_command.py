@@ -67,6 +67,7 @@ def test_infer_then_eval_are_two_steps_over_one_folder(place, capsys):
     dataset, model = place.colours()
     command(["--data", dataset, "--model", model, "--mode", "infer", "--json"])
     (inferred,) = printed(capsys)
+    (place.data / "ColourBench.tsv").unlink()
 
     command(["--data", dataset, "--model", model, "--mode", "eval", "--json"])
 
@@ -238,3 +239,34 @@ def test_the_judge_and_its_arguments_reach_evaluate(place, capsys):
 
     (run,) = printed(capsys)
     assert code == 0 and metrics(run)["evaluate.told"] == 1.0
+
+
+def test_register_may_be_given_more_than_once_and_names_of_any_script_are_files(place, capsys):
+    place.colours()
+    for name in ("猫", "狗"):
+        (place.data / f"{name}.tsv").write_text("index\tprompt\n1\ta red ball\n", encoding="utf-8")
+    dataset = """
+        from ulmeval.dataset.text_base import TextBaseDataset
+
+        class Pets(TextBaseDataset):
+            DATASET_URL = {'猫': '', '狗': ''}
+            DATASET_MD5 = {'猫': None, '狗': None}
+
+            def evaluate(self, eval_file, **judge_kwargs):
+                return {'own': 1}
+    """
+    files = ["--register", place.write("pets.py", dataset), "--register", str(place.folder / "my_model.py")]
+
+    code = command([*files, "--data", "猫", "狗", "--model", "Painter", "--json"])
+
+    assert code == 0 and [metrics(run)["evaluate.own"] for run in printed(capsys)] == [1.0, 1.0]
+    assert Path("outputs/Painter/Painter_猫.pkl").exists() and Path("outputs/Painter/Painter_狗.pkl").exists()
+
+
+def test_eval_before_infer_says_what_is_missing(place, capsys):
+    dataset, model = place.colours()
+
+    assert command(["--data", dataset, "--model", model, "--mode", "eval"]) != 0
+
+    said = capsys.readouterr()
+    assert "no predictions of Painter on ColourBench; fix: run --mode infer first" in said.err + said.out

@@ -124,6 +124,7 @@ def test_a_run_is_scored_elsewhere_from_its_folder_alone(place):
     here = assay.run(dataset, model, output="run")
     shutil.copytree("run", "copied", ignore=shutil.ignore_patterns("summary.json", "files"))
     Path("my_model.py").unlink()
+    (place.data / "ColourBench.tsv").unlink()
 
     there = assay.score("copied")
 

@@ -45,6 +45,8 @@ def test_item_1_a_tsv_and_an_early_model_give_predictions_and_accuracy_by_catego
     result = run(path, early_model({0: "A", 1: "The answer is B.", 2: "cat", 3: "A"}))
 
     assert result.status == "complete"
+    said = {record.id: record.output["candidates"][0]["text"] for record in RunReader(result.folder).outputs()}
+    assert said == {"0": "A", "1": "The answer is B.", "2": "cat", "3": "A"}
     assert result.value("exact_matching") == 0.75
     by_category = result[0].groups["category"]
     assert {name: group.value for name, group in by_category.items()} == {"c0": 1.0, "c1": 0.5}

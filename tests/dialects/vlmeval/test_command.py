@@ -432,3 +432,38 @@ def test_files_beside_the_predictions_are_named_as_newer_code_names_them(file, m
     monkeypatch.setenv("EVAL_FORMAT", "yaml")
     with pytest.raises(UsageError, match=r"EVAL_FORMAT is 'yaml'; fix: one of csv, json"):
         smp.get_eval_file_format()
+
+
+def test_all_datasets_of_a_command_lie_in_one_folder_under_their_own_names(table, picture, early_model, tmp_path):
+    for name in ("猫狗", "山水"):
+        table(name, HEADER, [[0, picture(0), "Which?", "cat", "dog", "A"]])
+
+    results = list(evaluate(["--data", "猫狗", "山水", "--model", early_model({0: "A"}), "--work-dir", "out"]))
+
+    [folder] = (tmp_path / "out" / "Reader").glob("T*")
+    assert len(results) == 2
+    assert {"Reader_猫狗.xlsx", "Reader_山水.xlsx", "run_猫狗", "run_山水"} <= {path.name for path in folder.iterdir()}
+
+
+def test_what_an_evaluate_dumped_is_linked_one_level_up_too(table, file, shout, tmp_path):
+    table("Mine", "index question answer", [[0, "a", "x"]])
+    source = """
+        from vlmeval.smp import *
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Mine(ImageBaseDataset):
+            TYPE = 'VQA'
+            DATASET_URL = {'Mine': ''}
+
+            def build_prompt(self, line):
+                return [dict(type='text', value=line['question'])]
+
+            def evaluate(self, eval_file, **judge_kwargs):
+                dump({'right': 1}, eval_file.replace('.xlsx', '_mine.json'))
+                return {'right': 1}
+    """
+
+    list(evaluate(["--data", "Mine", "--register", file("d.py", source), "--model", shout, "--work-dir", "out"]))
+
+    link = tmp_path / "out" / "answer" / "answer_Mine_mine.json"
+    assert link.is_symlink() and json.loads(link.read_text()) == {"right": 1}

@@ -39,6 +39,43 @@ def test_rows_are_passed_one_by_one_as_long_as_nobody_looks_at_the_frame(table, 
     assert set(load_guest(path).Lazy.SEEN) == {(False, "int", "float")}
 
 
+def test_a_class_that_others_of_its_file_build_on_is_no_dataset(table, picture, file, run, early_model):
+    path = table("Mine", "index image question answer", [[0, picture(0), "Q", "x"]])
+    source = """
+        from vlmeval.utils import TSVDataset
+
+        class Base(TSVDataset):
+            def asked(self, line):
+                return line['question'].upper()
+
+        class Child(Base):
+            def build_prompt(self, line, dataset=None):
+                return dict(image=self.dump_image(line)[0], text=self.asked(line))
+    """
+
+    result = run(file("d.py", source), early_model({0: "x"}), data=str(path))
+
+    assert [row.task for row in result] == ["Mine", "Mine"] and result.value("exact_match") == 1.0
+
+
+def test_a_datasets_name_in_place_of_a_file_is_answered_with_the_file(table, picture, file, run, early_model, lmu):
+    table("Mine", "index image question answer", [[0, picture(0), "Q", "x"]])
+    source = """
+        from vlmeval.utils import TSVDataset
+
+        class Child(TSVDataset):
+            def build_prompt(self, line, dataset=None):
+                return dict(image=self.dump_image(line)[0], text='?')
+    """
+
+    with pytest.raises(UsageError) as caught:
+        run(file("d.py", source), early_model({0: "x"}), data="Mine")
+
+    assert str(caught.value) == (
+        f"--data Mine: no such file; fix: --data {lmu / 'Mine.tsv'}, or name the dataset: file.py:Class@Mine"
+    )
+
+
 def test_the_frame_has_references_and_lists_resolved_and_rows_without_pictures_dropped(table, picture, file):
     both = f"['{picture(1)}', '{picture(2)}']"
     rows = [[0, picture(0), "a"], [1, "0", "b"], [2, both, "c"], [3, "", "d"]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.core import Image, Message, Prompt, Request
+from assay.core import Image, Message, ModelError, Prompt, Request
 from assay.dialects.vlmeval import model
 
 HEADER = "index image question answer"
@@ -157,3 +157,26 @@ def test_a_model_that_is_not_there_says_what_is(file, suffix):
 
     with pytest.raises(UsageError, match=r"write|has A, B"):
         model(file("m.py", source) + suffix, {})
+
+
+def test_a_class_that_cannot_be_built_stops_the_run_with_one_line(table, picture, file, run):
+    path = table("Mine", HEADER, [[n, picture(0), "Q", "x"] for n in range(3)])
+    source = """
+        from vlmeval.vlm.base import BaseModel
+
+        class M(BaseModel):
+            def __init__(self, weights):
+                super().__init__()
+
+            def use_custom_prompt(self, dataset):
+                return True
+
+            def build_prompt(self, line, dataset=None):
+                return [dict(type='text', value='mine')]
+
+            def generate_inner(self, message, dataset=None):
+                return 'x'
+    """
+
+    with pytest.raises(ModelError, match=r"could not be built: TypeError: .*'weights'"):
+        run(path, f"{file('m.py', source)}:M")

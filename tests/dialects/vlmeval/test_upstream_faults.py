@@ -181,15 +181,71 @@ def test_a_row_the_users_prompt_cannot_handle_is_counted(table, picture, file, e
     assert result[0].outcomes == {"scored": 1, "data_error": 1}
 
 
-def test_a_row_cannot_name_a_file_outside_its_data(table, picture, early_model, run, tmp_path, lmu):
+@pytest.fixture
+def faraway(tmp_path):
+    """A picture outside the data folder, by its whole path."""
     from PIL import Image as pillow
 
-    pillow.new("RGB", (4, 4)).save(tmp_path / "secret.png")
-    pillow.new("RGB", (4, 4)).save(lmu / "beside.png")
-    rows = [[0, str(lmu / "beside.png"), "?", "x"], [1, str(tmp_path / "secret.png"), "?", "x"]]
-    path = table("Paths", "index image_path question answer", rows)
+    folder = tmp_path / "faraway"
+    folder.mkdir()
+    pillow.new("RGB", (4, 4)).save(folder / "there.png")
+    return folder / "there.png"
+
+
+def test_a_table_of_the_users_own_in_lmudata_may_name_whole_paths(table, early_model, run, faraway):
+    path = table("Paths", "index image_path question answer", [[0, str(faraway), "?", "x"]])
+
+    result = run(path, early_model({0: "x"}))
+
+    assert result[0].outcomes == {"scored": 1}
+
+
+def test_a_table_elsewhere_cannot_name_a_file_outside_its_data(table, early_model, run, faraway, tmp_path, lmu):
+    from PIL import Image as pillow
+
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    pillow.new("RGB", (4, 4)).save(folder / "beside.png")
+    rows = [[0, str(folder / "beside.png"), "?", "x"], [1, str(faraway), "?", "x"]]
+    path = table("Paths", "index image_path question answer", rows).rename(folder / "Paths.tsv")
 
     result = run(path, early_model({0: "x"}))
 
     assert result[0].outcomes == {"scored": 1, "data_error": 1}
+    assert any("lies outside the data folder" in note and "--media_root DIR" in note for note in result.notes)
+
+
+def test_the_folder_named_by_media_root_may_be_named_by_rows(table, early_model, run, faraway, tmp_path):
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    rows = [[0, str(faraway), "?", "x"], [1, "there.png", "?", "x"]]
+    path = table("Paths", "index image_path question answer", rows).rename(folder / "Paths.tsv")
+
+    result = run(path, early_model({0: "x"}), media_root=str(faraway.parent))
+
+    assert result[0].outcomes == {"scored": 2}
+
+
+def test_a_relative_name_never_leads_out_of_the_data_folder(table, early_model, run, faraway):
+    path = table("Paths", "index image_path question answer", [[0, "../faraway/there.png", "?", "x"]])
+
+    with pytest.raises(AssayError, match="lies outside the data folder"):
+        run(path, early_model({0: "x"}))
+
+
+def test_a_table_with_a_url_stays_inside_its_data_even_in_lmudata(table, file, early_model, run, faraway):
+    table("Paths", "index image_path question answer", [[0, str(faraway), "?", "x"], [1, "in.png", "?", "x"]])
+    dataset = file(
+        "d.py",
+        """
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Paths(ImageBaseDataset):
+            TYPE = 'VQA'
+            DATASET_URL = {'Paths': 'https://example.invalid/Paths.tsv'}
+        """,
+    )
+
+    result = run(dataset, early_model({0: "x"}), on_error="continue")
+
     assert any("lies outside the data folder" in note for note in result.notes)

@@ -233,18 +233,63 @@ def test_the_middle_of_a_prompt_is_dropped_when_asked(llama_folder):
     assert "truncated_tokens" not in whole.details
 
 
-@pytest.mark.parametrize("count", [1, 6, 7, 12, 15, 16, 17])
-def test_a_few_rows_are_multiplied_in_a_whole_block_and_get_the_same(count):
+@pytest.fixture
+def layer():
     import torch
 
-    from assay.models.local_transformers.few_rows import fill_blocks
-
     torch.manual_seed(1)
-    layer = torch.nn.Linear(24, 40)
+    return torch.nn.Linear(24, 40)
+
+
+@pytest.mark.parametrize("free", [0, 1 << 30])
+@pytest.mark.parametrize("count", [1, 3, 4, 7, 12, 16, 17, 64, 65])
+def test_a_few_rows_get_the_same_from_laid_out_weights_and_in_a_filled_block(layer, count, free):
+    import torch
+
+    from assay.models.local_transformers.few_rows import FEWEST, MOST, PAYS_AFTER, can_lay_out, hasten
+
     rows = torch.randn(1, count, 24)
     usual = layer(rows)
 
-    assert fill_blocks(layer) == 1
-    assert fill_blocks(layer) == 0
-    assert layer(rows).shape == usual.shape
-    assert torch.allclose(layer(rows), usual, atol=1e-6)
+    assert hasten(layer, free) == 1
+    assert hasten(layer, free) == 0
+    for _ in range(PAYS_AFTER + 1):
+        assert layer(rows).shape == usual.shape
+        assert torch.allclose(layer(rows), usual, atol=1e-6)
+    is_laid_out = bool(free) and can_lay_out() and FEWEST <= count <= MOST
+    assert (layer.forward.laid_out is not None) == is_laid_out
+
+
+def test_laid_out_weights_are_given_back_when_memory_runs_out(layer):
+    import torch
+
+    from assay.models.local_transformers.few_rows import PAYS_AFTER, drop_laid_out, hasten
+
+    rows = torch.randn(1, 8, 24)
+    usual = layer(rows)
+    hasten(layer, 1 << 30)
+
+    for _ in range(PAYS_AFTER):
+        layer(rows)
+    drop_laid_out(layer)
+    again = [layer(rows) for _ in range(PAYS_AFTER)]
+
+    assert layer.forward.laid_out is None
+    assert all(torch.allclose(found, usual, atol=1e-6) for found in again)
+
+
+def test_a_torch_without_products_from_laid_out_weights_fills_blocks(layer, monkeypatch):
+    import torch
+
+    from assay.models.local_transformers import few_rows
+
+    def missing(*_):
+        raise AttributeError("no such product")
+
+    monkeypatch.setattr(few_rows, "product", missing)
+    rows = torch.randn(1, 8, 24)
+    usual = layer(rows)
+
+    few_rows.hasten(layer, 1 << 30)
+
+    assert all(torch.allclose(layer(rows), usual, atol=1e-6) for _ in range(few_rows.PAYS_AFTER + 1))

@@ -194,12 +194,12 @@ def test_a_llava_weighs_answers_after_a_picture(llava):
     [output] = llava.likelihood([Request(prompt)])
 
     loaded = llava._loaded
-    inputs = loaded.inputs(prompt)
+    inputs = loaded.reader.inputs(prompt)
     ids = loaded.renderer.tokenizer.encode("red", add_special_tokens=False)
     total = 0.0
     for at, token in enumerate(ids):
         with torch.inference_mode():
-            logits = loaded._logits(inputs, ids[:at])[-1]
+            logits = loaded.weigher.logits(inputs, ids[:at])[-1]
         total += torch.log_softmax(logits, -1)[token].item()
     assert [found.tokens for found in output.likelihoods] == [1, 1, 3]
     assert output.likelihoods[2].logprob == pytest.approx(total, abs=1e-4)
@@ -219,7 +219,7 @@ def test_several_pictures_and_words_between_them_keep_their_order(llava):
 def test_a_completion_marks_its_picture_where_it_stands(llava):
     prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
 
-    assert llava._load().text(prompt) == "<image>A photo of"
+    assert llava._load().reader.text(prompt) == "<image>A photo of"
 
 
 def test_qwen2_vl_sees_pictures_of_any_size_without_torchvision(qwen2_vl):
@@ -302,7 +302,7 @@ def test_a_janus_also_reads_pictures_and_writes(janus):
 
 def test_a_picture_is_decoded_while_the_one_before_is_on_the_device(llava, held_device):
     device = held_device(llava)
-    device.watch(llava._loaded, "inputs")
+    device.watch(llava._loaded.reader, "inputs")
 
     answers = device.first_then_second(lambda text: llava.generate([ask(picture("red"), text)])[0])
 
@@ -327,14 +327,14 @@ def test_a_prompt_with_media_is_computed_once_for_all_that_may_follow(name, requ
     [output] = model.likelihood([weigh(medium, "What?", options=options)])
 
     loaded = model._loaded
-    inputs = loaded.inputs(weigh(medium, "What?", options=options).prompt)
+    inputs = loaded.reader.inputs(weigh(medium, "What?", options=options).prompt)
     length = inputs["input_ids"].shape[1]
-    assert loaded.keeps is True
+    assert loaded.weigher.keeps is True
     # The last token of an option is only predicted.
     assert model.counted.tokens - before == length + len("re") + len("a hous")
     for text, found in zip(options, output.likelihoods, strict=True):
         ids = loaded.renderer.tokenizer.encode(text, add_special_tokens=False)
-        logprobs = torch.log_softmax(loaded._logits(inputs, ids)[length - 1 : -1].float(), -1)
+        logprobs = torch.log_softmax(loaded.weigher.logits(inputs, ids)[length - 1 : -1].float(), -1)
         assert found.logprob == pytest.approx(sum(logprobs[at, token].item() for at, token in enumerate(ids)), abs=1e-4)
 
 
@@ -346,12 +346,86 @@ def test_a_model_that_cannot_go_on_from_what_it_keeps_is_asked_whole(llava, monk
     def lost(*_):
         raise NotImplementedError("keeps nothing")
 
-    monkeypatch.setattr(type(other._ready()), "_further", lost)
+    monkeypatch.setattr(other._ready().weigher, "_further", lost)
     [whole] = other.likelihood([request])
 
-    assert other._loaded.keeps is False
+    assert other._loaded.weigher.keeps is False
     for one, again in zip(usual.likelihoods, whole.likelihoods, strict=True):
         assert one.logprob == pytest.approx(again.logprob, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
+@pytest.mark.parametrize("options", [("A", "B"), ("red", "a house")])
+def test_what_questions_about_the_same_medium_begin_with_is_computed_once(name, options, request):
+    model = request.getfixturevalue(name)
+    media = [sound(300), sound(900)] if name == "qwen2_audio" else [picture("red"), picture("blue")]
+    model.likelihood([weigh(media[0], text, options=("ab", "cd")) for text in ("Tried?", "Tried again?")])
+    asked = [weigh(medium, text, options=options) for text in ("Which one?", "What is that?") for medium in media]
+    alone = [model.likelihood([one])[0] for one in asked]
+    before = model.counted.tokens
+
+    together = model.likelihood(asked)
+
+    loaded = model._loaded
+    assert loaded.weigher.keeps is True
+    lengths = [loaded.reader.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
+    behind = sum(len(option) - 1 for option in options)
+    # Sorted, "What" comes before "Which": of the second question, "ich one?" and all that follows it is left.
+    again = len("ich one?") + len(rest(loaded, asked[0].prompt))
+    assert model.counted.tokens - before == lengths[2] + lengths[3] + 2 * again + 4 * behind
+    for one, other in zip(together, alone, strict=True):
+        assert [f.logprob for f in one.likelihoods] == pytest.approx([f.logprob for f in other.likelihoods], abs=1e-4)
+
+
+def rest(loaded, prompt):
+    """The tokens a template writes behind the question."""
+    behind = loaded.reader.text(prompt).split("Which one?")[1]
+    return loaded.renderer.tokenizer.encode(behind, add_special_tokens=False)
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
+def test_prompts_of_different_lengths_go_through_together_and_get_what_they_get_alone(name, request):
+    model = request.getfixturevalue(name)
+    sees = name != "qwen2_audio"
+    texts = ("What?", "What is it?", "And what is in it?", "Who?")
+    media = [picture(c, s) for c, s in (("red", (40, 30)), ("blue", (84, 84)), ("green", (40, 30)), ("red", (60, 60)))]
+    asked = [ask(m if sees else sound(200 * (i + 1)), t) for i, (m, t) in enumerate(zip(media, texts, strict=True))]
+    alone = written([model.generate([one])[0] for one in asked])
+    model.generate(asked)
+    before = model.counted.passes
+
+    together = model.generate(asked)
+
+    assert model._loaded.fills is True
+    assert written(together) == alone
+    assert model.counted.passes - before < 4 * 5
+    lengths = [model._loaded.reader.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
+    assert [output.usage.input_tokens for output in together] == lengths
+
+
+def test_a_model_that_cannot_be_filled_up_is_asked_one_length_at_a_time(llava, monkeypatch):
+    asked = [ask(picture("red"), text) for text in ("What?", "What is it?")]
+    alone = written([llava.generate([one])[0] for one in asked])
+    usual = llava._ready().model.generate
+
+    def deaf_to_masks(**given):
+        return usual(**{**given, "attention_mask": given["attention_mask"].new_ones(given["attention_mask"].shape)})
+
+    monkeypatch.setattr(llava._loaded.model, "generate", deaf_to_masks)
+
+    assert written(llava.generate(asked)) == alone
+    assert llava._loaded.fills is False
+
+
+def test_what_is_left_of_the_context_is_the_same_beside_a_longer_prompt(llava):
+    short, long = ask(picture("red"), "What?"), ask(picture("red"), "What is it?")
+    inputs = llava._ready().reader.inputs(short.prompt)
+    tight = LocalTransformers(llava.path, max_tokens=8, context=inputs["input_ids"].shape[1] + 8)
+
+    alone = written([tight.generate([short])[0], tight.generate([long])[0]])
+
+    assert written(tight.generate([short, long])) == alone
+    assert [len(ids) for ids in alone] == [8, 2]
 
 
 def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(whisper):

@@ -68,7 +68,7 @@ mmau, mmau_text = in_modes(
 )
 
 
-def voicebench_choices(subset: str) -> tuple[Task, ...]:
+def voicebench_choices(subset: str, split: str = "test") -> tuple[Task, ...]:
     """The three tasks of a subset of VoiceBench with options: they are part of what is said, and not columns."""
     name = f"voicebench_{subset}"
     task = Task(
@@ -76,6 +76,7 @@ def voicebench_choices(subset: str) -> tuple[Task, ...]:
         dataset=DataSource(
             hub="hlt-lab/voicebench",
             config=subset,
+            split=split,
             local=(f"{name}.jsonl", f"{name}.parquet", name),
             mini="benchmarks/data/speech/voicebench_choices.jsonl",
             read=Spoken(target=("reference", "answer"), query=("prompt", "query"), letters="ABCD", tags=("domain",)),
@@ -91,4 +92,8 @@ def voicebench_choices(subset: str) -> tuple[Task, ...]:
 
 
 voicebench_openbookqa, voicebench_openbookqa_audio_text, voicebench_openbookqa_text = voicebench_choices("openbookqa")
-voicebench_mmsu, voicebench_mmsu_audio_text, voicebench_mmsu_text = voicebench_choices("mmsu")
+voicebench_mmsu, voicebench_mmsu_audio_text, voicebench_mmsu_text = voicebench_choices(
+    # The hub's splits of this subset are its twelve fields of knowledge.
+    "mmsu",
+    split="all",
+)

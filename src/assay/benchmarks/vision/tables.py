@@ -88,7 +88,7 @@ class ToSample:
     def _pictures(self, row: RowOf) -> tuple[Media, ...]:
         cell = row.get("image")
         on_hub = isinstance(cell, (bytes, Mapping)) or hasattr(cell, "save")
-        found: tuple[Media, ...] = media_of(row, media_columns(["image"]), None) if on_hub else self.images.of(row)
+        found: tuple[Media, ...] = media_of(row, media_columns(["image"])[0], None) if on_hub else self.images.of(row)
         if not found and self.table.pictures:
             raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
         return found

@@ -97,6 +97,13 @@ pope_official = pope.but(
     protocol="pope@official",
     description="POPE, what does not deny is yes, as its own script reads (format-checked)",
 )
+pope_lmms_eval = pope.but(
+    name="pope_lmms_eval",
+    scorers=({"name": "yes_no", "rule": "lmms_eval"},),
+    summarizers=({"name": "yes_no", "counting": "lmms_eval"},),
+    protocol="pope@lmms_eval",
+    description="POPE as lmms-eval counts it: the bare word, others left out of recall (format-checked)",
+)
 _HALLUSION = Table(tags=places_of, pictures=False)
 _WHAT = "HallusionBench: aAcc, qAcc, fAcc"
 hallusionbench = _task(

@@ -29,7 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output-dir", default="./eval_results")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--inferoutput", default=None, metavar="FILE", help="where the evaluator writes each answer")
-    parser.add_argument("--register", action="append", default=[], metavar="FILE", help="a file that registers more")
+    parser.add_argument("--register", action="extend", nargs="+", default=[], metavar="FILE",
+                        help="files that register more")  # fmt: skip
     parser.add_argument("--cot", action="store_true", help="with a name: its variant that thinks aloud")
     parser.add_argument("--list", action="store_true", help="datasets and evaluators, then leave")
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import BadSample, ComponentError, DataError, Sample, UsageError, shorten
+from ...core import AssayError, BadSample, ComponentError, DataError, Sample, ScorerError, UsageError, blamed, shorten
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.recording import Driven, RecordingEngine
+from ...runner.summary import flatten
 from ..plain import plain
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig
@@ -98,7 +99,7 @@ class Drive:
         recording.expect(len(samples))
         cell = recording.cell
         engine = Engine(recording, options=cell.options, render=cell.template, samples=samples, reject=reject)
-        made = self._evaluate(engine, samples)
+        made = self._evaluate(engine, samples, recording)
         mode = made.get("mode")
         return Driven(
             values=made,
@@ -108,17 +109,22 @@ class Drive:
             details={"metrics": plain(made), "speed": engine.speed},
         )
 
-    def _evaluate(self, engine: Engine, samples: list[Sample]) -> Mapping[str, Any]:
+    def _evaluate(self, engine: Engine, samples: list[Sample], recording: RecordingEngine) -> Mapping[str, Any]:
+        where = f"evaluator {self.evaluator.name!r}"
         items = [{"prompt": s.input, "reference": s.target, "raw": s.fields} for s in samples]
         function = self.evaluator.evaluator
         given = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
-        made = function(engine, items, **_accepted(function, given, self.settings))
+        try:
+            made = function(engine, items, **_accepted(function, given, self.settings))
+        except AssayError:
+            raise
+        except Exception as error:
+            # What stopped the model explains more than what the evaluator made of it.
+            raise recording.failure or blamed(ScorerError, error, where) from error
         if not isinstance(made, Mapping):
-            raise ComponentError(
-                f"returned {shorten(made)}",
-                where=f"evaluator {self.evaluator.name!r}",
-                fix="return a dict of metrics",
-            )
+            raise ComponentError(f"returned {shorten(made)}", where=where, fix="return a dict of metrics")
+        if not flatten(made):
+            raise ComponentError(f"returned no numbers: {shorten(dict(made))}", where=where, fix="return metrics")
         return made
 
 

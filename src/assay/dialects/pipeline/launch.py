@@ -12,7 +12,8 @@ from ...runner.events import Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run
-from ...store import RunReader, safe_name, write_json
+from ...store import RunReader, write_json
+from ..file_names import file_name
 from .facade.tasks.dataset_registry import DatasetRegistry
 from .reference import Reference
 
@@ -65,7 +66,7 @@ class Evaluation:
             return options
         bare = options.but(tasks=(str(Reference(None, self.dataset, self.evaluator)),), register=())
         model = Path(options.models[0].partition(":")[0]).stem if isinstance(self.model, str) else _name(self.model)
-        label = f"{safe_name(f'{self.dataset}_{self.evaluator}', 40)}--{safe_name(model, 24)}-{bare.folder_digest()}"
+        label = f"{file_name(f'{self.dataset}_{self.evaluator}', 40)}--{file_name(model, 24)}-{bare.folder_digest()}"
         return options.but(output=str(Path(self.output_dir) / label))
 
     def run(self, watcher: Watcher | None = None) -> RunResult:
@@ -138,7 +139,7 @@ def failed_rows(result: RunResult) -> list[dict[str, Any]]:
 def save(document: Mapping[str, Any], folder: str | Path, name: str) -> Path:
     """Writes a result file; one of the same second is not overwritten."""
     plain = json.loads(json.dumps(document, default=str))
-    stem = f"{safe_name(name, 80)}_{document['timestamp']}"
+    stem = f"{file_name(name, 80)}_{document['timestamp']}"
     file = Path(folder) / f"{stem}.json"
     number = 2
     while file.exists():

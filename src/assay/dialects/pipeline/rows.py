@@ -92,7 +92,7 @@ def _loaded(loader: Callable[[str], Any], path: str) -> Any:
     name = f"loader {getattr(loader, '__name__', 'loader')!r}"
     try:
         rows = loader(path)
-        if isinstance(rows, (str, bytes, Mapping)):
+        if rows is None or isinstance(rows, (str, bytes, Mapping)):
             raise UsageError(f"returned {shorten(rows)}", where=name, fix="return a list of dictionaries")
         return list(rows)
     except FileNotFoundError as error:

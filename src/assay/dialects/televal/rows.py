@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text
+from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
 from .calling import FLAGS
 from .facade.dataset import BatchLoader
 from .facade.prompt.template import DataTemplate
@@ -105,7 +105,7 @@ class Reader:
         for candidate in [given] if given.is_absolute() else [self.root / given, given, data / given]:
             if candidate.is_file():
                 return candidate.resolve()
-        raise DataError("no such audio file", file=str(given), fix="paths start beside the registry")
+        raise DataError(f"no such audio file: {shorten(path)}", fix="paths start beside the registry")
 
 
 def first_text(reference: Any) -> str:

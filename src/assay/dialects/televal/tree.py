@@ -19,6 +19,7 @@ LINKS: Mapping[str, Mapping[str, str]] = {
 }
 """Which argument of which kind names an entry of which other kind."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
+MERGE = "tag:yaml.org,2002:merge"
 RESERVED = frozenset({"key", "group", "cls"})
 
 
@@ -150,13 +151,27 @@ def read_file(file: Path, kind: str) -> Iterator[Entry]:
         if node is None:
             return
         for key, value in _pairs(node, file, "a registry file holds names and their entries"):
-            yield _entry(kind, str(key.value), value, file, key.start_mark.line + 1, loader.construct_document)
+            if not (any(value is shared for shared in _shared(node)) and _is_no_entry(value)):
+                yield _entry(kind, str(key.value), value, file, key.start_mark.line + 1, loader.construct_document)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}" if mark else str(file)
         raise UsageError(f"not valid YAML: {getattr(error, 'problem', error)}", where=place) from error
     finally:
         loader.dispose()
+
+
+def _shared(node: Any) -> Iterator[Any]:
+    """The mappings that others take in by `<<`."""
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if key.tag == MERGE:
+            yield from value.value if isinstance(value, yaml.SequenceNode) else (value,)
+        yield from _shared(value)
+
+
+def _is_no_entry(node: Any) -> bool:
+    """Whether a mapping has nothing of an entry, not even misspelt: it is there for others to share."""
+    return all(nearest(str(key.value), ["class", "args"]) is None for key, _ in _pairs(node, Path(), ""))
 
 
 def _entry(kind: str, name: str, node: Any, file: Path, line: int, construct: Callable[[Any], Any]) -> Entry:

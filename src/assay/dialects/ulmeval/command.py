@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import registry
-from ...core import AssayError, Sample
+from ...core import AssayError, Sample, UsageError
 from ...core.record import output_from_plain
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
@@ -20,6 +20,7 @@ from ...store import RunReader
 from .dataset_tasks import tasks_of
 from .evaluation import FILES, file_label
 from .facade.smp.misc import githash, timestr
+from .kept_tables import keep_table
 from .models import GuestApi
 from .pairs import Pair, Settings, pairs_of
 from .predictions import prediction_table, write_pickle
@@ -41,6 +42,9 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     label = file_label(pair.model_name)
     home = work_dir / label
     folder = home / f"{label}_{file_label(pair.dataset_name)}.run"
+    if settings.mode == "eval" and not (folder / "run.json").exists():
+        what = f"no predictions of {pair.model_name} on {pair.dataset_name}"
+        raise UsageError(what, where=str(folder), fix="run --mode infer first")
     options = _options(pair, settings, folder)
     if not settings.reuse_aux:
         shutil.rmtree(folder / FILES, ignore_errors=True)
@@ -51,7 +55,10 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     else:
         result = run((pair.reference,), pair.model, options=options, watcher=watcher)
     stem = f"{label}_{file_label(pair.dataset_name)}"
-    write_promised(home, folder, stem, tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None)
+    source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
+    if source is not None:
+        keep_table(source.data, folder)
+    write_promised(home, folder, stem, source)
     return result
 
 

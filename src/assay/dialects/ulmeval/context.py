@@ -19,6 +19,8 @@ class Surroundings:
     allow_private_urls: bool = False
     data: Path | None = None
     """The table to read in place of the one a dataset class declares."""
+    kept: Path | None = None
+    """The table as the run at hand keeps it, for a machine that does not have the one a class declares."""
     tables: Mapping[Path, Callable[[], Any]] = field(default_factory=dict)
     """Paths that stand for tables of the run: `load` makes them from the store."""
     ask_judge: Callable[..., Any] | None = None

@@ -12,6 +12,7 @@ from .config_file import read_config
 from .context import Surroundings
 from .evaluation import Evaluation, ImagesDrawn
 from .facade.dataset import ImageBaseDataset, TextBaseDataset
+from .kept_tables import kept_table
 from .loading import load_guest
 from .messages import as_prompt
 from .rows import GuestData, GuestSource
@@ -85,6 +86,7 @@ def make_task(
         trust_pickle=run.trust_pickle,
         allow_private_urls=run.allow_private_urls,
         data=Path(run.data).expanduser() if run.data else None,
+        kept=kept_table(run.output, dataset or name),
     )
     data = GuestData(cls, dataset or name, settings or {}, surroundings)
     evaluates = _own(cls, "evaluate")

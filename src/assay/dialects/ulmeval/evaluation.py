@@ -14,8 +14,10 @@ from ...core import EMPTY, Output, Sample, Score
 from ...registry import scorers
 from ...runner.desk import Desk
 from ...runner.plan import Cell
-from ...store import RunWriter, safe_name
+from ...store import RunWriter
+from ..file_names import file_name
 from .context import Surroundings, around
+from .kept_tables import keep_table
 from .predictions import prediction_table, write_pickle
 from .rows import GuestData
 
@@ -66,6 +68,7 @@ class Evaluation:
         if not rows:
             return {}
         data = self.data
+        keep_table(data, self.writer.layout.folder)
         eval_file = eval_file_of(self.writer.layout.folder, self.cell.model_name, self.dataset)
         eval_file.parent.mkdir(parents=True, exist_ok=True)
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
@@ -101,13 +104,13 @@ class Evaluation:
 
 def eval_file_of(folder: Path, model: str, dataset: str) -> Path:
     """Where the predictions of a model seem to lie in a run folder."""
-    return folder.absolute() / FILES / f"{file_label(model)}_{safe_name(dataset, 80)}.pkl"
+    return folder.absolute() / FILES / f"{file_label(model)}_{file_name(dataset, 80)}.pkl"
 
 
 def file_label(model: str) -> str:
     """A model's name in file names: of `file.py:Class` the class."""
     path, _, attribute = model.rpartition(":")
-    return safe_name(attribute if path.endswith(".py") else Path(model).stem if model.endswith(".py") else model, 80)
+    return file_name(attribute if path.endswith(".py") else Path(model).stem if model.endswith(".py") else model, 80)
 
 
 def as_numbers(value: Any) -> dict[str, Any]:

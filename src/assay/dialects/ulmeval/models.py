@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...core import Abilities, Candidate, Output, Prompt, Request, Sample
+from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, Sample
 from ...models.building import Builder
 from ...models.function import failure
 from ...userfiles import file_digest
@@ -104,7 +104,10 @@ class GuestModel:
         line = sample.fields
         if not isinstance(line, Line):
             return None
-        model, dataset = self._builder.build(), line.data.name
+        try:
+            model, dataset = self._builder.build(), line.data.name
+        except ModelError:
+            return None  # no row's fault: `load` says it once, before the first question
         if not model.use_custom_prompt(dataset):
             return None
         if hasattr(model, "set_dump_image"):

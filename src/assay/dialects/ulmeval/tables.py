@@ -32,6 +32,8 @@ def fetched_table(url: str, path: Path, checksum: str | None, legacy: Path | Non
     for known in (path, legacy, None if "://" in url else Path(url)):
         if known is not None and known.is_file() and (checksum is None or has_checksum(known, checksum)):
             return known
+    if surroundings.kept is not None and not path.is_file():
+        return surroundings.kept
     if not url.startswith(("http://", "https://")):
         raise UsageError(
             "no such table, and no URL to fetch it from"

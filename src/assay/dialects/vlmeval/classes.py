@@ -33,7 +33,8 @@ def dataset_classes(
             fix="a class with build_prompt(self, line, dataset=None); a model is named by --model file.py:Class",
         )
     if attribute is None:
-        return [(kind, name) for kind in classes for name in names_of(kind, data_name, quiet=quiet)]
+        chosen = [kind for kind in classes if not is_only_a_base(kind, classes)]
+        return [(kind, name) for kind in chosen for name in names_of(kind, data_name, quiet=quiet)]
     wanted, _, dataset = attribute.partition("@")
     for kind in classes:
         if kind.__name__ == wanted:
@@ -43,6 +44,12 @@ def dataset_classes(
             return [(kind, wanted)]
     known = [kind.__name__ for kind in classes]
     raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
+
+
+def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
+    """Whether a class is there for others of its file to build on: one derives from it, and it names no dataset."""
+    declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))
+    return not declares and any(issubclass(other, kind) for other in classes if other is not kind)
 
 
 def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[str]:

@@ -12,7 +12,7 @@ from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
-from ...store import safe_name
+from ..file_names import file_name
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .judging import assay_name, model_args
@@ -33,9 +33,10 @@ def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterat
     given = parse(arguments)
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or given.work_dir)
     pairs = pairs_of(given, work_dir)
+    stamp = time.strftime("T%Y%m%d-%H%M%S")
     for pair in pairs:
         try:
-            yield _run(pair, given, work_dir, watcher or Silent())
+            yield _run(pair, given, work_dir, stamp, watcher or Silent())
         except AssayError as error:
             if len(pairs) == 1:
                 raise
@@ -47,16 +48,16 @@ def idle_flags(arguments: Sequence[str]) -> list[str]:
     return idle(parse(arguments))
 
 
-def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, watcher: Watcher) -> RunResult:
+def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watcher: Watcher) -> RunResult:
     options = _options(pair, given)
-    name = safe_name(pair.name, 80)
+    name = file_name(pair.name, 80)
     home = work_dir / pair.label
     earlier = _earlier(home, name)
     if given.mode == "eval" and earlier is None:
         what = f"no predictions of {pair.label} on {pair.name}"
         raise UsageError(what, where=str(home), fix="run --mode infer first")
     fresh = earlier is None or (given.fresh and given.mode != "eval")
-    folder = _new_folder(home, name) if fresh or earlier is None else earlier.parent
+    folder = _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
     run_folder = folder / f"run_{name}"
     options = options.but(output=str(run_folder))
     is_kept = given.keep_failed and not fresh and (run_folder / "summary.json").exists()
@@ -106,6 +107,7 @@ def _options(pair: Pair, given: argparse.Namespace) -> RunOptions:
         register=tuple(given.register),
         trust_pickle=given.trust_pickle,
         allow_private_urls=given.allow_private_urls,
+        media_root=given.media_root,
     )
 
 
@@ -149,9 +151,8 @@ def _earlier(home: Path, name: str) -> Path | None:
     return found[-1].parent if found else None
 
 
-def _new_folder(home: Path, name: str) -> Path:
-    """A folder named after the time; another where that one has a run of this dataset already."""
-    stamp = time.strftime("T%Y%m%d-%H%M%S")
+def _new_folder(home: Path, name: str, stamp: str) -> Path:
+    """The folder of this command, named after the time; another where that one has a run of this dataset already."""
     folder, number = home / stamp, 2
     while (folder / f"run_{name}").exists():
         folder, number = home / f"{stamp}-{number}", number + 1

@@ -15,7 +15,8 @@ from ...datasets.suffix_files import frame_of, write_table
 from ...runner.desk import Desk
 from ...runner.options import RunOptions
 from ...runner.plan import Cell
-from ...store import RunWriter, safe_name
+from ...store import RunWriter
+from ..file_names import file_name
 from .classes import ClassDataset
 from .formats import prediction_format
 from .judging import model_args
@@ -65,7 +66,7 @@ class SetEvaluation:
         run = self.cell.run
         folder = session.work_folder or self.writer.layout.folder.absolute() / FILES
         label = session.label or label_among(self.cell.model_name, run.models)
-        eval_file = folder / f"{label}_{safe_name(self.dataset_name, 80)}.{prediction_format()}"
+        eval_file = folder / f"{label}_{file_name(self.dataset_name, 80)}.{prediction_format()}"
         columns, table = prediction_rows(rows, self.dialogue)
         write_table(eval_file, columns, table)
         session.serve(eval_file, lambda: prediction_frame(rows, self.dialogue))
@@ -150,13 +151,13 @@ def _frame_numbers(frame: Any) -> dict[str, Any]:
 def label_among(name: str, models: Sequence[str]) -> str:
     """A model's name as file names carry it, whole where another model of the run has the same short one."""
     label = model_label(name)
-    return label if sum(model_label(other) == label for other in models) < 2 else safe_name(name, 80)
+    return label if sum(model_label(other) == label for other in models) < 2 else file_name(name, 80)
 
 
 def model_label(name: str) -> str:
     """A model's name as file names carry it: of `file.py:Class` the class, of `openai/x` the `x`."""
     bare = name.rpartition(":")[2] if ".py:" in name else Path(name).stem if name.endswith(".py") else name
-    return safe_name(bare.rpartition("/")[2], 80)
+    return file_name(bare.rpartition("/")[2], 80)
 
 
 def _cell(value: Any) -> Any:

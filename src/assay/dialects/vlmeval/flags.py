@@ -73,7 +73,8 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--model", nargs="+", default=[], help="file.py:Class, names of --register, models of assay")
     what.add_argument("--config", default=None, metavar="JSON", help='{"model": {name: {"class": …}}, "data": {…}}')
     what.add_argument("--data-config", default=None, metavar="JSON", help='{name of --data: {"class": …, …}}')
-    what.add_argument("--register", action="append", default=[], metavar="FILE", help="a user's file to load first")
+    what.add_argument("--register", action="extend", nargs="+", default=[], metavar="FILE",
+                      help="users' files to load first")  # fmt: skip
     what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
     what.add_argument("--limit", default=None)
     model = p.add_argument_group("model")
@@ -105,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
     work.add_argument("--fresh", action="store_true", help="forget earlier predictions")
     work.add_argument("--trust-pickle", action="store_true")
     work.add_argument("--allow-private-urls", action="store_true")
+    work.add_argument("--media_root", "--media-root", metavar="DIR", help="folder that holds the media which rows name")
     work.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     other = p.add_argument_group("taken, and of no effect")
     for name in ("--verbose", "--reuse", "--ignore", "--api-mode", "--stream", "--debug"):

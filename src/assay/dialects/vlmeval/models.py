@@ -161,7 +161,10 @@ class GuestModel:
             return replace(source.whole_film(sample), details={"prompt_by": "model"})
         if not self._prompts_itself or source.is_dialogue:
             return None
-        built = self._builder.build()
+        try:
+            built = self._builder.build()
+        except ModelError:
+            return None  # no row's fault: `load` says it once, before the first question
         if self.is_newer:
             if getattr(source.dataset, "force_use_dataset_prompt", False) or not built.use_custom_prompt(source.name):
                 return None

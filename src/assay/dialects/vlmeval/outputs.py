@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,8 @@ def write_files(
         elif scorer == "mmvet":
             names += mmvet_files(folder, stem, model_label(judge), records, result.results, made.columns, made.rows())
     _write_status(folder, task.name, result, names)
-    for name in names:
+    written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
+    for name in sorted({*names, *written}):
         _link(folder, name)
     return names
 

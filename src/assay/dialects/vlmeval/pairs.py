@@ -10,8 +10,8 @@ from typing import Any
 from ...core import EMPTY, UnknownName, UsageError, digest_of
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
-from ...store import safe_name
 from ...userfiles import is_reference, split_reference
+from ..file_names import file_name
 from .config_file import HINT, checked_config, dataset_entry, model_entry, read_config, registered_model
 from .evaluating import model_label
 from .facade.config import supported_VLM
@@ -43,7 +43,7 @@ def pairs_of(given: argparse.Namespace, work_dir: Path) -> list[Pair]:
         data = _configured(config["data"], path, given.register)
         entries = {name: model_entry(name, entry, given.register, str(path)) for name, entry in config["model"].items()}
         models = [
-            Pair("", "", entry.reference, safe_name(name, 80), entry.args, entry.generation)
+            Pair("", "", entry.reference, file_name(name, 80), entry.args, entry.generation)
             for name, entry in entries.items()
         ]
     else:

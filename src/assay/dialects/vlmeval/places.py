@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from ...store import safe_name
+from ..file_names import file_name
 
 
 def data_root() -> Path:
@@ -21,7 +21,7 @@ class ImageFolders(dict[str, str]):
     """
 
     def __missing__(self, dataset: str) -> str:
-        return safe_name(dataset, 80)
+        return file_name(dataset, 80)
 
     def __call__(self, dataset: str) -> str:
         return self[dataset]

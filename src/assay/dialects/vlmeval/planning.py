@@ -32,6 +32,8 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """The tasks behind `file.tsv`, `file.py[:Class[@dataset]]`, `config.json#dataset`, or a dataset's name."""
     session.trust_pickle = run.trust_pickle
     session.allow_private_urls = run.allow_private_urls
+    session.media_root = Path(run.media_root).expanduser() if run.media_root else None
+    _check_data(run.data)
     config, _, entry = reference.rpartition("#")
     if config.endswith(".json"):
         return [_from_config(Path(config).expanduser(), entry, run)]
@@ -42,6 +44,15 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         file = Path(path).expanduser()
         return [table_task(file, file.name.split(".")[0], run)]
     return [_named(reference, run)]
+
+
+def _check_data(data: str | None) -> None:
+    """`--data` is a file here; whoever gives a dataset's name, as the original command line takes it, is told how."""
+    if data is None or Path(data).expanduser().exists():
+        return
+    table = data_root() / f"{data}.tsv"
+    fix = f"--data {table}, or name the dataset: file.py:Class@{data}" if table.exists() else "check the path"
+    raise UsageError("no such file", where=f"--data {data}", fix=fix)
 
 
 def table_task(path: Path, name: str, run: RunOptions) -> Task:

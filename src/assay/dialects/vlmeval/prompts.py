@@ -41,6 +41,9 @@ class TsvPrompt:
         self.kind = kind
         self.source = f"vlmeval {kind}"
 
+    def __repr__(self) -> str:
+        return f"TsvPrompt({self.kind})"
+
     def __call__(self, sample: Sample) -> Prompt:
         text = question_with_options(sample.fields) if self.kind == "MCQ" else str(sample.fields["question"])
         return checked(Prompt((Message("user", (*sample.media, Text(text))),)), sample)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """Rows as guest code sees them: a `line` that is a pandas Series, made only when a user's method asks for one."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -8,10 +9,12 @@ from typing import Any
 from ...core import Image, MissingExtra, Prompt, Sample, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
+from ...datasets.reach import is_inside
 from ...datasets.tsv_images import RowImages, TableLookup, inline, is_picture_path
 from ...media.picture_files import CONVERTED, media_path
 from .kinds import ROTATION, is_circular, is_mme, whole_index
-from .places import image_folder
+from .places import DATASET_URLS, data_root, image_folder
+from .session import session
 
 
 class Source:
@@ -50,9 +53,22 @@ class Source:
     @cached_property
     def images(self) -> RowImages:
         """The pictures of these rows."""
-        folders = [self.folder, *([self.path.parent] if self.path is not None else [])]
+        beside = [self.path.parent] if self.path is not None else []
+        folders = [self.folder, *beside, *([session.media_root] if session.media_root is not None else [])]
         lookup = TableLookup(self.path) if self.path is not None else self._in_frame
-        return RowImages(lookup, folders, lambda row: lender(self.name, row))
+        return RowImages(lookup, folders, lambda row: lender(self.name, row), trusts_absolute=self._is_own)
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the rows are the user's own: made by the class's code, or a table put into `$LMUData` by hand.
+
+        A table with a URL may have come from anywhere; what it names stays inside the data folder.
+        """
+        if self.path is None:
+            return True
+        urls = getattr(type(self.dataset), "DATASET_URL", {})
+        url = (urls.get(self.name) if isinstance(urls, Mapping) else None) or DATASET_URLS.get(self.name) or ""
+        return "://" not in str(url) and is_inside(self.path, os.path.realpath(data_root()))
 
     def line(self, row: Mapping[str, Any]) -> Any:
         """A row as a Series: columns typed, empty cells NaN, the picture's base64 in place of a reference to it."""

@@ -20,6 +20,8 @@ class Session:
 
     trust_pickle: bool = False
     allow_private_urls: bool = False
+    media_root: Path | None = None
+    """A folder of the user's that rows may name files of, beside the data's own."""
     judge: str | None = None
     """The assay name of the judge the user gave; known while an `evaluate` runs."""
     desk: Desk | None = None

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
-from .few_rows import fill_blocks
+from .few_rows import drop_laid_out, hasten
 from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
 
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
@@ -63,7 +63,7 @@ class Engine:
         self.device = model.get_input_embeddings().weight.device
         self.budget = budget or Budget.of(str(self.device))
         self.count = TokenCount(model)
-        fill_blocks(model)
+        hasten(model)
         # A trunk is freed as soon as nothing that is still to be computed names it.
         self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()
         self._kept: tuple[Stretch, tuple[int, ...]] | None = None
@@ -133,6 +133,7 @@ class Engine:
         import torch
 
         self.forget()
+        drop_laid_out(self.model)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

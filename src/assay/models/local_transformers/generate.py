@@ -51,29 +51,37 @@ class Row:
 
 @dataclass(slots=True)
 class Slots:
-    """Keys and values of the rows' own tokens, layer by layer: slots by heads by tokens by size."""
+    """Keys and values of the rows' own tokens, layer by layer."""
 
     count: int
     room: int
     keys: dict[int, Any] = field(default_factory=dict)
+    """Slots by heads by size by tokens: as the product with a row's query reads them fastest."""
     values: dict[int, Any] = field(default_factory=dict)
+    """Slots by heads by tokens by size."""
 
     def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
         """Puts one token of each of some slots in its place; keys and values come as heads by tokens by size."""
-        for store, new in ((self.keys, key), (self.values, value)):
-            if layer not in store:
-                store[layer] = new.new_zeros(self.count, new.shape[0], self.room, new.shape[-1])
-            store[layer][slots, :, places] = new.transpose(0, 1)
+        self._open(layer, key, value)
+        self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
+        self.values[layer][slots, :, places] = value.transpose(0, 1)
 
     def fill(self, layer: int, spans: Sequence[tuple[int, int, int]], key: Any, value: Any) -> None:
         """Puts stretches of a pass into slots: (slot, start, stop)."""
-        for store, new in ((self.keys, key), (self.values, value)):
-            if layer not in store:
-                store[layer] = new.new_zeros(self.count, new.shape[0], self.room, new.shape[-1])
-            for slot, start, stop in spans:
-                store[layer][slot, :, : stop - start] = new[:, start:stop]
-                # What the row before left may be no number, and no mask hides that.
-                store[layer][slot, :, stop - start :] = 0
+        self._open(layer, key, value)
+        keys, values = self.keys[layer], self.values[layer]
+        for slot, start, stop in spans:
+            size = stop - start
+            keys[slot, :, :, :size] = key[:, start:stop].transpose(1, 2)
+            values[slot, :, :size] = value[:, start:stop]
+            # What the row before left may be no number, and no mask hides that.
+            keys[slot, :, :, size:] = 0
+            values[slot, :, size:] = 0
+
+    def _open(self, layer: int, key: Any, value: Any) -> None:
+        if layer not in self.keys:
+            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
+            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
 
     def move(self, source: int, target: int) -> None:
         """Copies one slot over another."""
@@ -85,9 +93,9 @@ class Slots:
         """Makes room for longer rows."""
         from torch.nn.functional import pad
 
-        for store in (self.keys, self.values):
-            for layer, tensor in store.items():
-                store[layer] = pad(tensor, (0, 0, 0, room - self.room))
+        more = room - self.room
+        self.keys = {layer: pad(tensor, (0, more)) for layer, tensor in self.keys.items()}
+        self.values = {layer: pad(tensor, (0, 0, 0, more)) for layer, tensor in self.values.items()}
         self.room = room
 
 
@@ -113,11 +121,11 @@ class StepPlan:
         self.slots.store(layer, *self._places(key.device), key, value)
         heads, count, size = query.shape
         shared = key.shape[0]
-        keys = self.slots.keys[layer][:count, :, : self.longest]
+        keys = self.slots.keys[layer][:count, ..., : self.longest]
         values = self.slots.values[layer][:count, :, : self.longest]
         grouped = query.view(shared, heads // shared, count, size)
         grouped = grouped * style.scale
-        own = torch.matmul(grouped.permute(2, 0, 1, 3), keys.transpose(-1, -2))
+        own = torch.matmul(grouped.permute(2, 0, 1, 3), keys)
         own = capped(own, style.softcap) + self._mask(style.window, own.dtype, own.device)
         out = torch.empty(count, shared, heads // shared, value.shape[-1], dtype=query.dtype, device=query.device)
         for trunk, members in self.trunks:
@@ -258,7 +266,6 @@ class Writer:
         self._write(logits, len(self.active) - len(fresh))
 
     def _step(self) -> None:
-
         lengths = integers([own for _, _, own in self.active])
         self._make_room(int(lengths.max()) + 1)
         by_trunk: dict[int, tuple[Stretch | None, list[int]]] = {}

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
 from ..weights import weights_digest
 from .gguf_files import converted
-from .speaking import can_speak
+from .speaking import can_speak, writes_and_speaks
 
-Kind = Literal["text", "vision", "audio", "speech", "voice"]
+Kind = Literal["text", "vision", "audio", "speech", "voice", "omni"]
 PIP = "torch transformers accelerate"
 HASHED = (".json", ".jinja", ".safetensors", ".bin", ".model", ".txt", ".gguf", ".py")
 SPEECH_KEYS = frozenset({"num_mel_bins", "input_feat_per_channel", "feat_extract_norm"})
@@ -115,6 +115,8 @@ def kind_of(config: Mapping[str, Any]) -> Kind:
         return "text"
     if can_speak(config):
         return "voice"
+    if writes_and_speaks(config):
+        return "omni"
     names = " ".join(config.get("architectures") or ())
     if "vision_config" in config or "ForImageTextToText" in names:
         return "vision"
@@ -136,6 +138,7 @@ def load_model(source: Source, kind: Kind) -> Any:
         "audio": "AutoModelForMultimodalLM",
         "speech": "AutoModelForSpeechSeq2Seq",
         "voice": "AutoModelForTextToWaveform",
+        "omni": "AutoModelForTextToWaveform",
     }
     maker = getattr(transformers, classes[kind], None) or transformers.AutoModelForImageTextToText
     device, dtype = source.place()

@@ -1,39 +1,25 @@
 """Models that see or hear, in memory: vision-language, audio-language, and speech to text.
 
-Media are decoded here and handed to the model's own processor. Requests whose tensors have the same shapes go through
-together when nothing is drawn; nothing is ever padded to a neighbour's length.
+Prompts that are alike go through the model's own `generate` together when nothing is drawn; how many came together
+never changes an answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
-from ...core import (
-    EMPTY,
-    Audio,
-    Candidate,
-    Image,
-    Media,
-    Message,
-    Output,
-    Prompt,
-    Request,
-    Text,
-    Usage,
-)
-from ...media import decode_audio, decode_image
+from ...core import EMPTY, Candidate, Output, Prompt, Request, Text, Usage
 from ..function import failure
 from .drawing import draw, prepare
-from .engine import LOOSE, TOLERANCE, TokenCount
-from .likelihood import Pair, Tally
+from .engine import TokenCount
 from .loading import quiet
-from .prompts import Renderer, plain_message
+from .media_batches import alike, fills_rightly, joined, length_of
+from .media_likelihood import Weigher
+from .media_prompts import Reader, SpeechReader, placed
+from .prompts import Renderer
 from .sampling import check_options, generator_for, is_greedy
-from .text import Limits, too_long, weighed_output
-
-BATCH = 8
-EXTENDED = ("attention_mask", "token_type_ids", "mm_token_type_ids")
-"""Inputs that run beside the token ids, with what stands for one more token of text."""
+from .text import Limits, too_long
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +39,7 @@ class Prepared:
 class MediaModel:
     """A model that takes pictures or sounds among the words, and writes text."""
 
+    reads: type[Reader] = Reader
     opening = 0
     """Tokens the model writes before its answer on its own account."""
 
@@ -70,11 +57,13 @@ class MediaModel:
         self.limits = limits
         self.where = where
         self.renderer = Renderer(processor.tokenizer, where=where)
-        self.template = template or getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
+        template = template or getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
+        self.reader = self.reads(processor, template, self.renderer)
+        self.weigher = Weigher(model, self.renderer, limits)
         self.engine = _Counter(TokenCount(model))
         self.settings = settings
-        self.keeps: bool | None = None
-        """Whether the model goes on rightly from what it keeps of a prompt; `None` before that was tried."""
+        self.fills: bool | None = None
+        """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
 
     def prepare_generate(self, requests: Sequence[Request]) -> Prepared:
         """Prompts as tensors, media decoded: everything that needs no device."""
@@ -83,30 +72,47 @@ class MediaModel:
             check_options(request.options, self.where)
             try:
                 if "image" not in request.prompt.produces:
-                    made.inputs[at] = self.inputs(request.prompt)
+                    made.inputs[at] = self.reader.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
-            length = self._length(made.inputs[at]) if at in made.inputs else 0
+            length = length_of(made.inputs[at]) if at in made.inputs else 0
             if length >= self.limits.context:
                 made.failed[at] = too_long(length, self.limits.context)
                 del made.inputs[at]
         return made
 
     def generate(self, made: Prepared) -> list[Output]:
-        """Answers, like-shaped requests together."""
+        """Answers, those of like prompts together."""
         outputs = dict(made.failed)
         for at, request in enumerate(made.requests):
             if "image" in request.prompt.produces:
                 outputs[at] = self._drawn(request)
-        for group in _alike(made.requests, made.inputs):
+        for group in alike(made.requests, made.inputs, self.limits, self.fills is not False):
             outputs.update(self._tried(group, made))
         return [outputs[at] for at in range(len(made.requests))]
+
+    def _fits(self, group: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether prompts can go through together; where they differ in length, that is tried on the first two."""
+        short, long = group[0], group[-1]
+        if length_of(short) == length_of(long):
+            return True
+        if self.fills is None:
+            pair = [placed(short, self.model), placed(long, self.model)]
+            with quiet():
+                self.fills = fills_rightly(self.model, pair, self._filler)
+        return self.fills
+
+    @property
+    def _filler(self) -> int:
+        tokenizer = self.renderer.tokenizer
+        found = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        return int(found or 0)
 
     def _drawn(self, request: Request) -> Output:
         try:
             prepare(self.model, self.renderer.tokenizer)
-            return draw(self.model, self.processor, self.text(request.prompt), request, self.settings)
+            return draw(self.model, self.processor, self.reader.text(request.prompt), request, self.settings)
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
@@ -126,30 +132,30 @@ class MediaModel:
     def _answered(
         self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
     ) -> dict[int, Output]:
-        import torch
-
+        some = [inputs[at] for at in group]
+        if not self._fits(some):
+            return {at: output for one in group for at, output in self._answered([one], requests, inputs).items()}
         first = requests[group[0]]
-        joined = {
-            name: torch.cat([inputs[at][name] for at in group]) if isinstance(value, torch.Tensor) else value
-            for name, value in inputs[group[0]].items()
-        }
-        joined = _placed(joined, self.model)
-        length = self._length(joined)
+        batch = placed(joined(some, self._filler), self.model)
         draws = 1 if is_greedy(first.options) else first.options.n
-        drawn = [self._draw(joined, first, index, length) for index in range(draws)]
+        drawn = [self._draw(batch, first, index, length_of(batch)) for index in range(draws)]
         outputs = {}
         for place, at in enumerate(group):
             candidates = tuple(self._candidate(requests[at], rows[place]) for rows in drawn)
             if is_greedy(first.options) and first.options.n > 1:
                 candidates *= first.options.n
             written = sum(len(candidate.token_ids) for candidate in candidates)
-            outputs[at] = Output(candidates, usage=Usage(length, written))
+            outputs[at] = Output(candidates, usage=Usage(length_of(inputs[at]), written))
         return outputs
 
     def _draw(self, inputs: Mapping[str, Any], request: Request, index: int, length: int) -> list[list[int]]:
         """Token ids of each row of one draw, up to and with the end token."""
-        import torch
+        with self._drawing(request, index), quiet():
+            written = self.model.generate(**inputs, **self._settings(request, length))
+        return [self._own(row, length) for row in written.tolist()]
 
+    def _settings(self, request: Request, length: int) -> dict[str, Any]:
+        """A request's options as `generate` takes them, after a prompt of so many tokens."""
         options = request.options
         room = self.limits.max_tokens if options.max_tokens is None else options.max_tokens
         room = max(1, min(room, self.limits.context - length - self.opening))
@@ -162,12 +168,18 @@ class MediaModel:
             settings["repetition_penalty"] = options.repetition_penalty
         if options.stop:
             settings["stopping_criteria"] = [_stopper(self.renderer.tokenizer, options.stop, length)]
+        return settings
+
+    @contextmanager
+    def _drawing(self, request: Request, index: int) -> Iterator[None]:
+        """Random numbers of one candidate's own, for as long as it is drawn."""
+        import torch
+
         key = request.key or "\0".join([request.prompt.text, *(medium.digest for medium in request.prompt.media)])
-        seed = generator_for(options, request.seed, key, request.repeat, index)
-        with torch.inference_mode(), torch.random.fork_rng(), quiet():
+        seed = generator_for(request.options, request.seed, key, request.repeat, index)
+        with torch.inference_mode(), torch.random.fork_rng():
             torch.manual_seed(seed.getrandbits(63))
-            written = self.model.generate(**inputs, **settings)
-        return [self._own(row, length) for row in written.tolist()]
+            yield
 
     def _own(self, row: list[int], length: int) -> list[int]:
         """What was written: the prompt and the filling after the end token left out."""
@@ -195,189 +207,38 @@ class MediaModel:
         made = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
             try:
-                made.inputs[at] = self.inputs(request.prompt)
+                made.inputs[at] = self.reader.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
         return made
 
     def likelihood(self, made: Prepared) -> list[Output]:
         """Weighs continuations after prompts with media: the prompt is computed once, then what follows it."""
-        return [
-            made.failed[at] if at in made.failed else self._weighed(request, _placed(made.inputs[at], self.model))
-            for at, request in enumerate(made.requests)
-        ]
-
-    def _weighed(self, request: Request, inputs: dict[str, Any]) -> Output:
-        context = tuple(inputs["input_ids"][0].tolist())
-        encode = self.renderer.tokenizer.encode
-        pairs = [
-            Pair((*context, *encode(text, add_special_tokens=False)), len(context))
-            for text in request.prompt.continuations or ()
-        ]
-        longest = max(len(pair.computed) for pair in pairs)
-        if longest > self.limits.context:
-            return too_long(longest, self.limits.context)
-        tally = Tally(pairs)
-        alike: dict[tuple[int, ...], list[int]] = {}
-        for row, pair in enumerate(pairs):
-            alike.setdefault(pair.computed[len(context) :], []).append(row)
-        first = len(context) - 1
-        for more, logits in self._after(inputs, list(alike)):
-            predicted = range(first, first + 1 + len(more))
-            tally.add(logits, [(at - first, row, at) for row in alike[more] for at in predicted])
-        return weighed_output(request, pairs, tally.results(), None)
-
-    def _after(self, inputs: dict[str, Any], ways: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], Any]]:
-        """Each way to go on after a prompt, with the logits from the prompt's last token on; the prompt computed once.
-
-        Whether the model goes on rightly from what it keeps is tried on the first prompt where that saves anything.
-        """
-        import torch
-
-        last = self._length(inputs) - 1
-        if not any(ways) or self.keeps is False:
-            yield from ((more, self._logits(inputs, more)[last:]) for more in ways)
-            return
-        with torch.inference_mode():
-            out = self.model(**inputs, use_cache=True)
-        for more in ways:
-            logits = out.logits[0, last:]
-            if more:
-                try:
-                    logits = torch.cat([logits, self._further(out.past_key_values, more)])
-                except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError):
-                    self.keeps = False
-                if self.keeps is None:
-                    whole = self._logits(inputs, more)[last:]
-                    limit = TOLERANCE.get(str(whole.dtype).removeprefix("torch."), LOOSE)
-                    self.keeps = bool((whole - logits).abs().max() <= limit)
-                if not self.keeps:
-                    logits = self._logits(inputs, more)[last:]
-            yield more, logits
-
-    def _further(self, cache: Any, more: Sequence[int]) -> Any:
-        """Logits of further tokens after a prompt; what is kept of the prompt is afterwards as it was."""
-        import torch
-
-        ids = torch.tensor([list(more)], device=self.model.device)
-        with torch.inference_mode():
-            out = self.model(input_ids=ids, past_key_values=cache, use_cache=True)
-        cache.crop(-len(more))
-        return out.logits[0]
-
-    def _logits(self, inputs: Mapping[str, Any], more: Sequence[int]) -> Any:
-        import torch
-
-        given = dict(inputs)
-        if more:
-            ids = given["input_ids"]
-            given["input_ids"] = torch.cat([ids, torch.tensor([list(more)], device=ids.device)], 1)
-            for name in EXTENDED:
-                if name in given:
-                    filler = given[name].new_full((1, len(more)), 1 if name == "attention_mask" else 0)
-                    given[name] = torch.cat([given[name], filler], 1)
-        with torch.inference_mode():
-            return self.model(**given, use_cache=False).logits[0]
-
-    def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        """Token ids and media tensors of one prompt."""
-        pictures = [decode_image(part) for part in prompt.media if isinstance(part, Image)]
-        rate = self._rate()
-        sounds = [decode_audio(p, rate=rate, channels=1).samples for p in prompt.media if isinstance(p, Audio)]
-        given: dict[str, Any] = {"text": [self.text(prompt)], "return_tensors": "pt"}
-        if pictures:
-            given["images"] = pictures
-        if sounds:
-            given |= {"audio": sounds, "sampling_rate": rate}
-        return dict(self.processor(**given))
-
-    def text(self, prompt: Prompt) -> str:
-        """The prompt as text, with the processor's own mark where each medium stands."""
-        if prompt.is_chat and self.template:
-            messages = [_listed(message) for message in prompt.messages if message.parts is not None]
-            rendered: str = self.processor.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, chat_template=self.template
-            )
-            return rendered
-        marked = replace(prompt, messages=tuple(self._marked(message) for message in prompt.messages))
-        return self.renderer.text(marked)
-
-    def _marked(self, message: Message) -> Message:
-        if message.parts is None:
-            return message
-        parts = (Text(self._mark(part)) if isinstance(part, Media) else part for part in message.parts)
-        return Message(message.role, tuple(parts))
-
-    def _mark(self, part: Any) -> str:
-        found = getattr(self.processor, f"{part.kind}_token", None)
-        return str(found if isinstance(found, str) else f"<{part.kind}>")
-
-    def _rate(self) -> int:
-        return int(getattr(getattr(self.processor, "feature_extractor", None), "sampling_rate", 16000))
-
-    def _length(self, inputs: Mapping[str, Any]) -> int:
-        return int(inputs["input_ids"].shape[1])
+        outputs = dict(made.failed)
+        # Those about the same media one after the other: what they begin with is then computed once.
+        order = sorted(made.inputs, key=lambda at: _beginning(made.requests[at].prompt, made.inputs[at]))
+        # What a model keeps is also in itself, and answers of another hand-over may have changed it.
+        self.weigher.forget()
+        for at in order:
+            outputs[at] = self.weigher.weigh(made.requests[at], placed(made.inputs[at], self.model))
+        self.weigher.forget()
+        return [outputs[at] for at in range(len(made.requests))]
 
 
 class SpeechModel(MediaModel):
-    """Speech to text: one sound in, its words out; the words of the prompt are not shown to the model."""
+    """Speech to text: one sound in, its words out."""
 
+    reads = SpeechReader
     opening = 4
     """Start, language, task and whether there are time stamps."""
-
-    def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        sounds = [part for part in prompt.media if isinstance(part, Audio)]
-        if len(sounds) != 1:
-            raise ValueError(f"a speech model takes one sound, this prompt has {len(sounds)}")
-        rate = self._rate()
-        sound = decode_audio(sounds[0], rate=rate, channels=1)
-        extractor = self.processor.feature_extractor
-        given: dict[str, Any] = {"sampling_rate": rate, "return_tensors": "pt"}
-        if sound.seconds > float(getattr(extractor, "chunk_length", None) or sound.seconds):
-            # Longer than the model hears at once: it goes on by its own time stamps.
-            given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
-            return {**extractor(sound.samples, **given), "return_timestamps": True}
-        return dict(extractor(sound.samples, **given))
 
     def _own(self, row: list[int], length: int) -> list[int]:
         return super()._own(row, 0)
 
-    def _length(self, inputs: Mapping[str, Any]) -> int:
-        return 0
 
-
-def _alike(requests: Sequence[Request], inputs: Mapping[int, Any]) -> Iterator[list[int]]:
-    """Requests that can go through together: the same options and shapes, and nothing to draw or to stop at."""
-    groups: dict[Any, list[int]] = {}
-    for at, made in inputs.items():
-        options = requests[at].options
-        alone = at if not is_greedy(options) or options.stop else -1
-        shapes = tuple((name, tuple(getattr(value, "shape", (str(value),)))) for name, value in sorted(made.items()))
-        groups.setdefault((options, alone, shapes), []).append(at)
-    for group in groups.values():
-        for start in range(0, len(group), BATCH):
-            yield group[start : start + BATCH]
-
-
-def _listed(message: Message) -> dict[str, Any]:
-    """A message with its content as a list of parts, as templates of models that see or hear expect it."""
-    made = plain_message(message)
-    if isinstance(made["content"], str):
-        made["content"] = [{"type": "text", "text": made["content"]}]
-    return made
-
-
-def _placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Tensors on the model's device, media in its precision; what is no tensor stays."""
-    import torch
-
-    placed: dict[str, Any] = {}
-    for name, value in made.items():
-        if isinstance(value, torch.Tensor):
-            value = value.to(model.device)
-            value = value.to(model.dtype) if value.is_floating_point() else value
-        placed[name] = value
-    return placed
+def _beginning(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], list[int]]:
+    """What prompts are sorted by, so that those that begin alike are neighbours."""
+    return tuple(medium.digest for medium in prompt.media), inputs["input_ids"][0].tolist()
 
 
 def _stopper(tokenizer: Any, stops: Sequence[str], length: int) -> Callable[..., Any]:

@@ -23,7 +23,9 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "audio": frozenset({"text", "audio"}),
     "speech": frozenset({"audio", "text"}),
     "voice": frozenset({"text"}),
+    "omni": frozenset({"text", "image", "audio"}),
 }
+HEARING = ("audio", "speech", "omni")
 POLICIES = ("refuse", "left", "middle")
 UNLIMITED = 1 << 20
 """Where a model does not say how much it takes."""
@@ -50,7 +52,7 @@ class LocalTransformers:
     """A folder or hub name of a PEFT adapter, merged into the weights."""
     chat_template: str | None = None
     """Jinja text instead of the template in the folder."""
-    kind: Literal["auto", "text", "vision", "audio", "speech", "voice"] = "auto"
+    kind: Literal["auto", "text", "vision", "audio", "speech", "voice", "omni"] = "auto"
     """What the model is, where its configuration does not say."""
     max_tokens: int = 512
     """How long an answer may get where the task does not say."""
@@ -97,13 +99,15 @@ class LocalTransformers:
             logprobs=kind == "text",
             tokens=True,
             roles="any",
-            audio_rate=16000 if kind in ("audio", "speech") else None,
-            audio_channels=1 if kind in ("audio", "speech") else None,
+            audio_rate=16000 if kind in HEARING else None,
+            audio_channels=1 if kind in HEARING else None,
         )
 
     def _produces(self) -> frozenset[str]:
         if self.model_kind == "voice":
             return frozenset({"audio"})
+        if self.model_kind == "omni" and self.source.config().get("enable_audio_output", True):
+            return frozenset({"text", "audio"})
         return frozenset({"text", "image"}) if can_draw(self.source.config()) else frozenset({"text"})
 
     @property
@@ -202,13 +206,18 @@ class LocalTransformers:
         from .media_models import MediaModel, SpeechModel
 
         processor = load_processor(self.source)
+        if kind == "omni":
+            from .talking import TalkingModel
+
+            return TalkingModel(model, processor, self._template(processor), limits, self.path, self.generate_args)
         maker = SpeechModel if kind == "speech" else MediaModel
         return maker(model, processor, self._template(processor), limits, self.path, self.generate_args)
 
     def _context(self, model: Any) -> int:
         if self.context is not None:
             return self.context
-        config = getattr(model.config, "text_config", None) or model.config
+        config = getattr(model.config, "thinker_config", model.config)
+        config = getattr(config, "text_config", None) or config
         names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
         return next((int(found) for name in names if (found := getattr(config, name, None))), UNLIMITED)
 

@@ -19,6 +19,11 @@ def can_speak(config: Mapping[str, Any]) -> bool:
     return "VitsModel" in (config.get("architectures") or ())
 
 
+def writes_and_speaks(config: Mapping[str, Any]) -> bool:
+    """Whether a model, by its configuration, has a part that writes and may have one that says what was written."""
+    return config.get("model_type") == "qwen2_5_omni" and "thinker_config" in config
+
+
 @dataclass(frozen=True, slots=True)
 class Saying:
     """A request with its text as token ids, or why it has none."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core import Audio, Candidate, Image, Media, Output, Request, Text, Usage, shorten
 from ..calling import as_text
-from ..chat_format import Malformed
+from ..chat_format import Malformed, count_of
 from ..http import HttpFailure, Reply
 from ..http_model import refuse_options
 
@@ -116,4 +116,4 @@ def _plain(value: Any) -> str:
 def _usage(usage: Any) -> Usage | None:
     if not isinstance(usage, Mapping) or "input_tokens" not in usage:
         return None
-    return Usage(input_tokens=usage.get("input_tokens"), output_tokens=usage.get("output_tokens"))
+    return Usage(input_tokens=count_of(usage, "input_tokens"), output_tokens=count_of(usage, "output_tokens"))

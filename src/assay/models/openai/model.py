@@ -15,6 +15,7 @@ from .thinking import split_thinking
 
 Api = Literal["auto", "chat", "completions", "responses", "images", "speech", "transcriptions"]
 FILTERED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
+PATHS = ("chat/completions", "completions", "responses", "images/generations", "audio/speech", "audio/transcriptions")
 ACCEPTS = ("text", "image", "audio")
 PRODUCES = ("text",)
 OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -56,6 +57,11 @@ class OpenAI(HttpModel):
         if self.likelihood_by != "none" and self.api not in ("auto", "chat", "completions"):
             raise UsageError(f"api={self.api} cannot weigh continuations", fix="leave likelihood_by or api out")
         super().__post_init__()
+        if api := next((path for path in PATHS if self._place.endswith(f"/{path}")), None):
+            raise UsageError(
+                f"base_url of model 'openai/{self.name}' ends with the path of one API, {api}",
+                fix=f"--base_url {self._place.removesuffix('/' + api)}",
+            )
         if self.api in OWN_KINDS and (self.accepts, self.produces) == (ACCEPTS, PRODUCES):
             self.accepts, self.produces = OWN_KINDS[self.api]
 

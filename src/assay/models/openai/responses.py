@@ -4,8 +4,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import Candidate, Image, Message, Output, Part, Prompt, Reasoning, Request, Text, Token, Usage, shorten
-from ..chat_format import Malformed, chat_messages
+from ...core import EMPTY, Candidate, Image, Message, Output, Part, Prompt, Reasoning, Request, Text, Token, shorten
+from ..chat_format import Malformed, chat_messages, read_usage
 from ..http import HttpFailure
 from ..http_model import refuse_options
 
@@ -64,7 +64,7 @@ def read(answer: Any) -> Output:
         raise HttpFailure("rate_limit" if overloaded else "http", message, retryable=True)
     parts: list[Part] = []
     tokens: list[Token] = []
-    refused = False
+    refusals: list[str] = []
     for item in items:
         if not isinstance(item, Mapping):
             raise Malformed(f"an item of `output` is not an object: {shorten(item)}")
@@ -72,40 +72,29 @@ def read(answer: Any) -> Output:
             thought = "\n".join(_texts(item.get("content")) or _texts(item.get("summary")))
             parts += [Reasoning(thought)] if thought else []
         elif item.get("type") == "message":
-            refused = refused or _read_message(item, parts, tokens)
+            refusals += _read_message(item, parts, tokens)
         elif item.get("type") == "image_generation_call" and isinstance(item.get("result"), str):
             parts.append(Image(base64.b64decode(item["result"])))
     cut = (answer.get("incomplete_details") or {}).get("reason") if answer.get("status") == "incomplete" else None
-    reason = "content_filter" if refused else CUT.get(cut, cut) if cut else "stop"
-    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=_usage(answer.get("usage")))
+    reason = "content_filter" if refusals else CUT.get(cut, cut) if cut else "stop"
+    usage = read_usage(answer.get("usage"), "input", "output")
+    details = {"refusal": " ".join(refusals)} if refusals else EMPTY
+    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details)
 
 
 def _texts(pieces: Any) -> list[str]:
     return [str(piece["text"]) for piece in pieces or () if isinstance(piece, Mapping) and piece.get("text")]
 
 
-def _read_message(item: Mapping[str, Any], parts: list[Part], tokens: list[Token]) -> bool:
-    """Adds what was said; `True` if it is a refusal."""
-    refused = False
+def _read_message(item: Mapping[str, Any], parts: list[Part], tokens: list[Token]) -> list[str]:
+    """Adds what was said; returns the words of refusals, which are no answer."""
+    refusals = []
     for piece in item.get("content") or ():
         if piece.get("type") == "refusal":
-            refused = True
-            parts.append(Text(str(piece.get("refusal", ""))))
+            refusals.append(str(piece.get("refusal") or "no reason given"))
         elif isinstance(piece.get("text"), str):
             parts.append(Text(piece["text"]))
             for token in piece.get("logprobs") or ():
                 top = tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
                 tokens.append(Token(token["token"], token["logprob"], top))
-    return refused
-
-
-def _usage(usage: Any) -> Usage | None:
-    if not isinstance(usage, Mapping):
-        return None
-    return Usage(
-        input_tokens=usage.get("input_tokens"),
-        output_tokens=usage.get("output_tokens"),
-        cached_tokens=(usage.get("input_tokens_details") or {}).get("cached_tokens"),
-        reasoning_tokens=(usage.get("output_tokens_details") or {}).get("reasoning_tokens"),
-        cost=usage.get("cost"),
-    )
+    return refusals

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from ...core import Likelihood, Output, Request, Usage, UsageError, shorten
-from ..chat_format import Malformed, chat_messages
+from ..chat_format import Malformed, chat_messages, count_of
 from ..http import HttpFailure
 
 Way = Literal["echo", "prompt_logprobs"]
@@ -162,6 +162,5 @@ def _weight(tokens: Sequence[Weighed], part: str, *, whole: bool = False) -> Lik
 
 
 def _usage(answers: Sequence[Any]) -> Usage | None:
-    usages = [answer.get("usage") or {} for answer in answers]
-    counts = [usage["prompt_tokens"] for usage in usages if "prompt_tokens" in usage]
+    counts = [n for answer in answers if (n := count_of(answer.get("usage"), "prompt_tokens")) is not None]
     return Usage(input_tokens=sum(counts), output_tokens=0) if counts else None

@@ -105,6 +105,12 @@ class SharedWork(Work):
             await self._changed.wait()
         return False
 
+    async def ending(self) -> None:
+        """Waits until no more jobs will be handed out: all are done, or the work was stopped."""
+        while not self.stopped and not self.is_done():
+            self._changed.clear()
+            await self._changed.wait()
+
     def is_done(self) -> bool:
         """Whether nothing is left and nothing can come."""
         return self._is_exhausted and not self._ready and not self.in_flight

@@ -54,21 +54,34 @@ class Spread:
     async def run(self, work: Work, desk: Desk) -> None:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         assert isinstance(work, SharedWork)
-        serving = {asyncio.ensure_future(self._serve(slot, work, desk)) for slot in self._slots}
+        serving = {asyncio.ensure_future(self._serve(slot, work, desk)): slot for slot in self._slots}
+        ending = asyncio.ensure_future(work.ending())
         try:
             while serving:
-                done, serving = await asyncio.wait(serving, return_when=asyncio.FIRST_COMPLETED)
-                for finished in done:
+                done, _ = await asyncio.wait({*serving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                for finished in done - {ending}:
+                    del serving[finished]
                     finished.result()
-                if work.stopped or work.is_done():
-                    break  # a replica that only now starts has nothing to do
+                if ending.done() or work.is_done():
+                    break
             else:
                 if not work.stopped and not work.is_done():
                     self._give_up()
+            await self._let_come_back(serving)
         finally:
+            ending.cancel()
             for running in serving:
                 running.cancel()
-            await asyncio.gather(*serving, return_exceptions=True)
+            await asyncio.gather(ending, *serving, return_exceptions=True)
+
+    async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
+        """Waits for the replicas that are at work; one that only now starts has nothing to do."""
+        for running, slot in serving.items():
+            if slot.replica is None:
+                running.cancel()
+        for outcome in await asyncio.gather(*serving, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
 
     def _give_up(self) -> None:
         how = next((slot.ended for slot in self._slots if slot.ended), "")
@@ -100,8 +113,10 @@ class Spread:
                 work.close(slot.number)
             if slot.replica is not None:
                 return
-            self._say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
             await replica.close()
+            if work.stopped:
+                return
+            self._say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
             slot.progress.restarts += 1
         slot.note("lost")
 

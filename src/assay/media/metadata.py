@@ -1,0 +1,257 @@
+"""Metadata taken out of media that a judge is shown: comments, EXIF, colour profiles, tags.
+
+A judge must see what a model made, not what it wrote into the file beside it. Pixels and samples stay as they are:
+pieces of the file are left out, nothing is encoded anew. Only the rotation of a photo is kept: it is part of what is seen.
+"""
+
+import re
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from zlib import crc32
+
+from ..core import Media, Message, Part, Prompt
+
+Stripped = tuple[bytes, list[str]]
+ORIENTATION = 0x0112
+_PNG_HEAD = b"\x89PNG\r\n\x1a\n"
+_PNG_KEPT = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs", b"acTL", b"fcTL", b"fdAT"})
+_PNG_NAMES = {b"tEXt": "text", b"zTXt": "text", b"iTXt": "text", b"eXIf": "exif", b"iCCP": "colour profile"}
+_JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+"""A marker among the packed pixels: not a stuffed byte, not one for starting anew."""
+_WAV_KEPT = frozenset({b"fmt ", b"fact", b"data"})
+_WEBP_DROPPED = {b"EXIF": "exif", b"XMP ": "xmp", b"ICCP": "colour profile"}
+_FLAC_KEPT = frozenset({0, 3})
+"""What a decoder needs: STREAMINFO and the table of places."""
+
+
+def without_metadata(prompt: Prompt) -> tuple[Prompt, tuple[str, ...]]:
+    """The prompt with its media stripped, and what was taken out of which, for the record."""
+    if not any(isinstance(part, Media) for message in prompt.messages for part in message.parts or ()):
+        return prompt, ()
+    removed: list[str] = []
+    messages = tuple(_message(message, removed) for message in prompt.messages)
+    return (replace(prompt, messages=messages), tuple(removed)) if removed else (prompt, ())
+
+
+def _message(message: Message, removed: list[str]) -> Message:
+    if not message.parts:
+        return message
+    return replace(message, parts=tuple(_part(part, removed) for part in message.parts))
+
+
+def _part(part: Part, removed: list[str]) -> Part:
+    if not isinstance(part, Media):
+        return part
+    data, what = stripped(part)
+    if what is None:
+        removed.append(f"{part.kind} {part.digest[:12]}: left as it is ({part.format or 'unknown format'})")
+        return part
+    if not what:
+        return part
+    removed.append(f"{part.kind} {part.digest[:12]}: {', '.join(sorted(set(what)))}")
+    made = type(part)(data, name=part.name)
+    made.place = part.place
+    return made
+
+
+def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
+    """The bytes without metadata, and the names of what was left out.
+
+    `None` instead of names: a format of which we take nothing out, or a file that is not built as its format says.
+    """
+    data = medium.data()
+    strip = _STRIPPERS.get(medium.format or "")
+    if strip is None:
+        return data, None
+    try:
+        return strip(data)
+    except (struct.error, IndexError, ValueError):
+        return data, None
+
+
+def strip_png(data: bytes) -> Stripped:
+    """PNG: chunks beyond those that make the picture, and whatever follows its end."""
+    kept, dropped, at = [_PNG_HEAD], [], len(_PNG_HEAD)
+    while at < len(data):
+        size, name = struct.unpack_from(">I4s", data, at)
+        end = at + 12 + size
+        if end > len(data):
+            raise ValueError("cut")
+        if name[:1].isupper() or name in _PNG_KEPT:
+            kept.append(data[at:end])
+        elif name == b"eXIf" and (turned := _rotation(data[at + 8 : end - 4])):
+            body = _exif(turned)
+            if body == data[at + 8 : end - 4]:
+                kept.append(data[at:end])
+            else:
+                kept.append(struct.pack(">I4s", len(body), b"eXIf") + body + struct.pack(">I", crc32(b"eXIf" + body)))
+                dropped.append("exif")
+        else:
+            dropped.append(_PNG_NAMES.get(name, name.decode("latin-1")))
+        at = end
+        if name == b"IEND":
+            break
+    if at < len(data):
+        dropped.append("bytes after the end")
+    return b"".join(kept), dropped
+
+
+def strip_jpeg(data: bytes) -> Stripped:
+    """JPEG: application segments but for JFIF's and Adobe's, which say how colours are coded, and comments."""
+    kept, dropped, at = [data[:2]], [], 2
+    while True:
+        if data[at] != 0xFF:
+            raise ValueError("no marker")
+        code = data[at + 1]
+        if code == 0xFF:
+            at += 1
+            continue
+        if code == 0xD9:
+            kept.append(data[at : at + 2])
+            if at + 2 < len(data):
+                dropped.append("bytes after the end")
+            return b"".join(kept), dropped
+        (size,) = struct.unpack_from(">H", data, at + 2)
+        segment = data[at : at + 2 + size]
+        if code == 0xDA:  # a scan follows, up to the next marker
+            marker = _JPEG_MARKER.search(data, at + 2 + size)
+            if marker is None:
+                raise ValueError("cut")
+            kept.append(data[at : marker.start()])
+            at = marker.start()
+            continue
+        name = _jpeg_name(code, segment[4:])
+        if name == "exif" and (turned := _rotation(segment[10:])):
+            body = b"Exif\0\0" + _exif(turned)
+            kept.append(struct.pack(">BBH", 0xFF, 0xE1, len(body) + 2) + body)
+            if kept[-1] != segment:
+                dropped.append(name)
+        elif name:
+            dropped.append(name)
+        else:
+            kept.append(segment)
+        at += 2 + size
+
+
+def _jpeg_name(code: int, body: bytes) -> str:
+    """What a segment is called; empty for one that is kept."""
+    if code == 0xFE:
+        return "comment"
+    if not 0xE0 <= code <= 0xEF or code == 0xEE or (code == 0xE0 and body.startswith(b"JFIF\0")):
+        return ""
+    if code == 0xE1:
+        return "exif" if body.startswith(b"Exif\0\0") else "xmp"
+    return "colour profile" if body.startswith(b"ICC_PROFILE\0") else f"app{code - 0xE0}"
+
+
+def strip_webp(data: bytes) -> Stripped:
+    """WebP: EXIF (but for a rotation), XMP and colour profile, with the flags that announce them."""
+    kept, dropped = [], []
+    flags = 0
+    for name, body in _riff(data):
+        turned = _rotation(body.removeprefix(b"Exif\0\0")) if name == b"EXIF" else 0
+        if turned:
+            kept.append((name, _exif(turned)))
+            flags |= 0x08
+            if _exif(turned) != body:
+                dropped.append("exif")
+        elif name in _WEBP_DROPPED:
+            dropped.append(_WEBP_DROPPED[name])
+        else:
+            kept.append((name, body))
+    cleaned = [
+        (name, bytes([(body[0] & ~0x2C) | flags]) + body[1:]) if name == b"VP8X" else (name, body)
+        for name, body in kept
+    ]
+    return (_as_riff(b"WEBP", cleaned), dropped) if dropped else (data, [])
+
+
+def strip_wav(data: bytes) -> Stripped:
+    """WAV: everything but the format and the samples."""
+    chunks = list(_riff(data))
+    dropped = [name.decode("latin-1").strip() for name, _ in chunks if name not in _WAV_KEPT]
+    kept = [(name, body) for name, body in chunks if name in _WAV_KEPT]
+    return (_as_riff(b"WAVE", kept), dropped) if dropped else (data, [])
+
+
+def strip_flac(data: bytes) -> Stripped:
+    """FLAC: comments, pictures and the like; an empty block marks the end of what is kept."""
+    blocks, dropped, at, is_last = [], [], 4, False
+    while not is_last:
+        head = data[at]
+        is_last, kind = bool(head & 0x80), head & 0x7F
+        size = int.from_bytes(data[at + 1 : at + 4], "big")
+        if at + 4 + size > len(data):
+            raise ValueError("cut")
+        if kind in _FLAC_KEPT:
+            blocks.append((kind, data[at + 4 : at + 4 + size]))
+        elif kind != 1:
+            dropped.append({4: "comments", 6: "picture"}.get(kind, f"block {kind}"))
+        at += 4 + size
+    if not dropped:
+        return data, []
+    heads = [
+        bytes([kind | (0x80 if place == len(blocks) else 0)]) + len(body).to_bytes(3, "big") + body
+        for place, (kind, body) in enumerate(blocks, 1)
+    ]
+    return data[:4] + b"".join(heads) + data[at:], dropped
+
+
+def strip_mp3(data: bytes) -> Stripped:
+    """MP3: the ID3 tags before and after the sound."""
+    start, end, dropped = 0, len(data), []
+    if data.startswith(b"ID3"):
+        size = 0
+        for seven_bits in data[6:10]:
+            size = size << 7 | seven_bits & 0x7F
+        start = 10 + size + (10 if data[5] & 0x10 else 0)
+        dropped.append("id3")
+    if data[-128:-125] == b"TAG":
+        end -= 128
+        dropped.append("id3")
+    return (data[start:end], dropped) if start < end else (data, [])
+
+
+def _riff(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    at = 12
+    while at + 8 <= len(data):
+        name, size = struct.unpack_from("<4sI", data, at)
+        if at + 8 + size > len(data):
+            raise ValueError("cut")
+        yield name, data[at + 8 : at + 8 + size]
+        at += 8 + size + (size & 1)
+
+
+def _as_riff(form: bytes, chunks: list[tuple[bytes, bytes]]) -> bytes:
+    body = b"".join(struct.pack("<4sI", name, len(part)) + part + b"\0" * (len(part) & 1) for name, part in chunks)
+    return struct.pack("<4sI4s", b"RIFF", 4 + len(body), form) + body
+
+
+def _rotation(exif: bytes) -> int:
+    """The orientation an EXIF block asks for, 2 to 8; 0 where it asks for none."""
+    order = {b"II": "<", b"MM": ">"}.get(exif[:2])
+    if order is None or len(exif) < 8:
+        return 0
+    (first,) = struct.unpack_from(f"{order}I", exif, 4)
+    (count,) = struct.unpack_from(f"{order}H", exif, first)
+    for place in range(min(count, 200)):
+        tag, _, _, value = struct.unpack_from(f"{order}HHIH", exif, first + 2 + 12 * place)
+        if tag == ORIENTATION:
+            return value if 2 <= value <= 8 else 0
+    return 0
+
+
+def _exif(orientation: int) -> bytes:
+    """An EXIF block that says the orientation and nothing else."""
+    return struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, ORIENTATION, 3, 1, orientation, 0, 0)
+
+
+_STRIPPERS: dict[str, Callable[[bytes], Stripped]] = {
+    "png": strip_png,
+    "jpeg": strip_jpeg,
+    "webp": strip_webp,
+    "wav": strip_wav,
+    "flac": strip_flac,
+    "mp3": strip_mp3,
+}

@@ -1,0 +1,115 @@
+"""Which prompts with media go through a model together, and how their tensors are joined.
+
+Prompts of different lengths are filled up in front, where the model's own `generate` takes that rightly: that is tried
+on the model with the first two that differ. Media are never filled up: only those of one shape are joined.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...core import Request
+from .engine import LOOSE, TOLERANCE
+from .sampling import is_greedy
+from .text import Limits
+
+BATCH = 8
+BESIDE = ("attention_mask", "token_type_ids", "mm_token_type_ids")
+"""Inputs that run beside the token ids."""
+SLACK = 16
+"""Tokens of filling that cost less than a pass of their own."""
+Inputs = Mapping[str, Any]
+
+
+def alike(
+    requests: Sequence[Request], inputs: Mapping[int, Inputs], limits: Limits, fills: bool
+) -> Iterator[list[int]]:
+    """Requests that can go through together: the same options, and nothing to draw or to stop at.
+
+    With `fills` token ids may be of like length; else all tensors are of the same shapes.
+    """
+    groups: dict[Any, list[int]] = {}
+    for at, made in inputs.items():
+        options = requests[at].options
+        alone = at if not is_greedy(options) or options.stop else -1
+        wanted = limits.max_tokens if options.max_tokens is None else options.max_tokens
+        # Where the context leaves less than that, a neighbour's length would change how much.
+        room = min(wanted, limits.context - length_of(made))
+        groups.setdefault((options, alone, _shapes(made, fills), room), []).append(at)
+    for group in groups.values():
+        some: list[int] = []
+        for at in sorted(group, key=lambda at: length_of(inputs[at])):
+            if len(some) == BATCH or (some and not _are_near(length_of(inputs[some[0]]), length_of(inputs[at]))):
+                yield some
+                some = []
+            some.append(at)
+        yield some
+
+
+def length_of(inputs: Inputs) -> int:
+    """Tokens of a prompt; none where the model reads a sound alone."""
+    return int(inputs["input_ids"].shape[1]) if "input_ids" in inputs else 0
+
+
+def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
+    """The tensors of several prompts as one batch, short prompts filled up in front."""
+    import torch
+    from torch.nn.functional import pad
+
+    longest = max(map(length_of, group))
+    beside = ("input_ids", *BESIDE) if longest else ()
+    made = {}
+    for name, value in group[0].items():
+        if not isinstance(value, torch.Tensor):
+            made[name] = value
+            continue
+        tensors = [inputs[name] for inputs in group]
+        if name in beside:
+            mark = filler if name == "input_ids" else 0
+            tensors = [pad(tensor, (longest - tensor.shape[1], 0), value=mark) for tensor in tensors]
+        made[name] = torch.cat(tensors)
+    return made
+
+
+def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool:
+    """Whether a model writes the same after two prompts together as after each alone."""
+    import torch
+
+    try:
+        together = _first_logits(model, joined(pair, filler))
+    except torch.OutOfMemoryError:
+        raise
+    except (NotImplementedError, RuntimeError, TypeError, ValueError):
+        return False
+    for row, inputs in enumerate(pair):
+        for one, other in zip(_first_logits(model, inputs), together, strict=False):
+            limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
+            if float((one[0] - other[row]).abs().max()) > limit:
+                return False
+            if int(one[0].argmax()) != int(other[row].argmax()):
+                # Two tokens weigh the same: what is written next cannot be compared.
+                break
+    return True
+
+
+def _first_logits(model: Any, inputs: Inputs) -> Sequence[Any]:
+    """Logits of the first two tokens a model writes: after the prompt, and after what it kept of it."""
+    import torch
+
+    settings = {"max_new_tokens": 2, "do_sample": False, "return_dict_in_generate": True, "output_logits": True}
+    with torch.inference_mode():
+        found: Sequence[Any] = model.generate(**inputs, **settings).logits
+    return found
+
+
+def _shapes(made: Inputs, fills: bool) -> Any:
+    shapes = []
+    for name, value in sorted(made.items()):
+        shape = tuple(getattr(value, "shape", (str(value),)))
+        if fills and "input_ids" in made and "attention_mask" in made and hasattr(value, "shape"):
+            shape = () if name == "input_ids" or name in BESIDE else shape[1:]
+        shapes.append((name, shape))
+    return tuple(shapes)
+
+
+def _are_near(short: int, long: int) -> bool:
+    return long <= 1.25 * short + SLACK

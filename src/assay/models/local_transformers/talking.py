@@ -1,0 +1,88 @@
+"""Models that write and speak: an answer's text and the sound of it, as two parts of one candidate.
+
+The Qwen2.5-Omni family. One part of such a model reads and writes, and is asked as every model that sees and hears;
+another says what was written. A sound is only made where the request asks for it, and is drawn with a seed of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import EMPTY, Candidate, Output, Request, Usage
+from ...media import audio_from
+from .loading import quiet
+from .media_batches import length_of
+from .media_models import MediaModel
+from .media_prompts import placed
+from .text import Limits
+
+RATE = 24000
+"""Samples a second of what is said; no configuration names it."""
+
+
+class TalkingModel(MediaModel):
+    """A model that takes pictures and sounds, writes, and says what it wrote."""
+
+    def __init__(
+        self,
+        model: Any,
+        processor: Any,
+        template: str | None,
+        limits: Limits,
+        where: str,
+        settings: Mapping[str, Any] = EMPTY,
+    ) -> None:
+        own = ("speaker", "talker_", "token2wav_")
+        super().__init__(
+            model.thinker,
+            processor,
+            template,
+            limits,
+            where,
+            {name: value for name, value in settings.items() if not name.startswith(own)},
+        )
+        self.whole = model
+        self.voice = {name: value for name, value in settings.items() if name.startswith(own)}
+        """Settings of the speaking part alone."""
+
+    def _answered(
+        self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
+    ) -> dict[int, Output]:
+        """Those that are to be heard one by one, the others together."""
+        spoken = [at for at in group if "audio" in requests[at].prompt.produces]
+        written = [at for at in group if at not in spoken]
+        outputs = super()._answered(written, requests, inputs) if written else {}
+        return outputs | {at: self._said(requests[at], inputs[at]) for at in spoken}
+
+    def _said(self, request: Request, inputs: Mapping[str, Any]) -> Output:
+        # The speaking part needs to know how large pictures are, and refuses the pictures themselves.
+        given = {
+            f"thinker_{name}" if name == "pixel_values" else name: value
+            for name, value in placed(inputs, self.model).items()
+        }
+        length = length_of(inputs)
+        candidates = []
+        for index in range(request.options.n):
+            try:
+                with self._drawing(request, index), quiet():
+                    ids, sound = self.whole.generate(**given, **self._spoken_settings(request, length))
+            except (RuntimeError, ValueError):
+                # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
+                [own] = self._draw(placed(inputs, self.model), request, index, length)
+                if len(own) > 1:
+                    raise
+                candidates.append(self._candidate(request, own))
+                continue
+            if not bool(sound.isfinite().all()):
+                what = "the model computed a waveform that is not finite"
+                return Output.failed("non_finite", what, retryable=False)
+            text = self._candidate(request, self._own(ids[0].tolist(), length))
+            waveform = audio_from(sound.float().cpu().numpy(), RATE)
+            candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
+        return Output(tuple(candidates), usage=Usage(length, sum(len(one.token_ids) for one in candidates)))
+
+    def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
+        """How to write, for the part that writes alone, and how to say it."""
+        talker = self.whole.config.talker_config
+        ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
+        written = {f"thinker_{name}": value for name, value in self._settings(request, length).items()}
+        return {"generation_mode": "audio", "talker_eos_token_id": ends, **written, **self.voice}

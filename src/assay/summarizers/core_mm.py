@@ -1,0 +1,46 @@
+"""CORE-MM's score of 100: grades from 0 to 1, those of highly complex questions counted twice.
+
+(sum of the moderate ones + 2 x sum of the high ones) / (number of moderate ones + 2 x number of high ones), overall and
+for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..core import Result, ScoreRecord, SummaryContext
+from ..registry import summarizers
+from .corpus import corpus_result
+from .strata import counted_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+WEIGHTS = {"moderate": 1.0, "high": 2.0}
+
+
+@summarizers.register("core_mm")
+def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+    """The weighted mean of 100; a sample whose tag `complexity` is neither of the two counts once, and that is told."""
+    unknown = sum(_complexity(record) not in WEIGHTS for record in records)
+    details = {"complexity_unknown": unknown} if unknown else {}
+    yield corpus_result(records, context, "core_mm", _weighted, _percent, details=details)
+    for category in sorted({record.tags.get("category", "") for record in records} - {""}):
+        own = [record for record in records if record.tags.get("category") == category]
+        yield corpus_result(own, context, f"core_mm.{category}", _weighted, _percent)
+
+
+def _complexity(record: ScoreRecord) -> str:
+    return record.tags.get("complexity", "").strip().lower()
+
+
+def _weighted(record: ScoreRecord) -> Sequence[float] | None:
+    value = counted_value(record, None)
+    weight = WEIGHTS.get(_complexity(record), 1.0)
+    return None if value is None else (weight * value, weight)
+
+
+def _percent(sums: "Floats") -> "Floats":
+    return 100 * sums[:, 0] / sums[:, 1]

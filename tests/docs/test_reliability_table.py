@@ -1,0 +1,35 @@
+"""The table of docs/reliability.md: every promise names tests, and every test it names exists."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEST = re.compile(r"`([\w/]+\.py)::(test_\w+)`")
+_, _, TABLE = (
+    (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").partition("## Where each promise is tested")
+)
+ROWS = [line.strip("| ").split(" | ") for line in TABLE.splitlines() if line.startswith("| ") and "**" not in line][2:]
+
+
+@cache
+def names_in(path: str) -> frozenset[str]:
+    tree = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def test_the_table_is_read():
+    assert len(ROWS) >= 30
+
+
+@pytest.mark.parametrize(("promise", "tests"), ROWS, ids=[promise[:60] for promise, _ in ROWS])
+def test_every_promise_names_tests_that_exist(promise: str, tests: str):
+    named = TEST.findall(tests)
+
+    assert named and len(named) == len(tests.split("<br>"))
+    for path, name in named:
+        assert (ROOT / "tests" / path).is_file(), f"the table names tests/{path}, which is not there"
+        assert name in names_in(path), f"tests/{path} has no {name}"
