@@ -2,7 +2,7 @@
 
 from ..core import Audio, Image, Media, Video
 from ..core.media import sniff
-from . import image_headers, sound_headers
+from . import film_headers, image_headers, sound_headers
 from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
 from .faults import fault
 
@@ -20,7 +20,14 @@ def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
         return check_image(medium, limits)
     if isinstance(medium, Audio):
         return check_audio(medium, limits)
-    return Facts(_format_of(medium, medium.data(), VIDEO_FORMATS if isinstance(medium, Video) else frozenset()))
+    data = medium.data()
+    name = _format_of(medium, data, VIDEO_FORMATS if isinstance(medium, Video) else frozenset())
+    if not isinstance(medium, Video) or name not in film_headers.READERS:
+        return Facts(name)
+    try:
+        return film_headers.READERS[name](data)
+    except Broken as broken:
+        raise fault(medium, str(broken), fix="get the file again") from broken
 
 
 def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:

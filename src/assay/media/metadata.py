@@ -1,7 +1,7 @@
 """Metadata taken out of media that a judge is shown: comments, EXIF, colour profiles, tags.
 
 A judge must see what a model made, not what it wrote into the file beside it. Pixels and samples stay as they are:
-pieces of the file are left out, nothing is encoded anew. Only the rotation of a photo is kept: it is part of what is seen.
+pieces of the file are left out, nothing is encoded anew. Only a photo's rotation is kept: it is part of what is seen.
 """
 
 import re

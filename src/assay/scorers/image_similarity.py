@@ -119,12 +119,14 @@ def ssim(
 
 def _averaged(picture: "Pixels") -> "Pixels":
     """The picture with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
+    import numpy as np
+
     step = max(1, round(min(picture.shape[:2]) / POOLED_SIDE))
     if step == 1:
         return picture
     height, width = picture.shape[0] // step, picture.shape[1] // step
     squares = picture[: height * step, : width * step].reshape(height, step, width, step, *picture.shape[2:])
-    return squares.all(axis=(1, 3)) if picture.dtype == bool else squares.mean(axis=(1, 3))
+    return np.asarray(squares.all(axis=(1, 3)) if picture.dtype == bool else squares.mean(axis=(1, 3)))
 
 
 def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float) -> "Floats":
