@@ -85,15 +85,6 @@ class Watching(Silent):
             self.cluster.add_node(num_cpus=1)  # Ray starts nodes from the main thread only
 
 
-def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
-    pytest.importorskip("ray", reason="Ray is not installed")
-    model = make_model(tmp_path / "m")
-
-    result = assay.run(task(count=8), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=1)
-
-    assert result.status == "complete" and len(lines_of(tmp_path / "run")) == 8
-
-
 def test_a_run_without_room_waits_for_a_node_and_is_done_by_the_replicas_that_join(cluster, tmp_path: Path):
     watcher = Watching(cluster)
 
@@ -144,6 +135,16 @@ def check_nothing_lost(folder: Path, result, turns: int) -> None:
     assert len(written) == len(set(written)) == COUNT * (turns + 1)
     finished = calls_of(folder / "killed", "end")
     assert len(finished) == len(set(finished)) == COUNT * (turns + 1)
+
+
+# After the tests of the shared cluster: started first, in one process with it, it leaves that one's actors dying.
+def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
+    pytest.importorskip("ray", reason="Ray is not installed")
+    model = make_model(tmp_path / "m")
+
+    result = assay.run(task(count=8), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=1)
+
+    assert result.status == "complete" and len(lines_of(tmp_path / "run")) == 8
 
 
 def test_an_address_where_nobody_answers_is_one_clear_line(tmp_path: Path):
