@@ -23,8 +23,9 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def room_of(path: Path) -> str:
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    return parts[0]
+    """The folder or module at the top; `python -m assay` is the command line."""
+    room = path.relative_to(SOURCE).with_suffix("").parts[0]
+    return "cli" if room == "__main__" else room
 
 
 def imported_rooms(path: Path) -> set[str]:

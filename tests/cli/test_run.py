@@ -240,3 +240,12 @@ def test_help_is_quick_and_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip().endswith("[]")
+
+
+def test_python_dash_m_is_the_same_command():
+    import subprocess
+    import sys
+
+    said = subprocess.run([sys.executable, "-m", "assay", "--version"], capture_output=True, text=True, check=False)
+
+    assert said.returncode == 0 and said.stdout.startswith("assay ")
