@@ -43,6 +43,13 @@ class Sample:
     turns: tuple[Any, ...] = ()
     """Later user turns of a scripted dialogue; empty for a single question."""
 
+    def named(self, id: str) -> "Sample":
+        """The same sample under another id; written out, since every row of a converted dataset passes here."""
+        return Sample(
+            id, self.input, self.target, self.choices, self.fields, self.media, self.tags, self.group, self.cluster,
+            self.turns,
+        )  # fmt: skip
+
     @property
     def targets(self) -> tuple[Any, ...]:
         """The accepted answers as a tuple, whether one or several were given."""

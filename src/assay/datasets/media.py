@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..core import EMPTY, Audio, DataError, Image, Media, Message, Sample, UsageError, Video
+from ..core import EMPTY, Audio, DataError, Image, Media, Message, Sample, Text, UsageError, Video
 from ..core.media import is_inline
 from ..media.base64_text import READERS
 from ..media.encode import audio_from, image_from
@@ -115,10 +115,12 @@ def within_reach(messages: tuple[Message, ...], column: str, reach: Reach) -> tu
 
 def placed(sample: Sample, file: str, row: int) -> None:
     """Tells the media of a sample which row speaks of them, so that their faults can say it."""
-    media = sample.media
+    media = list(sample.media)
     if not isinstance(sample.input, str):
-        parts = (part for message in sample.input for part in message.parts or ())
-        media = (*media, *(part for part in parts if isinstance(part, Media)))
+        for message in sample.input:
+            for part in message.parts or ():
+                if type(part) is not Text and isinstance(part, Media):  # nearly all are texts: told at a glance
+                    media.append(part)
     for medium in media:
         if medium.place is None or medium.place[0] is None:
             medium.place = (file, row, medium.place[2] if medium.place else None)

@@ -1,7 +1,7 @@
 """Reading: one pass over the rows of a dataset, from numbered rows to samples with ids of their own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -78,7 +78,7 @@ class Reading:
             if made is None:
                 made = mapping.sample(row, sample_id, self._reaches[at])
             elif made.id != sample_id:
-                made = replace(made, id=sample_id)
+                made = made.named(sample_id)
             if made.media or type(made.input) is not str:
                 placed(made, self._names[at], number)
             if sample_id not in self._seen:
@@ -133,7 +133,7 @@ class Reading:
         if policy == "first":
             return None
         if policy == "suffix":
-            return replace(sample, id=self._free(sample_id, 2, (at, number)))
+            return sample.named(self._free(sample_id, 2, (at, number)))
         there = f"row {first[1]}" if first[0] == at else f"{self._shards[first[0]].name}:{first[1]}"
         head = self._head.columns
         raise RowFault(
