@@ -6,8 +6,8 @@ import assay
 from assay import registry
 from assay.core import DataSource, Suite, Task
 from assay.runner import RunOptions
+from assay.runner.components import build_scorer
 from assay.runner.locate import find_data
-from assay.runner.plan import build_scorer
 from assay.runner.resolve import resolve_tasks
 
 NAMES = (

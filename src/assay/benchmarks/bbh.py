@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..core import DataSource, GenerateOptions, Prompt, Sample, Task, UsageError, as_messages
 from ..datasets import Samples, open_dataset
-from ..datasets.shards import Row, RowData, Shard
+from ..datasets.shards import Row, RowData, ShardOver
 
 MINI = "benchmarks/data/text/bbh"
 STEPS = "A: Let's think step by step."
@@ -34,23 +34,12 @@ SUBSETS = (
 
 
 @dataclass(frozen=True)
-class SubsetRows:
+class SubsetRows(ShardOver):
     """The rows of one subset, each with the subset's name, an id and the worked examples to show before it."""
 
-    shard: Shard
     subset: str
     examples: str = ""
     columns: None = None
-
-    @property
-    def name(self) -> str:
-        """How faults name it."""
-        return self.shard.name
-
-    @property
-    def path(self) -> Path | None:
-        """The file behind it."""
-        return self.shard.path
 
     @property
     def known_length(self) -> int | None:

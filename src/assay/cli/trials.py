@@ -46,8 +46,9 @@ WRONG_ANSWER = "I do not know."
 
 def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
     """Three samples: the prompt as it is sent, and what each scorer says of the right and of a wrong answer."""
+    from ..runner.components import default_scorers
     from ..runner.options import RunOptions
-    from ..runner.plan import default_scorers, prepare
+    from ..runner.plan import prepare
 
     if task.driver is not None:
         yield f"task {printable(task.name)}: drives the model by itself, so it was not tried"

@@ -1,6 +1,7 @@
 """Shards: one file, list or function that gives numbered rows."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -46,3 +47,20 @@ class Shard(Protocol):
 def folder_of(shard: Shard) -> Path | None:
     """What relative paths in the rows of a shard are relative to."""
     return shard.path.parent if shard.path is not None else None
+
+
+@dataclass(frozen=True)
+class ShardOver:
+    """A shard that reads another one and changes its rows; faults name the file they come from."""
+
+    shard: Shard
+
+    @property
+    def name(self) -> str:
+        """How faults name it."""
+        return self.shard.name
+
+    @property
+    def path(self) -> Path | None:
+        """The file behind it."""
+        return self.shard.path

@@ -6,6 +6,7 @@ The key comes from the environment and is seen nowhere else: not in errors, not 
 import os
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -26,7 +27,7 @@ Ask = Callable[[Request], Awaitable[Output]]
 
 
 @dataclass
-class HttpModel:
+class HttpModel(ABC):
     """A model behind a URL. One attempt a call: the scheduler tries again."""
 
     reference: ClassVar[str] = "name"
@@ -107,13 +108,13 @@ class HttpModel:
         """Closes the connections of the running event loop."""
         await self._client.close()
 
+    @abstractmethod
     def _credentials(self) -> dict[str, str]:
         """The headers that carry the key."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _answer(self, request: Request) -> Output:
         """Asks, and reads the answer."""
-        raise NotImplementedError
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         """What an error status means; an output where it is an answer after all, as a content filter is."""

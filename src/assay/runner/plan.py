@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, cast
 
-from .. import registry
 from ..core import (
     AssayError,
     BadSample,
@@ -17,7 +16,6 @@ from ..core import (
     PlanError,
     Prompt,
     Sample,
-    Spec,
     Task,
     UsageError,
     digest_of,
@@ -25,9 +23,8 @@ from ..core import (
 from ..datasets import Samples, View, open_dataset, view
 from ..models import build_model
 from ..models.declared import models_that
-from ..summarizers.adapt import adapt_summarizer
 from ..templates import apply_fewshot, build_template
-from ..userfiles import is_reference, load_attribute
+from .components import build_scorer, build_summarizer, default_scorers
 from .fingerprint import code_digest
 from .locate import find_data
 from .measure import measured
@@ -324,41 +321,6 @@ def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple
         if made is not None:
             built.append(made)
     return built
-
-
-def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
-    """A summarizer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
-    if isinstance(entry, (str, Mapping, Spec)):
-        spec = Spec.of(entry, where=where)
-        if is_reference(spec.name):
-            thing = registry.construct(load_attribute(spec.name), spec, kind="summarizer", where=where)
-            return spec.name, adapt_summarizer(thing, spec.name.rpartition(":")[2])
-        return spec.name, registry.summarizers.build(spec, where=where)
-    if not callable(entry):
-        raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
-    name = str(getattr(entry, "__name__", type(entry).__name__))
-    return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
-
-
-def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
-    """A scorer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
-    if isinstance(entry, (str, Mapping, Spec)):
-        spec = Spec.of(entry, where=where)
-        if is_reference(spec.name):
-            thing = load_attribute(spec.name)
-            return spec.name.rpartition(":")[2], registry.construct(thing, spec, kind="scorer", where=where)
-        label = str(spec.options.get("label", "")) or registry.scorers.resolve(spec.name) or spec.name
-        options = {k: v for k, v in spec.options.items() if k != "label"}
-        return label, registry.scorers.build(Spec(spec.name, options), where=where)
-    if not callable(entry) and not hasattr(entry, "score_all"):
-        raise UsageError(f"a scorer must be callable, got {entry!r}", where=where)
-    name = getattr(entry, "name", None) or getattr(entry, "__name__", None) or type(entry).__name__
-    return str(name), entry() if isinstance(entry, type) else entry
-
-
-def default_scorers(kind: str) -> tuple[str, ...]:
-    """What data of a kind is scored by when nobody says."""
-    return ("choice",) if kind == "choice" else ("exact_match", "includes")
 
 
 def check_abilities(cell: Cell) -> None:

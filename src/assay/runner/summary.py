@@ -10,7 +10,8 @@ from ..core.record import output_from_plain
 from ..store import RunWriter
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
-from .plan import Cell, build_summarizer
+from .components import build_summarizer
+from .plan import Cell
 from .scoring import Scoring
 from .threads import in_thread
 

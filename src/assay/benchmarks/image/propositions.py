@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...core import DataError
 from ...datasets import Samples
-from ...datasets.shards import Row, RowData, Shard
+from ...datasets.shards import Row, RowData, ShardOver
 from ...datasets.tsv_images import is_blank
 from ..vision.tables import RowOf, Table
 
@@ -30,23 +30,12 @@ class PropositionTable(Table):
 
 
 @dataclass(frozen=True)
-class Gathered:
+class Gathered(ShardOver):
     """A shard whose rows of one `item_id` are one row; rows without one are passed on as they are."""
 
-    shard: Shard
     columns: None = None
     known_length: None = None
     seekable: bool = False
-
-    @property
-    def name(self) -> str:
-        """How faults name it."""
-        return self.shard.name
-
-    @property
-    def path(self) -> Path | None:
-        """The file behind it."""
-        return self.shard.path
 
     def rows(self) -> Iterator[Row]:
         """Prompts with their propositions, each under the number of its first row."""

@@ -17,7 +17,7 @@ from ...datasets.faults import RowFault
 from ...datasets.files import open_files
 from ...datasets.list_literals import as_text_list, looks_like_list, parse_list
 from ...datasets.media import media_columns, media_of
-from ...datasets.shards import Row, RowData, Shard
+from ...datasets.shards import Row, RowData, Shard, ShardOver
 from ...datasets.tsv_images import Fallback, RowImages, TableLookup, is_blank
 
 RowOf = Mapping[str, Any]
@@ -95,24 +95,13 @@ class ToSample:
 
 
 @dataclass(frozen=True)
-class Reshaped:
+class Reshaped(ShardOver):
     """A shard some of whose rows are left out or asked more than once."""
 
-    shard: Shard
     reshape: Callable[[RowOf], Sequence[RowOf]]
     columns: None = None
     known_length: None = None
     seekable: bool = False
-
-    @property
-    def name(self) -> str:
-        """How faults name it."""
-        return self.shard.name
-
-    @property
-    def path(self) -> Path | None:
-        """The file behind it."""
-        return self.shard.path
 
     def rows(self) -> Iterator[Row]:
         """The rows that are asked, each under the number its row has in the file."""

@@ -5,6 +5,7 @@ Both read the text from a file, so that no text can be taken for an option.
 
 import re
 import tempfile
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,8 +59,9 @@ class Program(Specialist):
                 raise ModelError(f"{self.program} wrote no sound") from error
         return Output.of(Audio(speech))
 
+    @abstractmethod
     def _arguments(self) -> Sequence[str]:
-        raise NotImplementedError
+        """How the program is told to read the text and where to write the sound."""
 
 
 @dataclass

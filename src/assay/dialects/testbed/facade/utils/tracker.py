@@ -37,7 +37,7 @@ class TrackerBase:
         self._handles.clear()
 
     def _attach(self, name: str, module: Any) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} follows nothing: use a tracker that says what it follows")
 
 
 class ForwardTracker(TrackerBase):
