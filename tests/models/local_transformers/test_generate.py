@@ -54,8 +54,57 @@ def test_a_shared_beginning_is_computed_once_and_finished_rows_cost_nothing(llam
     written = sum(len(output.candidates[0].token_ids) for output in outputs)
     shared = len(HEADER) + len("Question ")
     own = sum(len(request.prompt.text) - shared for request in requests)
+    wrong = llama._loaded.engine.wrong_drafts
     # The last token of an answer is written and not read.
-    assert llama.counted.tokens - before == shared + own + written - len(requests)
+    assert llama.counted.tokens - before == shared + own + written - len(requests) + wrong
+    assert wrong < written
+
+
+@pytest.mark.parametrize("options", [{}, {"logprobs": 2}, {"temperature": 1.0, "seed": 3}, {"presence_penalty": 0.5}])
+def test_drafts_change_no_answer(llama, llama_folder, options):
+    from assay.models.local_transformers import LocalTransformers
+
+    slow = LocalTransformers(str(llama_folder), drafts=False)
+    requests = [*some(**{"max_tokens": 24, **options}), ask("abcabcabcabcabc" * 4, max_tokens=60, **options)]
+
+    found, wanted = llama.generate(requests), slow.generate(requests)
+
+    assert texts(found) == texts(wanted)
+    for one, other in zip(found, wanted, strict=True):
+        for token, same in zip(one.candidates[0].tokens, other.candidates[0].tokens, strict=True):
+            assert token.logprob == pytest.approx(same.logprob, abs=1e-5)
+    assert slow._loaded.engine.wrong_drafts == 0
+
+
+def test_an_answer_that_repeats_itself_takes_fewer_passes(llama, llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    slow = LocalTransformers(str(llama_folder), drafts=False)
+    request = ask("abc", max_tokens=200)
+    tokens = llama.generate([request])[0].candidates[0].token_ids
+    slow.generate([request])
+
+    assert len(set(tokens[100:])) < 50, "with these weights the model does not repeat itself"
+    assert slow.counted.passes == 200
+    assert llama.counted.passes < 150
+
+
+def test_a_draft_of_numbers_that_are_not_finite_spoils_nothing(llama, llama_folder, monkeypatch):
+    import torch
+
+    from assay.models.local_transformers import LocalTransformers, drafts
+
+    model = LocalTransformers(str(llama_folder), rows=2)
+    request = ask("abc", max_tokens=30)
+    [clean] = llama.generate([request])
+    bad = next(token for token in range(256) if token not in clean.candidates[0].token_ids and chr(token) not in "abc")
+    model.load()
+    with torch.no_grad():
+        model._loaded.model.get_input_embeddings().weight[bad] = float("nan")
+    monkeypatch.setattr(drafts.Drafter, "draft", lambda self, most: [bad, bad][:most])
+
+    assert texts(model.generate([request])) == texts([clean])
+    assert model._loaded.engine.wrong_drafts == 3, "two tokens, and the one before them, which is computed again"
 
 
 def test_drawn_answers_are_the_same_alone_and_together(llama):

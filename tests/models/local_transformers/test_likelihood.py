@@ -82,7 +82,7 @@ def test_how_much_is_computed_at_once_changes_nothing(llama, plain_llama, pack, 
     from assay.models.local_transformers.engine import Budget
 
     llama.load()
-    llama._loaded.engine.budget = Budget(pack, segment)
+    llama._loaded.engine.budget = Budget(pack, segment, 48)
     dice = random.Random(3)
     words = ["".join(dice.choices("abc ", k=dice.randrange(1, 30))) for _ in range(12)]
     asked = [weigh(HEADER[: dice.randrange(5, 60)] + word + "x", " one", " two") for word in words]

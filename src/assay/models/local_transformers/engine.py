@@ -20,6 +20,10 @@ ROPE_BY_LENGTH = ("dynamic", "longrope")
 """Position codes that depend on the longest sequence of a pass: a neighbour would change the answer."""
 
 
+SMALLEST_PACK = 128
+"""Tokens of a pass that is not made smaller when memory runs out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How many tokens to compute at once."""
@@ -28,11 +32,22 @@ class Budget:
     """In one pass."""
     segment: int
     """That branch off inside one segment: all of them are scored against all of it."""
+    step: int
+    """In a step of generation: up to here drafts cost little, as weights are read once for all rows."""
+
+    @property
+    def is_least(self) -> bool:
+        """Whether there is nothing to halve."""
+        return self.pack <= SMALLEST_PACK
+
+    def halved(self) -> "Budget":
+        """Half as much at once."""
+        return Budget(max(SMALLEST_PACK, self.pack // 2), max(32, self.segment // 2), self.step // 2)
 
     @classmethod
     def of(cls, device: str) -> "Budget":
         """What suits a kind of device: enough rows to fill it, few enough for its caches."""
-        return cls(32768, 512) if device.startswith("cuda") else cls(1024, 256)
+        return cls(32768, 512, 256) if device.startswith("cuda") else cls(1024, 256, 48)
 
 
 class TokenCount:
@@ -63,6 +78,8 @@ class Engine:
         self.device = model.get_input_embeddings().weight.device
         self.budget = budget or Budget.of(str(self.device))
         self.count = TokenCount(model)
+        self.wrong_drafts = 0
+        """Tokens that went through the model in case they would be written, and were not."""
         hasten(model)
         # A trunk is freed as soon as nothing that is still to be computed names it.
         self._trunks: WeakKeyDictionary[Stretch, Trunk] = WeakKeyDictionary()

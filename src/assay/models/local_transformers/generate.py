@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import GenerateOptions
-from .attention import PackedPlan, Style, Trunk, capped, integers, sent
+from .attention import PackedPlan, integers
+from .drafts import Drafter, can_draft
 from .engine import Engine, in_order
 from .prefix import Bush, Node, Stretch, chains, grow, lay_out
 from .sampling import Choice, are_finite, choose
+from .slots import Slots, StepPlan
 
 GROWTH = 64
 """Tokens by which the room of all rows grows at least."""
@@ -39,8 +41,11 @@ class Row:
         """Back to the start."""
         self.written, self.token_ids, self.stop_reason, self.error = [], [], None, None
 
-    def take(self, choice: Choice) -> bool:
-        """Writes one token; whether the row is done."""
+    def take(self, choice: Choice | None) -> bool:
+        """Writes one token, or notes that none could be chosen; whether the row is done."""
+        if choice is None:
+            self.error = "the model computed logits that are not finite"
+            return True
         self.written.append(choice)
         self.token_ids.append(choice.token)
         self.stop_reason = self.stops(self.token_ids)
@@ -50,142 +55,14 @@ class Row:
 
 
 @dataclass(slots=True)
-class Slots:
-    """Keys and values of the rows' own tokens, layer by layer."""
+class Active:
+    """A row in its slot."""
 
-    count: int
-    room: int
-    keys: dict[int, Any] = field(default_factory=dict)
-    """Slots by heads by size by tokens: as the product with a row's query reads them fastest."""
-    values: dict[int, Any] = field(default_factory=dict)
-    """Slots by heads by tokens by size."""
-
-    def store(self, layer: int, slots: Any, places: Any, key: Any, value: Any) -> None:
-        """Puts one token of each of some slots in its place; keys and values come as heads by tokens by size."""
-        self._open(layer, key, value)
-        self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
-        self.values[layer][slots, :, places] = value.transpose(0, 1)
-
-    def fill(self, layer: int, spans: Sequence[tuple[int, int, int]], key: Any, value: Any) -> None:
-        """Puts stretches of a pass into slots: (slot, start, stop)."""
-        self._open(layer, key, value)
-        keys, values = self.keys[layer], self.values[layer]
-        for slot, start, stop in spans:
-            size = stop - start
-            keys[slot, :, :, :size] = key[:, start:stop].transpose(1, 2)
-            values[slot, :, :size] = value[:, start:stop]
-            # What the row before left may be no number, and no mask hides that.
-            keys[slot, :, :, size:] = 0
-            values[slot, :, size:] = 0
-
-    def _open(self, layer: int, key: Any, value: Any) -> None:
-        if layer not in self.keys:
-            self.keys[layer] = key.new_zeros(self.count, key.shape[0], key.shape[-1], self.room)
-            self.values[layer] = value.new_zeros(self.count, value.shape[0], self.room, value.shape[-1])
-
-    def move(self, source: int, target: int) -> None:
-        """Copies one slot over another."""
-        for store in (self.keys, self.values):
-            for tensor in store.values():
-                tensor[target] = tensor[source]
-
-    def grow(self, room: int) -> None:
-        """Makes room for longer rows."""
-        from torch.nn.functional import pad
-
-        more = room - self.room
-        self.keys = {layer: pad(tensor, (0, more)) for layer, tensor in self.keys.items()}
-        self.values = {layer: pad(tensor, (0, 0, 0, more)) for layer, tensor in self.values.items()}
-        self.room = room
-
-
-class StepPlan:
-    """A pass over one new token of each row."""
-
-    def __init__(self, slots: Slots, lengths: Any, trunks: Sequence[tuple[Trunk | None, Any]]) -> None:
-        import torch
-
-        self.slots = slots
-        self.lengths = lengths
-        """Own tokens of each row before this one."""
-        self.trunks = trunks
-        """Each trunk with the rows that hang on it; `None` for the rows means all."""
-        self.longest = int(lengths.max()) + 1
-        self.rows = torch.arange(len(lengths))
-        self._made: dict[Any, Any] = {}
-
-    def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
-        """Own tokens of all rows at once; then each trunk with its rows, as one product."""
-        import torch
-
-        self.slots.store(layer, *self._places(key.device), key, value)
-        heads, count, size = query.shape
-        shared = key.shape[0]
-        keys = self.slots.keys[layer][:count, ..., : self.longest]
-        values = self.slots.values[layer][:count, :, : self.longest]
-        grouped = query.view(shared, heads // shared, count, size)
-        grouped = grouped * style.scale
-        own = torch.matmul(grouped.permute(2, 0, 1, 3), keys)
-        own = capped(own, style.softcap) + self._mask(style.window, own.dtype, own.device)
-        out = torch.empty(count, shared, heads // shared, value.shape[-1], dtype=query.dtype, device=query.device)
-        for trunk, members in self.trunks:
-            if members is None:
-                out = self._looked(layer, trunk, grouped, own, values, None, style)
-            else:
-                at = self._members(members, query.device)
-                out[at] = self._looked(layer, trunk, grouped[:, :, at], own[at], values[at], at, style)
-        return out.permute(1, 2, 0, 3).reshape(heads, count, -1)
-
-    def _looked(
-        self, layer: int, trunk: Trunk | None, query: Any, own: Any, values: Any, members: Any, style: Style
-    ) -> Any:
-        """Rows of one trunk: key heads by groups by rows by size in, rows by key heads by groups by size out."""
-        import torch
-
-        if trunk is None:
-            return torch.matmul(torch.softmax(own, -1, dtype=torch.float32).to(values.dtype), values)
-        shared, groups, count, size = query.shape
-        flat = query.reshape(shared, groups * count, size)
-        far = torch.matmul(flat, trunk.keys[layer].transpose(-1, -2))
-        far = capped(far, style.softcap).view(shared, groups, count, trunk.length).permute(2, 0, 1, 3)
-        if style.window is not None:
-            far = far + self._far_mask(trunk.length, members, style.window, far.dtype, far.device)
-        chances = torch.softmax(torch.cat([far, own], -1), -1, dtype=torch.float32).to(values.dtype)
-        near = torch.matmul(chances[..., trunk.length :], values)
-        far = chances[..., : trunk.length].permute(1, 2, 0, 3).reshape(shared, groups * count, trunk.length)
-        seen = torch.matmul(far, trunk.values[layer]).view(shared, groups, count, -1)
-        return near + seen.permute(2, 0, 1, 3)
-
-    def _members(self, members: Any, device: Any) -> Any:
-        if (id(members), device) not in self._made:
-            self._made[id(members), device] = sent(members, device)
-        return self._made[id(members), device]
-
-    def _places(self, device: Any) -> tuple[Any, Any]:
-        """Slots and places of the new tokens, brought to a device once and not for every layer."""
-        if device not in self._made:
-            self._made[device] = sent(self.rows, device), sent(self.lengths, device)
-        places: tuple[Any, Any] = self._made[device]
-        return places
-
-    def _mask(self, window: int | None, dtype: Any, device: Any) -> Any:
-        if (window, device) not in self._made:
-            import torch
-
-            step = torch.arange(self.longest)
-            hidden = step[None] > self.lengths[:, None]
-            if window is not None:
-                hidden |= self.lengths[:, None] - step[None] >= window
-            mask = torch.zeros(hidden.shape, dtype=dtype).masked_fill_(hidden, float("-inf"))
-            self._made[window, device] = sent(mask[:, None, None], device)
-        return self._made[window, device]
-
-    def _far_mask(self, length: int, members: Any, window: int, dtype: Any, device: Any) -> Any:
-        import torch
-
-        lengths = self.lengths if members is None else self.lengths[members.cpu()]
-        hidden = length + lengths[:, None] - torch.arange(length)[None] >= window
-        return torch.zeros(hidden.shape, dtype=dtype).masked_fill_(hidden, float("-inf"))[:, None, None].to(device)
+    row: Row
+    trunk: Stretch | None
+    own: int
+    """Tokens after the trunk that went through the model."""
+    drafter: Drafter | None
 
 
 class Writer:
@@ -197,8 +74,8 @@ class Writer:
         self.prompts = [row.prompt for row in rows]
         self.waiting = self._in_order()
         self.size = min(slots, len(rows))
-        self.active: list[tuple[Row, Stretch | None, int]] = []
-        """Row, trunk and own tokens so far of each slot in use."""
+        self.active: list[Active] = []
+        """The rows of the slots in use."""
         self.slots = Slots(self.size, 0)
 
     def run(self) -> None:
@@ -262,55 +139,100 @@ class Writer:
         )
         tokens = [token for layout in layouts for token in layout.tokens]
         logits = self.engine.run(tokens, positions, plan, [stop - 1 for _, _, stop in spans])
-        self.active += [(row, trunk, stop - start) for (row, trunk), (_, start, stop) in zip(fresh, spans, strict=True)]
-        self._write(logits, len(self.active) - len(fresh))
+        # A row's last token is counted when what follows it is read.
+        self.active += [
+            Active(row, trunk, stop - start - 1, Drafter(row.prompt) if can_draft(row.options) else None)
+            for (row, trunk), (_, start, stop) in zip(fresh, spans, strict=True)
+        ]
+        self._write(logits, [[]] * len(fresh))
 
     def _step(self) -> None:
-        lengths = integers([own for _, _, own in self.active])
-        self._make_room(int(lengths.max()) + 1)
+        drafts = self._drafts()
+        lengths = [active.own for active in self.active]
+        self._make_room(max(length + len(draft) for length, draft in zip(lengths, drafts, strict=True)) + 1)
         by_trunk: dict[int, tuple[Stretch | None, list[int]]] = {}
-        for at, (_, trunk, _) in enumerate(self.active):
-            by_trunk.setdefault(id(trunk), (trunk, []))[1].append(at)
-        trunks = [
-            (self.engine.trunk(trunk), None if len(by_trunk) == 1 else integers(members))
-            for trunk, members in by_trunk.values()
-        ]
-        plan = StepPlan(self.slots, lengths, trunks)
-        tokens = [row.written[-1].token for row, _, _ in self.active]
-        positions = integers([_length(trunk) + own for _, trunk, own in self.active])
-        logits = self.engine.run(tokens, positions, plan, range(len(tokens)))
-        self.active = [(row, trunk, own + 1) for row, trunk, own in self.active]
-        self._write(logits, 0)
+        for at, active in enumerate(self.active):
+            by_trunk.setdefault(id(active.trunk), (active.trunk, []))[1].append(at)
+        trunks = [(self.engine.trunk(trunk), members) for trunk, members in by_trunk.values()]
+        plan = StepPlan(self.slots, lengths, [1 + len(draft) for draft in drafts], trunks)
+        tokens: list[int] = []
+        positions: list[int] = []
+        for active, draft in zip(self.active, drafts, strict=True):
+            tokens += [active.row.token_ids[-1], *draft]
+            first = _length(active.trunk) + active.own
+            positions += range(first, first + 1 + len(draft))
+        logits = self.engine.run(tokens, integers(positions), plan, range(len(tokens)))
+        self._write(logits, drafts)
 
-    def _write(self, logits: Any, first: int) -> None:
-        """The next token of all rows from `first` on; those that are done leave."""
-        by_options: dict[GenerateOptions, list[int]] = {}
-        for at, (row, _, _) in enumerate(self.active[first:]):
-            by_options.setdefault(row.options, []).append(at)
-        finite = are_finite(logits)
+    def _drafts(self) -> list[list[int]]:
+        """What each row may write next, as much of it as a pass takes at little cost."""
+        most = (self.engine.budget.step - len(self.active)) // len(self.active)
+        return [
+            []
+            if active.drafter is None or most < 1
+            else active.drafter.draft(min(most, active.row.max_tokens - len(active.row.token_ids) - 1))
+            for active in self.active
+        ]
+
+    def _write(self, logits: Any, drafts: Sequence[Sequence[int]]) -> None:
+        """The next tokens of the last rows, whose drafts went through the model; those that are done leave."""
+        first = len(self.active) - len(drafts)
+        owners = [
+            active.row for active, draft in zip(self.active[first:], drafts, strict=True) for _ in range(1 + len(draft))
+        ]
+        choices = chosen(logits, owners)
         done: list[int] = []
-        for options, members in by_options.items():
-            rows = [self.active[first + at][0] for at in members]
-            some = logits if len(members) == len(logits) else logits[members]
-            written = [row.token_ids for row in rows]
-            for at, row, choice in zip(
-                members, rows, choose(some, options, written, [row.draw for row in rows]), strict=True
-            ):
-                if not finite[at]:
-                    row.error = "the model computed logits that are not finite"
-                    done.append(first + at)
-                elif row.take(choice):
-                    done.append(first + at)
-        for at in sorted(done, reverse=True):
+        at = 0
+        for slot, draft in enumerate(drafts, first):
+            if self._take(slot, draft, choices[at : at + 1 + len(draft)]):
+                done.append(slot)
+            at += 1 + len(draft)
+        for slot in reversed(done):
             last = len(self.active) - 1
-            if at != last:
-                self.slots.move(last, at)
-                self.active[at] = self.active[last]
+            if slot != last:
+                self.slots.move(last, slot)
+                self.active[slot] = self.active[last]
             self.active.pop()
+
+    def _take(self, slot: int, draft: Sequence[int], choices: Sequence[Choice | None]) -> bool:
+        """Writes one token and what follows it in the draft as long as that is right; whether the row is done."""
+        active, taken, done = self.active[slot], 0, False
+        for choice, drafted in zip(choices, (*draft, None), strict=True):
+            if choice is None and drafted is not None:
+                break
+            taken += 1
+            done = active.row.take(choice)
+            if done or active.row.token_ids[-1] != drafted:
+                break
+        active.own += taken
+        self.engine.wrong_drafts += len(choices) - taken
+        if None in choices[taken:]:
+            # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.
+            active.drafter = None
+            self.slots.empty(slot, active.own)
+        if active.drafter is not None and not done:
+            active.drafter.learn(active.row.token_ids[-taken:], len(draft))
+        return done
 
     def _make_room(self, needed: int) -> None:
         if needed > self.slots.room:
             self.slots.grow(max(needed, self.slots.room + GROWTH))
+
+
+def chosen(logits: Any, owners: Sequence[Row]) -> list[Choice | None]:
+    """The token that each line of logits chooses for the row it belongs to; none where no token can be chosen."""
+    by_options: dict[GenerateOptions, list[int]] = {}
+    for at, row in enumerate(owners):
+        by_options.setdefault(row.options, []).append(at)
+    found: list[Choice | None] = [None] * len(owners)
+    finite = are_finite(logits)
+    for options, members in by_options.items():
+        rows = [owners[at] for at in members]
+        some = logits if len(members) == len(logits) else logits[members]
+        choices = choose(some, options, [row.token_ids for row in rows], [row.draw for row in rows])
+        for at, choice in zip(members, choices, strict=True):
+            found[at] = choice if finite[at] else None
+    return found
 
 
 def _length(trunk: Stretch | None) -> int:

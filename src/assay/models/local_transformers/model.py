@@ -64,6 +64,8 @@ class LocalTransformers:
     """Requests handed over at once; what they have in common is computed once."""
     rows: int = 0
     """Answers written at the same time; 0 takes 32 on a CPU and 256 on a GPU."""
+    drafts: bool = True
+    """Whether a text model tries what its prompt says next together with what it writes: the same answer, sooner."""
     threads: int | None = None
     """Compute threads of the whole process; by default as torch has it."""
     generate_args: Mapping[str, Any] = field(default_factory=dict)
@@ -202,7 +204,7 @@ class LocalTransformers:
         if kind == "text":
             tokenizer = load_tokenizer(self.source)
             renderer = Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
-            return TextModel(model, renderer, limits, self.path)
+            return TextModel(model, renderer, limits, self.path, self.drafts)
         from .media_models import MediaModel, SpeechModel
 
         processor = load_processor(self.source)

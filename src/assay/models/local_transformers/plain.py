@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...core import Likelihood
-from .generate import Row
+from .generate import Row, chosen
 from .likelihood import Pair, Tally
-from .sampling import Choice, are_finite, choose
 
 
 def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int) -> list[Likelihood]:
@@ -61,13 +60,9 @@ def _write_together(model: Any, rows: Sequence[Row], device: Any) -> None:
             if done[at]:
                 tokens.append(row.written[-1].token if row.written else 0)
                 continue
-            if not are_finite(logits[at : at + 1])[0]:
-                row.error, done[at] = "the model computed logits that are not finite", True
-                tokens.append(0)
-                continue
-            choice: Choice = choose(logits[at : at + 1], row.options, [row.token_ids], [row.draw])[0]
+            choice = chosen(logits[at : at + 1], [row])[0]
             done[at] = row.take(choice)
-            tokens.append(choice.token)
+            tokens.append(0 if choice is None else choice.token)
         if all(done):
             return
         nxt = torch.tensor(tokens, device=device)[:, None]

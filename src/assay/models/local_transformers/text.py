@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ...core import EMPTY, Candidate, Likelihood, Output, Request, Text, Token, Usage
-from .engine import Budget, Engine, why_not
+from .engine import Engine, why_not
 from .generate import Row, Writer
 from .likelihood import Pair, weigh, windows
 from .plain import weigh_plainly, write_plainly
@@ -14,7 +14,6 @@ from .prompts import Renderer
 from .sampling import check_options, generator_for
 
 T = TypeVar("T")
-SMALLEST_PACK = 128
 PLAIN_BATCH = 8
 
 
@@ -54,7 +53,7 @@ class Answering:
 class TextModel:
     """A causal language model with its tokenizer."""
 
-    def __init__(self, model: Any, renderer: Renderer, limits: Limits, where: str) -> None:
+    def __init__(self, model: Any, renderer: Renderer, limits: Limits, where: str, drafts: bool = True) -> None:
         self.model = model
         self.renderer = renderer
         self.limits = limits
@@ -62,6 +61,8 @@ class TextModel:
         self.plain_because = why_not(model)
         """Why beginnings are not shared; `None` where they are."""
         self.engine = Engine(model)
+        if not drafts:
+            self.engine.budget = replace(self.engine.budget, step=0)
         self.rows = limits.rows
         self.eos = _end_tokens(model, renderer)
 
@@ -174,11 +175,10 @@ class TextModel:
             try:
                 return attempt()
             except (MemoryError, torch.OutOfMemoryError):
-                budget = self.engine.budget
-                if budget.pack <= SMALLEST_PACK and self.rows == 1:
+                if self.engine.budget.is_least and self.rows == 1:
                     raise
                 self.rows = max(1, self.rows // 2)
-                self.engine.budget = Budget(max(SMALLEST_PACK, budget.pack // 2), max(32, budget.segment // 2))
+                self.engine.budget = self.engine.budget.halved()
                 self.engine.release()
 
     def _written(self, made: Answering) -> Output:
