@@ -3,14 +3,18 @@
     PYTHONPATH=src python bench/local_cuda.py [--questions 256] [--answers 128] [--device cuda]
 
 Prints whether CUDA and CPU agree in full precision, and the time of shared-prefix options, of options with nothing in
-common, and of generation, beside a plain batcher of whole requests written here. Times are the best of three.
+common, and of generation, beside a plain batcher of whole requests written here. Times are the best of three. Where
+accelerate is installed, a model split over the GPU and the CPU is held against one on the CPU alone.
 `--device cpu` runs all of it with a two-layer model and a few requests, to see that it runs.
 """
 
 import argparse
+import importlib.util
 import random
+import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -133,10 +137,62 @@ def compare_generation(plain: Any, engine: Engine, answers: int, tokens: int = 6
             min_new_tokens=tokens, pad_token_id=0,
         )  # fmt: skip
 
-    own, other = best_of(ours, 2), best_of(theirs, 2)
+    with_drafts = engine.budget
+    without = replace(with_drafts, step=0)
+    other = best_of(theirs, 2)[0]
+    answers_of = {}
+    for name, budget in (("token by token", without), ("with drafts", with_drafts)):
+        engine.budget = budget
+        before = engine.count.passes
+        answers_of[name] = ours()
+        passes = engine.count.passes - before
+        own = best_of(ours, 2)[0]
+        print(
+            f"generation, {answers} rows of {tokens} tokens, {name}: transformers' generate {other:.2f} s, "
+            f"ours {own:.2f} s in {passes} passes, {other / own:.2f}x"
+        )
+    one, two = answers_of.values()
     print(
-        f"generation, {answers} rows of {tokens} tokens: transformers' generate {other[0]:.2f} s, "
-        f"ours {own[0]:.2f} s, {other[0] / own[0]:.2f}x"
+        f"with and without drafts {sum(a == b for a, b in zip(one, two, strict=True))} of {answers} answers are alike"
+    )
+
+
+def check_split(layers: int) -> None:
+    """A model whose layers lie on two devices, loaded as a user would, against all of it on the CPU."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    from assay.core import Message, Prompt, Request
+    from assay.models.local_transformers import LocalTransformers
+
+    with tempfile.TemporaryDirectory() as folder:
+        make_model(layers).save_pretrained(folder)
+        words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(1000)}, unk_token="w0"))
+        words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        PreTrainedTokenizerFast(tokenizer_object=words).save_pretrained(folder)
+        places: dict[str, Any] = {f"model.layers.{i}": 0 if i < layers // 2 else "cpu" for i in range(layers)}
+        places |= {"model.embed_tokens": 0, "model.rotary_emb": 0, "model.norm": "cpu", "lm_head": 0}
+        header = " ".join(f"w{i * 7 % 990}" for i in range(200))
+        texts = [f"{header} w{i} w{i + 3} w{i * 11 % 900}" for i in range(8)]
+        found = []
+        for settings in ({"device": "cpu"}, {"device_map": places}):
+            model = LocalTransformers(folder, dtype="float32", **settings)
+            asked = [Prompt((Message.of("", text),), continuations=(" w5 w6", " w900")) for text in texts]
+            weighed = model.likelihood([Request(prompt) for prompt in asked])
+            options = GenerateOptions(max_tokens=24)
+            written = model.generate([Request(Prompt((Message.of("", text),)), options) for text in texts])
+            found.append((weighed, [output.candidates[0].token_ids for output in written]))
+            assert model._loaded.plain_because is None, model._loaded.plain_because
+            model.close()
+    (weighed, written), (split, split_written) = found
+    apart = max(
+        abs(a.logprob - b.logprob)
+        for one, other in zip(weighed, split, strict=True)
+        for a, b in zip(one.likelihoods, other.likelihoods, strict=True)
+    )
+    same = sum(a == b for a, b in zip(written, split_written, strict=True))
+    print(
+        f"half on the GPU, half on the CPU: likelihoods at most {apart:.1e} apart, {same} of {len(written)} texts alike"
     )
 
 
@@ -173,6 +229,8 @@ def main() -> None:
         compare_options(f"one option, nothing in common, {kind}", plain, engine, alone)
     compare_generation(plain, engine, given.answers)
     if device == "cuda":
+        if importlib.util.find_spec("accelerate"):
+            check_split(layers)
         print(f"peak GPU memory {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB")
 
 

@@ -4,7 +4,7 @@ transformers lets a model's attention be replaced by name. Here it is handed to 
 knows what each token may look at and where keys and values are kept; outside a pass of ours it is the usual one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ def _attention(module: Any, query: Any, key: Any, value: Any, attention_mask: An
     return out.transpose(0, 1)[None], None
 
 
-def integers(values: Sequence[int]) -> Any:
+def integers(values: Sequence[int] | Sequence[Sequence[int]]) -> Any:
     """A tensor of whole numbers; by way of numpy, which reads a list several times faster."""
     import numpy as np
     import torch
@@ -94,6 +94,20 @@ def sent(made: Any, device: Any) -> Any:
     if torch.device(device).type != "cuda":
         return made.to(device)
     return made.pin_memory().to(device, non_blocking=True)
+
+
+class Once:
+    """Tensors that all layers of a pass use, made and brought to a device once."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Any] = {}
+
+    def __call__(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
+        """What is known by a name on a device; `None` where none was made."""
+        if (name, device) not in self._made:
+            made = make()
+            self._made[name, device] = None if made is None else sent(made, device)
+        return self._made[name, device]
 
 
 @dataclass(slots=True)
@@ -162,22 +176,22 @@ class Group:
             import torch
 
             size = self.longest
-            own = torch.zeros(len(self.ends), size, dtype=torch.long)
-            for row, ends in enumerate(self.ends):
-                own[row, : len(ends)] = integers(ends)
-            step = torch.arange(size)
+            # Made where it is used: what is sent there is the ends alone.
+            filled = [[*ends, *[0] * (size - len(ends))] for ends in self.ends]
+            own = sent(integers(filled), device)
+            step = torch.arange(size, device=device)
             seen = (step[None, None] <= step[None, :, None]) & (step[None, :, None] < own[:, None])
             # What fills up a short segment looks at itself: the softmax of nothing is not a number.
-            seen |= torch.eye(size, dtype=torch.bool)[None]
-            whole = torch.cat([torch.ones(len(self.ends), size, self.length, dtype=torch.bool), seen], 2)
+            itself = torch.eye(size, dtype=torch.bool, device=device)[None]
+            hidden = torch.zeros(len(self.ends), size, self.length + size, dtype=torch.bool, device=device)
+            hidden[..., self.length :] = ~(seen | itself)
             if window is not None:
-                at = positions.cpu()[self.index("cpu")[0]]
-                keys = torch.cat([torch.arange(self.length)[None].expand(len(at), -1), at], 1)
-                near = at[:, :, None] - keys[:, None] < window
-                whole &= near
-                whole[:, :, self.length :] |= torch.eye(size, dtype=torch.bool)[None]
-            added = torch.zeros(whole.shape, dtype=dtype).masked_fill_(~whole, float("-inf"))
-            self._made[window, dtype, device] = sent(added[:, None], device)
+                at = sent(positions, device)[self.index(device)[0]]
+                keys = torch.cat([torch.arange(self.length, device=device)[None].expand(len(at), -1), at], 1)
+                hidden |= at[:, :, None] - keys[:, None] >= window
+                hidden[..., self.length :] &= ~itself
+            added = torch.zeros(hidden.shape, dtype=dtype, device=device).masked_fill_(hidden, float("-inf"))
+            self._made[window, dtype, device] = added[:, None]
         return self._made[window, dtype, device]
 
 

@@ -31,12 +31,13 @@ class Drafter:
     """Drafts for one row, more of them while they are right."""
 
     def __init__(self, tokens: Sequence[int]) -> None:
-        self._tokens: list[int] = []
+        self._tokens = list(tokens[-REMEMBERED:])
         self._after: dict[tuple[int, ...], int] = {}
         """Where what follows an ending stands; of several places the last."""
         self._size, self._wrong, self._wait = LONGEST_DRAFT, 0, 0
-        for token in tokens[-REMEMBERED:]:
-            self.add(token)
+        for size in range(1, LONGEST_ENDING + 1):
+            endings = zip(*(self._tokens[at:] for at in range(size)), strict=False)
+            self._after.update(zip(endings, range(size, len(self._tokens)), strict=False))
 
     def add(self, token: int) -> None:
         """The row's next token."""

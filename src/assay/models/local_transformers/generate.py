@@ -7,10 +7,11 @@ computes a finished row. The trunk's keys and values are looked at where they li
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from ...core import GenerateOptions
-from .attention import PackedPlan, integers
+from .attention import Once, PackedPlan, integers
 from .drafts import Drafter, can_draft
 from .engine import Engine, in_order
 from .prefix import Bush, Node, Stretch, chains, grow, lay_out
@@ -126,25 +127,34 @@ class Writer:
         )
         fresh = [fresh[bush.node.row] for bush in bushes]
         layouts = [lay_out(bush, prompts) for bush in bushes]
-        spans, at = [], 0
-        for offset, layout in enumerate(layouts):
-            spans.append((len(self.active) + offset, at, at + len(layout.tokens)))
-            at += len(layout.tokens)
-        self._make_room(max(stop - start for _, start, stop in spans))
-        positions = integers([at for layout in layouts for at in layout.positions])
-        plan = PackedPlan(
-            self.engine.groups(bushes, layouts),
-            positions,
-            lambda layer, key, value: self.slots.fill(layer, spans, key, value),
+        sizes = [len(layout.tokens) for layout in layouts]
+        self._make_room(max(sizes))
+        first = len(self.active)
+        self.slots.empty(first, first + len(fresh))
+        places = integers(
+            [
+                [first + offset for offset, size in enumerate(sizes) for _ in range(size)],
+                [place for size in sizes for place in range(size)],
+            ]
         )
+        once = Once()
+
+        def keep(layer: int, key: Any, value: Any) -> None:
+            slots, inside = once("places", key.device, lambda: places)
+            self.slots.store(layer, slots, inside, key, value)
+
+        positions = integers([at for layout in layouts for at in layout.positions])
+        plan = PackedPlan(self.engine.groups(bushes, layouts), positions, keep)
         tokens = [token for layout in layouts for token in layout.tokens]
-        logits = self.engine.run(tokens, positions, plan, [stop - 1 for _, _, stop in spans])
+        logits = self.engine.run(tokens, positions, plan, [stop - 1 for stop in accumulate(sizes)])
         # A row's last token is counted when what follows it is read.
         self.active += [
-            Active(row, trunk, stop - start - 1, Drafter(row.prompt) if can_draft(row.options) else None)
-            for (row, trunk), (_, start, stop) in zip(fresh, spans, strict=True)
+            Active(row, trunk, size - 1, self._drafter(row)) for (row, trunk), size in zip(fresh, sizes, strict=True)
         ]
         self._write(logits, [[]] * len(fresh))
+
+    def _drafter(self, row: Row) -> Drafter | None:
+        return Drafter(row.prompt) if self.engine.budget.step and can_draft(row.options) else None
 
     def _step(self) -> None:
         drafts = self._drafts()
@@ -209,7 +219,7 @@ class Writer:
         if None in choices[taken:]:
             # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.
             active.drafter = None
-            self.slots.empty(slot, active.own)
+            self.slots.empty(slot, slot + 1, active.own)
         if active.drafter is not None and not done:
             active.drafter.learn(active.row.token_ids[-taken:], len(draft))
         return done

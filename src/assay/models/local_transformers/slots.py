@@ -1,12 +1,12 @@
 """Keys and values of rows that are being written, and a pass over the next tokens of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from .attention import Style, Trunk, capped, integers, sent
+from .attention import Once, Style, Trunk, capped, integers
 
 
 @dataclass(slots=True)
@@ -26,25 +26,11 @@ class Slots:
         self.keys[layer][slots, :, :, places] = key.transpose(0, 1)
         self.values[layer][slots, :, places] = value.transpose(0, 1)
 
-    def fill(self, layer: int, spans: Sequence[tuple[int, int, int]], key: Any, value: Any) -> None:
-        """Puts stretches of a pass into slots: (slot, start, stop)."""
-        self._open(layer, key, value)
-        keys, values = self.keys[layer], self.values[layer]
-        for slot, start, stop in spans:
-            size = stop - start
-            keys[slot, :, :, :size] = key[:, start:stop].transpose(1, 2)
-            values[slot, :, :size] = value[:, start:stop]
-        for slot, start, stop in spans:
-            self._empty(layer, slot, stop - start)
-
-    def empty(self, slot: int, first: int) -> None:
-        """Forgets what stands in a slot from a place on: it may be no number, and no mask hides that."""
+    def empty(self, first: int, stop: int, place: int = 0) -> None:
+        """Forgets what stands in some slots from a place on: it may be no number, and no mask hides that."""
         for layer in self.keys:
-            self._empty(layer, slot, first)
-
-    def _empty(self, layer: int, slot: int, first: int) -> None:
-        self.keys[layer][slot, :, :, first:] = 0
-        self.values[layer][slot, :, first:] = 0
+            self.keys[layer][first:stop, :, :, place:] = 0
+            self.values[layer][first:stop, :, place:] = 0
 
     def _open(self, layer: int, key: Any, value: Any) -> None:
         if layer not in self.keys:
@@ -86,7 +72,8 @@ class Seen:
         """Among the tokens of both."""
         top = self.top.maximum(other.top)
         own, far = (self.top - top).exp_(), (other.top - top).exp_()
-        return Seen(self.found * own + other.found * far, self.total * own + other.total * far, top)
+        found = (self.found * own).addcmul_(other.found, far)
+        return Seen(found, (self.total * own).addcmul_(other.total, far), top)
 
 
 def look(scores: Any, values: Any) -> Seen:
@@ -119,7 +106,7 @@ class StepPlan:
         """Each trunk with the rows that hang on it."""
         self.widest = max(widths)
         self.longest = max(length + width for length, width in zip(lengths, widths, strict=True))
-        self._made: dict[Any, Any] = {}
+        self._once = Once()
 
     def attend(self, layer: int, query: Any, key: Any, value: Any, style: Style) -> Any:
         """Own tokens of all rows at once; then each trunk with its rows, as one product."""
@@ -143,7 +130,11 @@ class StepPlan:
             some = seen if at is None else seen.over(itemgetter(at))
             if trunk is not None:
                 some = some.joined(self._far(layer, trunk, asked if at is None else asked[:, :, at], at, style))
-            found[slice(None) if at is None else at] = (some.found / some.total).to(query.dtype)
+            answer = (some.found / some.total).to(query.dtype)
+            if at is None:
+                found = answer
+            else:
+                found[at] = answer
         return found.permute(1, 2, 0, 3).reshape(heads, count, -1)
 
     def _far(self, layer: int, trunk: Trunk, asked: Any, members: Any, style: Style) -> Seen:
@@ -176,13 +167,6 @@ class StepPlan:
             return table
         at = self._once("table", table.device, self._table)
         return table.unflatten(2, (self.widest, -1)).transpose(1, 2).flatten(0, 1)[at]
-
-    def _once(self, name: Any, device: Any, make: Callable[[], Any]) -> Any:
-        """A tensor that all layers use, or `None`; made and brought to a device once."""
-        if (name, device) not in self._made:
-            made = make()
-            self._made[name, device] = None if made is None else sent(made, device)
-        return self._made[name, device]
 
     def _line(self) -> tuple[Any, Any]:
         """Row and step of each token."""
