@@ -25,6 +25,7 @@ MESSAGE = {
         "cache_creation_input_tokens": 20,
         "cache_read_input_tokens": 100,
         "output_tokens": 503,
+        "output_tokens_details": {"thinking_tokens": 400},
     },
 }
 
@@ -45,7 +46,7 @@ def test_a_question_and_its_answer(service, put_to):
         Image(PNG), "what?", system="Be brief.", temperature=0.5, top_p=0.9, top_k=5, stop=("\n",), max_tokens=64
     )
 
-    [output] = put_to(server, "anthropic/some-model", request, thinking=1024)
+    [output] = put_to(server, "anthropic/some-model", request)
 
     assert server.paths == ["/v1/messages"]
     headers = server.sent_headers[0]
@@ -75,12 +76,12 @@ def test_a_question_and_its_answer(service, put_to):
             "temperature": 0.5,
             "top_p": 0.9,
             "top_k": 5,
-            "thinking": {"type": "enabled", "budget_tokens": 1024},
         }
     ]
     assert output.candidates[0].parts == (Reasoning("Let me see."), Text("Four."))
     assert (output.text, output.stop_reason) == ("Four.", "stop")
     assert (output.usage.input_tokens, output.usage.cached_tokens, output.usage.output_tokens) == (2215, 100, 503)
+    assert output.usage.reasoning_tokens == 400
     assert output.seconds > 0
 
 
@@ -98,6 +99,45 @@ def test_an_answers_length_is_limited_where_the_task_does_not_say(service, put_t
             "thinking": {"type": "adaptive"},
         }
     ]
+
+
+def test_tokens_to_think_with_are_part_of_the_length(service, put_to):
+    server = service(MESSAGE)
+
+    put_to(server, "anthropic/m", ask(temperature=1.0, max_tokens=2048), thinking=1024)
+
+    assert server.asked == [
+        {
+            "model": "m",
+            "max_tokens": 2048,
+            "messages": [{"role": "user", "content": "hi"}],
+            "temperature": 1.0,
+            "thinking": {"type": "enabled", "budget_tokens": 1024},
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"max_tokens": 1024},
+            "thinking=1024 leaves nothing of max_tokens=1024 for the answer; fix: --max_tokens 5120",
+        ),
+        (
+            {"temperature": 0.0},
+            "thinks only at temperature 1 and without top_k; fix: --temperature 1, or leave thinking",
+        ),
+        ({"top_k": 5}, "thinks only at temperature 1 and without top_k"),
+    ],
+)
+def test_what_cannot_stand_beside_thinking_is_refused_before_it_is_sent(service, put_to, options, said):
+    server = service(MESSAGE)
+
+    with pytest.raises(UsageError, match=said):
+        put_to(server, "anthropic/m", ask(**options), thinking=1024)
+
+    assert server.asked == []
 
 
 @pytest.mark.parametrize(
@@ -232,3 +272,5 @@ def test_what_it_declares():
 def test_thinking_takes_a_number_or_adaptive():
     with pytest.raises(UsageError, match="thinking takes a number of tokens or 'adaptive', got 'much'"):
         build_model("anthropic/m", {"thinking": "much"})
+    with pytest.raises(UsageError, match="thinking=512 is too few tokens; fix: at least 1024"):
+        build_model("anthropic/m", {"thinking": 512})

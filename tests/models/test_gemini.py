@@ -1,6 +1,8 @@
 """`generateContent`: bodies as the public reference has them, through a local server."""
 
 import base64
+import io
+import wave
 
 import pytest
 
@@ -131,9 +133,28 @@ def test_pictures_and_sounds_it_made_come_back(service, put_to):
 
 
 @pytest.mark.parametrize(
+    ("kind", "rate"), [("audio/L16;codec=pcm;rate=16000", 16000), ("audio/pcm", 24000)], ids=["said", "usual"]
+)
+def test_bare_samples_become_a_sound_that_can_be_played(service, put_to, kind, rate):
+    samples = b"\x01\x00\xff\x7f" * 4
+    made = {"inlineData": {"mimeType": kind, "data": base64.b64encode(samples).decode()}}
+    server = service({"candidates": [{"content": {"parts": [made]}, "finishReason": "STOP"}]})
+
+    [output] = put(put_to, server, ask("Hello.", produces=("audio",)), produces=("audio",), voice="Kore")
+
+    assert server.asked[0]["generationConfig"] == {
+        "responseModalities": ["AUDIO"],
+        "speechConfig": {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": "Kore"}}},
+    }
+    with wave.open(io.BytesIO(output.media[0].data())) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getsampwidth()) == (rate, 1, 2)
+        assert sound.readframes(100) == samples
+
+
+@pytest.mark.parametrize(
     ("theirs", "ours"),
     [("MAX_TOKENS", "length"), ("SAFETY", "content_filter"), ("RECITATION", "content_filter"),
-     ("PROHIBITED_CONTENT", "content_filter"), ("OTHER", "OTHER")],
+     ("PROHIBITED_CONTENT", "content_filter"), ("IMAGE_RECITATION", "content_filter"), ("OTHER", "OTHER")],
 )  # fmt: skip
 def test_why_an_answer_ended(service, put_to, theirs, ours):
     [output] = put(put_to, service({"candidates": [{"finishReason": theirs, "index": 0}]}), ask())

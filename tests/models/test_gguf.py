@@ -1,6 +1,8 @@
 """The real embedded model: SmolLM2-135M-Instruct run by llama.cpp on one thread."""
 
 import importlib.util
+import json
+import math
 import subprocess
 import sys
 
@@ -75,6 +77,25 @@ class TestRealModel:
         assert cached.usage.cached_tokens > 10
         assert fresh.candidates == cached.candidates == repeated.candidates
 
+    def test_what_prompts_begin_with_alike_is_computed_once(self, smollm2):
+        header = "".join(f"Question: what is {n} plus {n}? Answer: {2 * n}. " for n in range(10))
+        questions = [ask(f"{header}Question: name {what}. Answer:", max_tokens=1) for what in ("a bird", "some fish")]
+        shared = smollm2.shown(questions[0].prompt).split("name a bird")[0]
+        length = len(smollm2._engine.tokenizer.encode(shared, add_special_tokens=False))
+
+        first, second = smollm2.generate(questions)
+
+        assert second.usage.cached_tokens >= length > 150
+        assert second.usage.input_tokens - second.usage.cached_tokens < 20
+        assert (first.usage.cached_tokens or 0) < length
+
+    def test_json_is_written_where_it_is_asked_for_in_a_completion_too(self, smollm2):
+        prompt = Prompt((Message.of("Task", "A name and an age as JSON"), Message("Result")))
+
+        [output] = smollm2.generate([Request(prompt, GenerateOptions(max_tokens=60, response_format="json"))])
+
+        assert isinstance(json.loads(output.text), dict)
+
     def test_stop_strings_end_the_answer(self, smollm2):
         [output] = smollm2.generate([ask(GERMANY, max_tokens=16, stop=(" of",))])
 
@@ -95,7 +116,10 @@ class TestRealModel:
 
         assert output.error.kind == "context"
         assert not output.error.retryable
-        assert "give a larger context than 1024" in output.error.message
+        assert output.error.message == (
+            "the prompt has 2031 tokens and the model was given 1024; "
+            "fix: give a larger context than 1024, or truncate=left or middle"
+        )
 
     def test_text_that_is_no_unicode_fails_alone(self, smollm2):
         broken, whole = smollm2.generate([ask("\ud800", max_tokens=1), ask("hi", max_tokens=1)])
@@ -112,7 +136,7 @@ class TestRealModel:
 
         abilities, identity = smollm2.abilities, smollm2.identity
 
-        assert (abilities.likelihood, abilities.logprobs, abilities.roles) == (False, True, "any")
+        assert (abilities.likelihood, abilities.logprobs, abilities.roles) == (True, True, "any")
         assert len(identity["sha256"]) == 64
         assert identity["engine"].startswith("xllamacpp 20")
         assert "/" not in identity["gguf"]
@@ -128,6 +152,185 @@ class TestRealModel:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
 
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.fixture(scope="module")
+def small():
+    model = build_model("smollm2", {"context": 256, "truncate": "left"})
+    model.load()
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def asked(small, monkeypatch):
+    """What is put to llama.cpp meanwhile."""
+    bodies, ask_engine = [], small._engine.ask
+
+    def ask_and_tell(is_chat, body):
+        bodies.append((is_chat, body))
+        return ask_engine(is_chat, body)
+
+    monkeypatch.setattr(small._engine, "ask", ask_and_tell)
+    return bodies
+
+
+class TestLongPrompts:
+    """`small` takes 256 tokens."""
+
+    pytestmark = needs_model
+    long = "There was a city by a river, and people lived in it. " * 40
+
+    def test_with_left_the_beginning_goes_and_is_counted(self, small, asked):
+        request = ask(f"{self.long} {GERMANY}", max_tokens=200, stop=("\n",))
+        whole = small._prompts.encode(request.prompt)
+
+        [output] = small.generate([request])
+
+        assert "Germany" in output.text
+        assert asked[-1][1]["prompt"] == list(whole[-56:])
+        assert output.details == {"truncated_tokens": len(whole) - 56}
+        assert output.usage.input_tokens == 56
+
+    def test_with_middle_both_ends_stay(self, small, asked, monkeypatch):
+        monkeypatch.setattr(small, "truncate", "middle")
+        prompt = Prompt((Message.of("Text", self.long), Message("Summary")))
+        whole = small._prompts.encode(prompt)
+
+        [output] = small.generate([Request(prompt, GenerateOptions(max_tokens=206, stop=(" ",), n=2))])
+
+        assert [body["prompt"] for _, body in asked[1:]] == [[*whole[:25], *whole[-25:]]] * 2
+        assert len(output.candidates) == 2
+        assert output.details == {"truncated_tokens": len(whole) - 50}
+
+    def test_the_tokens_counted_are_those_llama_cpp_counts(self, small, monkeypatch):
+        chat = ask(self.long)
+        free = Request(Prompt((Message.of("Text", self.long), Message("Summary"))))
+        monkeypatch.setattr(small, "truncate", "refuse")
+
+        for request in (chat, free):
+            [refused] = small.generate([request])
+
+            assert f"has {len(small._prompts.encode(request.prompt))} tokens" in refused.error.message
+
+    def test_a_prompt_that_fits_is_left_alone(self, small, asked):
+        [output] = small.generate([ask(GERMANY, max_tokens=4)])
+
+        assert [is_chat for is_chat, _ in asked] == [True]
+        assert output.details == {}
+
+    def test_what_a_cut_chat_thinks_is_kept_apart_all_the_same(self, small, monkeypatch):
+        ask_engine = small._engine.ask
+
+        def thinking(is_chat, body):
+            answer = ask_engine(is_chat, body)
+            answer["choices"][0]["text"] = "<think>Hm.</think>Four."
+            return answer
+
+        monkeypatch.setattr(small._engine, "ask", thinking)
+
+        [output] = small.generate([ask(self.long, max_tokens=240, stop=(" ",))])
+
+        assert (output.text, output.reasoning) == ("Four.", "Hm.")
+
+    def test_the_context_of_a_likelihood_is_cut_and_its_continuations_stay(self, small, asked):
+        prompt = Prompt((Message.of("Text", self.long), Message("Summary")), continuations=(" A city.", " A farm."))
+        whole = small._prompts.pairs(prompt)
+
+        [output] = small.likelihood([Request(prompt)])
+
+        assert [found.tokens for found in output.likelihoods] == [len(p.tokens) - p.start for p in whole]
+        assert all(len(body["prompt"]) + body["max_tokens"] <= 256 for _, body in asked)
+        assert output.details == {"truncated_tokens": max(len(pair.tokens) for pair in whole) - 256}
+
+    def test_an_unknown_policy_is_refused(self, small):
+        with pytest.raises(UsageError, match="truncate='right' is not a policy; fix: refuse, left or middle"):
+            Gguf(small.path, truncate="right")
+
+
+class TestLikelihood:
+    pytestmark = needs_model
+    prompt = Prompt(
+        (Message.of("user", GERMANY),),
+        continuations=("The capital of Germany is Berlin.", "The capital of Germany is Rome."),
+    )
+
+    def test_what_it_would_write_weighs_as_much_as_when_it_is_written(self, smollm2):
+        [written] = smollm2.generate([ask(GERMANY, max_tokens=7, logprobs=0)])
+
+        [output] = smollm2.likelihood([Request(self.prompt)])
+
+        right, wrong = output.likelihoods
+        assert written.text == self.prompt.continuations[0]
+        # The first token is computed beside others when it is written, and alone when it is weighed.
+        assert right.logprob == pytest.approx(sum(t.logprob for t in written.candidates[0].tokens), abs=0.2)
+        assert (right.greedy, wrong.greedy) == (True, False)
+        assert right.logprob > wrong.logprob
+        assert (right.tokens, wrong.tokens) == (7, 7)
+        assert output.usage.input_tokens == 37
+
+    def test_a_whole_text_is_weighed_from_its_first_token(self, smollm2):
+        text = "One two three four five"
+        rolling = Request(Prompt((Message.of("", text),), rolling=True))
+        alone = Request(Prompt((Message.of("", ""),), continuations=(text,)))
+
+        whole, parts = smollm2.likelihood([rolling, alone])
+
+        assert whole.likelihoods[0].tokens == 5
+        assert whole.likelihoods == parts.likelihoods
+
+    def test_all_letters_together_are_no_more_than_certain(self, smollm2):
+        letters = tuple(f" {letter}" for letter in "ABCDEFGH")
+        prompt = Prompt((Message.of("Question", "Which letter?"), Message("Answer")), continuations=letters)
+
+        [output] = smollm2.likelihood([Request(prompt)])
+
+        assert 0.0001 < sum(math.exp(found.logprob) for found in output.likelihoods) <= 1.0
+
+    def test_it_depends_on_nothing_before_nor_on_the_order_of_the_options(self, smollm2):
+        head = "Here is a long header that is shared by all questions, so that a cache can save time. " * 3
+        options = (" Rome", " Paris is", " the city of Rome")
+        asked = [Message.of("Question", f"{head} The capital of Italy?"), Message("Answer")]
+        one = Request(Prompt(tuple(asked), continuations=options))
+        turned = Request(Prompt(tuple(asked), continuations=options[::-1]))
+        longer = Request(Prompt((*asked[:1], Message.of("Answer", "Rome"), Message("Why")), continuations=(" so",)))
+
+        fresh, _, again, other, _, last = smollm2.likelihood([one, longer, one, turned, longer, one])
+        smollm2.generate([ask(head, max_tokens=2)])
+        [after] = smollm2.likelihood([one])
+
+        assert fresh.likelihoods == again.likelihoods == last.likelihoods == after.likelihoods
+        assert other.likelihoods == fresh.likelihoods[::-1]
+        assert again.usage.cached_tokens > 50
+
+    def test_a_continuation_with_an_end_of_turn_in_it_is_a_failure_that_says_so(self, smollm2):
+        prompt = Prompt((Message.of("Question", "hi"), Message("Answer")), continuations=(" a<|im_end|> b",))
+
+        [output] = smollm2.likelihood([Request(prompt)])
+
+        assert output.error is not None and not output.error.retryable
+
+    def test_text_that_is_no_unicode_fails_alone(self, smollm2):
+        broken = Prompt((Message.of("Question", "\ud800"), Message("Answer")), continuations=(" a",))
+
+        failed, whole = smollm2.likelihood([Request(broken), Request(self.prompt)])
+
+        assert failed.error.kind == "exception"
+        assert whole.error is None
+
+
+class TestHowPromptsAreRead:
+    pytestmark = needs_model
+
+    def test_a_prompt_is_shown_with_its_special_tokens(self, smollm2):
+        text = smollm2.shown(ask(GERMANY).prompt)
+
+        assert text.startswith("<|im_start|>system")
+        assert text.endswith(f"{GERMANY}<|im_end|>\n<|im_start|>assistant\n")
+
+    def test_a_stop_string_inside_the_template_is_a_fault(self, smollm2):
+        assert smollm2.preflight(ask(GERMANY).prompt) == []
+        assert [fault.kind for fault in smollm2.preflight(ask(GERMANY).prompt, ["assistant"])] == ["stop_in_template"]
 
 
 @needs_engine
@@ -182,4 +385,4 @@ def test_the_embedded_model_is_found_in_any_case_and_not_loaded_yet(name):
     model = build_model(name)
 
     assert isinstance(model, Gguf)
-    assert model._server is None
+    assert model._engine is None

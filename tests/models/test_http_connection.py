@@ -118,9 +118,23 @@ def test_a_question_is_one_head_and_one_body():
         [packed(zlib.compress(b'{"a": 1}')[2:-4], "deflate")],
         [b'HTTP/1.1 200 OK\r\nConnection: Close, TE\r\nContent-Length: 8\r\n\r\n{"a": 1}', None],
         [b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n\xef\xbb\xbf{"a": 1}'],
+        [b'HTTP/1.1 200 OK\nContent-Length: 8\n\n{"a": 1}'],
+        [b"HTTP/1.1 200 OK\nContent-Length", b': 8\n', b'\n{"a": 1}'],
+        [b'HTTP/1.1 200 OK\nContent-Length: 8\r\n\n{"a": 1}'],
+        [b'HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n3\n{"a\n', b'5\n": 1}\n0\n', b"X: y\n\n"],
+        [b'HTTP/1.1 200 OK\n\n{"a": 1}', None],
+        [b"HTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\nHTTP/1.1 100 Continue\r\n", b"\r\n" + WHOLE],
+        [b'HTTP/1.0 200 OK\r\n\r\n{"a": 1}', None],
+        [b'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"a": 1}', None],
+        [b'HTTP/1.1 200 OK\r\nContent-Length : 8\r\n\r\n{"a": 1}'],
+        [b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
+        [b'HTTP/1.1 200\r\nContent-Encoding: identity\r\nContent-Length: 8\r\n\r\n{"a": 1}'],
+        [b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r', b"\n0\r\nA: b\r\nC: d\r\n\r", b"\n"],
     ],
     ids=["in-pieces", "continue-first", "chunks", "trailer", "until-close", "http-1.0", "gzip", "gzip-in-two",
-         "deflate", "bare-deflate", "closing", "byte-order-mark"],
+         "deflate", "bare-deflate", "closing", "byte-order-mark", "bare-lf", "bare-lf-in-pieces", "both-ends",
+         "bare-lf-chunks", "bare-lf-until-close", "several-words-before", "http-1.0-until-close",
+         "closing-without-length", "blank-before-colon", "length-twice", "no-reason", "two-trailers"],
 )  # fmt: skip
 def test_an_answer_is_read_however_it_comes(pieces):
     assert posted(Server(pieces), times=2) == [{"a": 1}, {"a": 1}]
@@ -140,6 +154,23 @@ def test_an_answer_is_read_however_it_comes(pieces):
         ([b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd"], "connection", "unpacked"),
         ([WHOLE[:-3], None], "connection", "broke off"),
         ([b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{'a':"], "bad_response", "not whole JSON"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Le", None], "connection", "the answer broke off"),
+        ([b"HTTP/1.1 200 OK\nContent-Length: 8\n", None], "connection", "the answer broke off"),
+        ([b"HTTP/1.1 100 Continue\r\n\r\n", None], "connection", "the server closed the connection"),
+        ([b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"], "connection", "changes to another protocol"),
+        ([b"220 mail.example ESMTP\r\n"], "connection", "does not speak HTTP: '220 mail.example ESMTP'"),
+        ([b"HTTP/1.1 OK\r\n\r\n"], "connection", "does not speak HTTP: 'HTTP/1.1 OK'"),
+        ([b"HTTP/1.1 200 OK\nX: " + b"y" * 70_000], "connection", "the head of the answer does not end"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nContent-Length: 9\r\n\r\n"], "connection", "several lengths"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: +8\r\n\r\n"], "connection", "no length but '+8'"),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 1_0\r\n\r\n"], "connection", "no length but '1_0'"),
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n"], "connection", "no length but '0x1'"),
+        ([b"HTTP/1.1 200 OK\r\nX: a\rContent-Length: 8\r\n\r\n"], "connection", "broken by a carriage return"),
+        (
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + b"y" * 70_000],
+            "connection",
+            "the trailer of the answer does not end",
+        ),
     ],
 )
 def test_what_is_no_whole_answer_may_be_tried_again(pieces, kind, said):
@@ -147,6 +178,50 @@ def test_what_is_no_whole_answer_may_be_tried_again(pieces, kind, said):
 
     assert (error.kind, error.retryable) == (kind, True)
     assert said in error.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind", "said"),
+    [
+        (packed(b"\x0b\x02\x80", "br"), "bad_response", "the answer is packed as 'br', which was not asked for"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "bad_response",
+         "the answer is sent as 'gzip, chunked', which was not asked for"),
+        (b"\x15\x03\x03\x00\x02\x02\x46", "tls", "the server speaks TLS; fix: start base_url with https://"),
+    ],
+)  # fmt: skip
+def test_what_will_be_no_better_next_time_is_not_tried_again(reply, kind, said):
+    [error] = posted(Server(reply))
+
+    assert (error.kind, error.retryable) == (kind, False)
+    assert said in error.message
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b'HTTP/1.1 200 OK\nContent-Length: 8\n\n{"a": 1}',
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\n{"a": 1}\r\n0\r\n\r\n',
+        b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n8\r\n{"a": 1}\r\n0\r\n\r\n',
+    ],
+    ids=["head", "chunk", "two-measures"],
+)
+def test_after_an_answer_that_can_be_read_in_two_ways_the_connection_is_not_used_again(reply):
+    server = Server(reply)
+
+    assert posted(server, times=2) == [{"a": 1}, {"a": 1}]
+    assert server.connections == 2
+
+
+def test_a_server_that_greets_whoever_comes_is_named_by_its_greeting():
+    async def greeting(reader, writer):
+        writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")
+        await reader.read(1000)
+        writer.close()
+
+    [error] = posted(greeting)
+
+    assert error.kind == "connection"
+    assert "SSH-2.0-OpenSSH_9.2" in error.message
 
 
 @pytest.mark.parametrize(
@@ -272,6 +347,23 @@ def test_a_server_that_was_never_there_is_named_with_its_port_and_waited_for_a_l
 
     assert (error.kind, error.retryable) == ("connection", retryable)
     assert error.message.startswith("cannot connect to 127.0.0.1:1: Connection refused; fix: start the server")
+
+
+@pytest.mark.parametrize(("seconds", "retryable"), [(0.0, False), (60.0, True)], ids=("at once", "in a minute"))
+def test_a_server_that_hangs_up_on_every_question_may_expect_tls_and_is_waited_for_a_little(seconds, retryable):
+    [error] = posted(Server([None]), limits=Limits(start=seconds))
+
+    assert (error.kind, error.retryable) == ("connection", retryable)
+    assert error.message.endswith(
+        "the server closed the connection; fix: check base_url, which may have to start with https://"
+    )
+
+
+def test_a_server_that_answered_before_may_hang_up_and_be_asked_again():
+    good, bad = posted(Server(WHOLE, [None]), times=2, limits=Limits(start=0.0))
+
+    assert good == {"a": 1}
+    assert (bad.kind, bad.retryable, bad.message) == ("connection", True, "the server closed the connection")
 
 
 def test_a_server_that_went_away_may_come_back():

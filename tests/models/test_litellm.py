@@ -62,6 +62,27 @@ def test_each_failure_is_one_attempt_with_its_kind(service, put_to, status, body
 
 
 @installed
+def test_more_than_text_several_candidates_and_log_probabilities_are_asked_for(service, put_to):
+    tokens = {"content": [{"token": "Four", "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
+    choices = [{**ANSWER["choices"][0], "index": index, "logprobs": tokens} for index in range(2)]
+    server = service({**ANSWER, "choices": choices})
+    prompt = Prompt((Message.of("user", "hi"),), produces=("audio",))
+
+    [output] = put_to(
+        server,
+        "litellm/openai/gpt-4o-audio-preview",
+        Request(prompt, GenerateOptions(n=2, logprobs=0)),
+        produces=("text", "audio"),
+        body={"audio": {"voice": "ash", "format": "wav"}},
+    )
+
+    asked = server.asked[0]
+    assert (asked["modalities"], asked["audio"]) == (["text", "audio"], {"voice": "ash", "format": "wav"})
+    assert (asked["n"], asked["logprobs"]) == (2, True)
+    assert [candidate.tokens[0].logprob for candidate in output.candidates] == [-0.1, -0.1]
+
+
+@installed
 def test_a_server_that_is_not_there_is_tried_again_by_us_alone(put_to, service):
     import asyncio
 

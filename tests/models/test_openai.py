@@ -79,6 +79,17 @@ def test_a_chat_is_sent_and_its_answer_read():
     assert output.seconds > 0
 
 
+def test_a_cost_the_service_reports_is_kept_with_the_tokens_it_read_from_a_cache():
+    usage = {
+        "prompt_tokens": 30, "completion_tokens": 7, "cost": 0.00125,
+        "prompt_tokens_details": {"cached_tokens": 20},
+    }  # fmt: skip
+
+    [output], _ = answered(answering({**reply("four"), "usage": usage}))
+
+    assert (output.usage.cost, output.usage.cached_tokens) == (0.00125, 20)
+
+
 def test_a_prompt_with_free_roles_goes_to_completions():
     seen = []
     body = {"choices": [{"text": " 4", "finish_reason": "length"}]}
@@ -299,8 +310,23 @@ def test_a_redirect_is_not_followed():
     [output], _ = answered(answering(b"", 307, {"Location": location}, seen=seen))
 
     assert len(seen) == 1
-    assert "redirected to 169.254.169.254, which is not followed" in output.error.message
+    assert "redirected to http://169.254.169.254/latest, which is not followed" in output.error.message
     assert not output.error.retryable
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://me:pass@host/v1/", "https://host/v1/"),
+        ("/v1/chat/completions/", "/v1/chat/completions/"),
+        ("http://[broken", "elsewhere"),
+        (None, "elsewhere"),
+    ],
+)
+def test_where_a_redirect_leads_is_said_without_its_secrets(location, shown):
+    [output], _ = answered(answering(b"", 308, {"Location": location} if location else None))
+
+    assert f"HTTP 308: redirected to {shown}, which is not followed; fix: correct base_url" in output.error.message
 
 
 def test_an_answer_that_is_too_large_is_not_read_to_its_end():

@@ -178,6 +178,25 @@ def test_sound_is_asked_for_in_a_chat_and_comes_with_its_words(service, put_to):
     assert output.text == "Hello."
 
 
+def test_pictures_are_asked_for_in_a_chat_and_come_beside_the_words(service, put_to):
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64(PNG)}"}}
+    message = {"role": "assistant", "content": "Here.", "images": [picture]}
+    server = service({"choices": [{"message": message, "finish_reason": "stop"}] * 2})
+
+    [output] = put_to(server, "openai/m", ask("a cat", produces=("image",), n=2), produces=("text", "image"))
+
+    assert server.asked == [
+        {
+            "model": "m",
+            "messages": [{"role": "user", "content": "a cat"}],
+            "n": 2,
+            "modalities": ["text", "image"],
+        }
+    ]
+    assert [[medium.data() for medium in candidate.media] for candidate in output.candidates] == [[PNG], [PNG]]
+    assert output.text == "Here."
+
+
 def test_pictures_are_drawn_n_at_a_time(service, put_to):
     drawn = {"data": [{"b64_json": b64(PNG)}, {"b64_json": b64(PNG + b"2")}], "usage": {"input_tokens": 5}}
     server = service(drawn)
@@ -263,7 +282,7 @@ def test_a_transcription_without_a_sound_fails_its_sample_alone(service, put_to)
         ("images", {"text", "image"}, {"image"}),
         ("speech", {"text"}, {"audio"}),
         ("transcriptions", {"text", "audio"}, {"text"}),
-        ("responses", {"text", "image", "audio"}, {"text"}),
+        ("responses", {"text", "image"}, {"text"}),
     ],
 )
 def test_each_api_declares_what_it_takes_and_makes(api, accepts, produces):

@@ -5,7 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..core import Abilities, Candidate, Image, Output, Part, Reasoning, Request, Text, Usage, UsageError, shorten
+from ..core import (
+    Abilities,
+    Candidate,
+    GenerateOptions,
+    Image,
+    Output,
+    Part,
+    Reasoning,
+    Request,
+    Text,
+    Usage,
+    UsageError,
+    shorten,
+)
 from .chat_format import Malformed, chat_messages, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, refuse_options
@@ -13,6 +26,7 @@ from .http_model import HttpModel, refuse_options
 VERSION = "2023-06-01"
 INSTRUCTING = frozenset({"system", "developer"})
 UNKNOWN = ("min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs", "response_format")
+LEAST_THINKING = 1024
 STOP_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -42,6 +56,8 @@ class Anthropic(HttpModel):
     def __post_init__(self) -> None:
         if not (self.thinking is None or self.thinking == "adaptive" or isinstance(self.thinking, int)):
             raise UsageError(f"thinking takes a number of tokens or 'adaptive', got {self.thinking!r}")
+        if isinstance(self.thinking, int) and self.thinking < LEAST_THINKING:
+            raise UsageError(f"thinking={self.thinking} is too few tokens", fix=f"at least {LEAST_THINKING}")
         super().__post_init__()
 
     @property
@@ -69,6 +85,8 @@ class Anthropic(HttpModel):
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
         refuse_options(request, UNKNOWN, "the Messages API")
+        if self.thinking is not None:
+            self._check_thinking(options)
         messages = chat_messages(request.prompt)
         system = [str(message["content"]) for message in messages if message["role"] in INSTRUCTING]
         body: dict[str, Any] = {
@@ -90,6 +108,20 @@ class Anthropic(HttpModel):
         elif self.thinking is not None:
             body["thinking"] = {"type": self.thinking}
         return body
+
+    def _check_thinking(self, options: GenerateOptions) -> None:
+        """What the API allows beside thinking; each request would be refused for it."""
+        if options.temperature not in (None, 1) or options.top_k is not None:
+            raise UsageError(
+                "the Messages API thinks only at temperature 1 and without top_k",
+                fix="--temperature 1, or leave thinking out",
+            )
+        most = options.max_tokens if options.max_tokens is not None else self.max_tokens
+        if isinstance(self.thinking, int) and most <= self.thinking:
+            raise UsageError(
+                f"thinking={self.thinking} leaves nothing of max_tokens={most} for the answer",
+                fix=f"--max_tokens {self.thinking + self.max_tokens}, or a smaller thinking",
+            )
 
     def _refused(self, refused: Refused) -> Output | HttpFailure:
         failure = refused.failure()
@@ -150,4 +182,9 @@ def _usage(usage: Any) -> Usage | None:
         return None
     cached = count_of(usage, "cache_read_input_tokens") or 0
     fresh = (count_of(usage, "input_tokens") or 0) + (count_of(usage, "cache_creation_input_tokens") or 0)
-    return Usage(input_tokens=fresh + cached, output_tokens=count_of(usage, "output_tokens"), cached_tokens=cached)
+    return Usage(
+        input_tokens=fresh + cached,
+        output_tokens=count_of(usage, "output_tokens"),
+        cached_tokens=cached,
+        reasoning_tokens=count_of(usage.get("output_tokens_details"), "thinking_tokens"),
+    )

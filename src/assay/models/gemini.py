@@ -1,7 +1,9 @@
 """Gemini models by their own `generateContent`: contents and parts, all media inline, thoughts kept apart."""
 
 import base64
+import io
 import re
+import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,7 +28,7 @@ from ..core import (
 from ..core.request import canonical
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, enough, filtered, refuse_options
+from .http_model import HttpModel, as_declared, enough, filtered, refuse_options
 
 INSTRUCTING = frozenset({"system", "developer"})
 UNKNOWN = ("min_p", "repetition_penalty")
@@ -41,8 +43,20 @@ SAME_MEANING = {
 }
 STOP_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
 BLOCKED = frozenset(
-    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT"}
+    {
+        "SAFETY",
+        "RECITATION",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "IMAGE_SAFETY",
+        "IMAGE_RECITATION",
+        "IMAGE_PROHIBITED_CONTENT",
+    }
 )
+USUAL_RATE = 24_000
+_BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
+"""Samples of 16 bits and one channel, with no file around them."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
 
 
@@ -62,22 +76,18 @@ class Gemini(HttpModel):
     """Tokens to think with before the answer; -1 leaves it to the model, 0 switches it off where that is possible."""
     show_thoughts: bool = True
     """Whether what is thought comes back; it is kept apart from the answer."""
+    voice: str | None = None
+    """Who speaks where sound is asked for, by the service's names; else the service chooses."""
 
     @property
     def abilities(self) -> Abilities:
         """All media in; out what is declared."""
-        return Abilities(
-            frozenset(self.accepts),
-            frozenset(self.produces),
-            logprobs=True,
-            roles="chat",
-            unsure=frozenset({"logprobs"}),
-        )
+        return as_declared(self.accepts, self.produces)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
-        return {**super().identity, "thinking": self.thinking}
+        return {**super().identity, "thinking": self.thinking, **({"voice": self.voice} if self.voice else {})}
 
     def _credentials(self) -> dict[str, str]:
         return {"x-goog-api-key": self._key}
@@ -118,6 +128,8 @@ class Gemini(HttpModel):
             settings["responseMimeType"] = "application/json" if is_json else options.response_format
         if request.prompt.produces != ("text",):
             settings["responseModalities"] = [kind.upper() for kind in request.prompt.produces]
+        if self.voice is not None and "audio" in request.prompt.produces:
+            settings["speechConfig"] = {"voiceConfig": {"prebuiltVoiceConfig": {"voiceName": self.voice}}}
         if (thinking := self._thinking(options.reasoning_effort)) is not None:
             settings["thinkingConfig"] = thinking
         return settings
@@ -193,12 +205,28 @@ def _candidate(candidate: Any) -> Candidate:
         if isinstance(part.get("text"), str):
             parts.append(Reasoning(part["text"]) if part.get("thought") else Text(part["text"]))
         elif isinstance(inline := part.get("inlineData"), Mapping):
-            made = Image if str(inline.get("mimeType", "")).startswith("image/") else Audio
-            parts.append(made(base64.b64decode(inline.get("data", ""))))
+            parts.append(_medium(str(inline.get("mimeType", "")), base64.b64decode(inline.get("data", ""))))
     if not parts and reason is None:
         raise Malformed(f"a candidate has neither parts nor a `finishReason`: {shorten(dict(candidate))}")
     stop = "content_filter" if reason in BLOCKED else STOP_REASONS.get(reason, reason) if reason else None
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
+
+
+def _medium(kind: str, data: bytes) -> Image | Audio:
+    if kind.startswith("image/"):
+        return Image(data)
+    bare = _BARE.match(kind)
+    return Audio(_as_wav(data, int(bare[1] or USUAL_RATE)) if bare else data)
+
+
+def _as_wav(samples: bytes, rate: int) -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(rate)
+        sound.writeframes(samples)
+    return file.getvalue()
 
 
 def _tokens(result: Any) -> tuple[Token, ...]:

@@ -1,4 +1,4 @@
-"""GGUF weights run in this process by llama.cpp: chat and completion, with log-probabilities of what is written.
+"""GGUF weights run in this process by llama.cpp: chat, completion and likelihood.
 
 Greedy unless a temperature is given. An answer must not depend on the question before it, whose beginning may still be
 in the cache. With flash attention it does, so that is off, at no cost in speed; and where the cache would leave only
@@ -7,31 +7,48 @@ the last token of a prompt to compute, which llama.cpp does by another route, th
 
 import importlib.metadata
 import importlib.util
-import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ..core import (
+    EMPTY,
     Abilities,
     Candidate,
     GenerateOptions,
     MissingExtra,
-    ModelError,
     Output,
+    Prompt,
     Request,
     Usage,
     UsageError,
 )
 from .chat_format import Malformed, chat_messages, option_fields, read_answer
 from .function import failure
+from .gguf_engine import Engine, TooLong
+from .gguf_likelihood import Weigher
+from .local_transformers.likelihood import Pair, windows
+from .local_transformers.prompts import PromptFault, Renderer
+from .local_transformers.text import cut_pair, shortened, weighed_output
+from .openai.thinking import split_thinking
 from .weights import weights_digest
 
 # llama.cpp would otherwise cut the tail of the distribution on its own account.
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
+POLICIES = ("refuse", "left", "middle")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is put to llama.cpp: messages, a text, or the token ids of a prompt that was cut."""
+
+    body: Mapping[str, Any]
+    is_chat: bool
+    cut: int = 0
+    """Tokens left out of the prompt."""
 
 
 @dataclass
@@ -51,13 +68,20 @@ class Gguf:
     gpu_layers: int = 0
     chat_template: str | None = None
     """Jinja text instead of the template in the file."""
-    _server: Any = field(default=None, init=False, repr=False, compare=False)
+    truncate: Literal["refuse", "left", "middle"] = "refuse"
+    """What happens to a prompt that is too long: its sample fails, or its beginning or middle goes and is counted."""
+    _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
+    _renderer: Renderer | None = field(default=None, init=False, repr=False, compare=False)
+    _weigher: Weigher | None = field(default=None, init=False, repr=False, compare=False)
     _last: Mapping[str, Any] | None = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("xllamacpp") is None:
             raise MissingExtra("xllamacpp, which runs GGUF files,", "xllamacpp")
+        if self.truncate not in POLICIES:
+            what = f"truncate={self.truncate!r} is not a policy"
+            raise UsageError(what, where=self.path, fix="refuse, left or middle")
         self._file = Path(self.path).expanduser()
         try:
             with self._file.open("rb") as file:
@@ -69,8 +93,8 @@ class Gguf:
 
     @property
     def abilities(self) -> Abilities:
-        """Text in, text out. Given continuations cannot be weighed: llama.cpp reports only what it writes."""
-        return Abilities(logprobs=True)
+        """Text in, text out, and the likelihood of given continuations."""
+        return Abilities(likelihood=True, logprobs=True, tokens=True)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -83,18 +107,21 @@ class Gguf:
             "max_tokens": self.max_tokens,
             "gpu_layers": self.gpu_layers,
             "chat_template": self.chat_template,
+            **({"truncate": self.truncate} if self.truncate != "refuse" else {}),
         }
 
     def load(self) -> None:
         """Reads the weights; done by the first question if nobody did it before."""
         with self._lock:
-            if self._server is None:
-                self._server = self._start()
+            if self._engine is None:
+                self._engine = Engine(self._file, self.context, self.threads, self.gpu_layers, self.chat_template)
+                self._renderer = Renderer(self._engine.tokenizer, where=self.path)
+                self._weigher = Weigher(lambda body: self._ask(False, {**WHOLE_DISTRIBUTION, **body}))
 
     def close(self) -> None:
         """Frees the weights."""
         with self._lock:
-            self._server = None
+            self._engine = self._renderer = self._weigher = self._last = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One answer after another."""
@@ -105,38 +132,44 @@ class Gguf:
                 outputs.append(self._answer(request))
         return outputs
 
-    def _start(self) -> Any:
-        import xllamacpp
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """The likelihoods of each request's continuations, one request after another."""
+        self.load()
+        outputs = []
+        for request in requests:
+            with self._lock:
+                try:
+                    outputs.append(self._weighed(request))
+                except UsageError:
+                    raise
+                except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
+                    outputs.append(failure(error, self._file.name))
+        return outputs
 
-        params = xllamacpp.CommonParams()
-        params.model.path = str(self._file)
-        params.n_ctx = self.context
-        params.n_gpu_layers = self.gpu_layers
-        params.n_parallel = 1
-        params.cpuparams.n_threads = self.threads
-        params.cpuparams_batch.n_threads = self.threads
-        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        params.cache_ram_mib = 0
-        params.warmup = False
-        params.ui = False
-        # The library also opens a port on the loopback interface; nobody else gets to use it.
-        params.api_keys = [secrets.token_hex()]
-        params.verbosity = -1
-        if self.chat_template is not None:
-            params.chat_template = self.chat_template
-        try:
-            return xllamacpp.Server(params)
-        except RuntimeError as error:
-            raise ModelError(
-                "llama.cpp could not load the weights",
-                where=self.path,
-                fix="the file may be damaged or need a newer xllamacpp; fetch it again, or pip install -U xllamacpp",
-            ) from error
+    def shown(self, prompt: Prompt) -> str:
+        """A prompt as the model reads it, special tokens and all; llama.cpp has no tokenizer without the weights."""
+        self.load()
+        return self._prompts.shown(prompt)
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """Faults in how a prompt is rendered."""
+        self.load()
+        return self._prompts.preflight(prompt, stops)
+
+    @property
+    def _prompts(self) -> Renderer:
+        assert self._renderer is not None, "load comes first"
+        return self._renderer
 
     def _answer(self, request: Request) -> Output:
         started = time.perf_counter()
+        if self._weigher is not None:
+            self._weigher.forget()
         try:
-            drawn = [self._draw(request, index) for index in range(request.options.n)]
+            question, first = self._opened(request)
+            drawn = [first, *(self._draw(question, request, index) for index in range(1, request.options.n))]
+        except TooLong as error:
+            return _too_long(error.tokens, error.context)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
@@ -144,47 +177,104 @@ class Gguf:
         if failed := next((output for output in drawn if output.error is not None), None):
             return failed
         candidates: tuple[Candidate, ...] = tuple(c for output in drawn for c in output.candidates)
-        return Output(candidates, usage=_added(drawn), seconds=time.perf_counter() - started)
+        details = {"truncated_tokens": question.cut} if question.cut else EMPTY
+        return Output(candidates, usage=_added(drawn), seconds=time.perf_counter() - started, details=details)
 
-    def _draw(self, request: Request, index: int) -> Output:
+    def _opened(self, request: Request) -> tuple[Question, Output]:
+        """The question as it fits, and the first answer to it."""
         chat = request.prompt.is_chat
-        options = self._options(request.options, request.seed, index, chat=chat)
-        asked = {"messages": chat_messages(request.prompt)} if chat else {"prompt": request.prompt.text}
+        body = {"messages": chat_messages(request.prompt)} if chat else {"prompt": request.prompt.text}
+        question = Question(body, chat)
+        try:
+            return question, self._draw(question, request, 0)
+        except TooLong as error:
+            if self.truncate == "refuse":
+                raise
+            question = self._cut(request, error.context)
+        return question, self._draw(question, request, 0)
+
+    def _cut(self, request: Request, context: int) -> Question:
+        tokens = self._prompts.encode(request.prompt)
+        kept = shortened(tokens, max(1, context - self._answer_length(request.options)), self.truncate)
+        return Question({"prompt": list(kept)}, is_chat=False, cut=len(tokens) - len(kept))
+
+    def _draw(self, question: Question, request: Request, index: int) -> Output:
+        chat = question.is_chat
+        asked = {**question.body, **self._options(request.options, request.seed, index, chat=chat)}
         # A further draw always follows the first of the same prompt: what it finds in the cache is always the same.
         further = index > 0
-        cached = further or asked != self._last
-        answer = self._ask(chat, {**asked, **options, "cache_prompt": cached})
+        cached = further or (self._last is not None and question.body != self._last)
+        answer = self._ask(chat, {**asked, "cache_prompt": cached})
         if cached and not further and _computed_last_token_alone(answer):
-            answer = self._ask(chat, {**asked, **options, "cache_prompt": False})
-        self._last = asked
-        if isinstance(answer, Mapping) and isinstance(answer.get("error"), Mapping):
-            error = answer["error"]
-            kind = "context" if error.get("type") == "exceed_context_size_error" else "exception"
-            hint = f"; fix: give a larger context than {self.context}" if kind == "context" else ""
-            return Output.failed(kind, f"{error.get('message')}{hint}", retryable=False)
+            answer = self._ask(chat, {**asked, "cache_prompt": False})
+        self._last = question.body
         try:
-            return read_answer(answer, keep_top=bool(request.options.logprobs))
+            output = read_answer(answer, keep_top=bool(request.options.logprobs))
         except Malformed as error:
             return Output.failed("bad_response", str(error), retryable=False)
+        # Of a chat that went in as token ids, llama.cpp does not know that it is one.
+        return split_thinking(output) if question.cut and request.prompt.is_chat else output
+
+    def _weighed(self, request: Request) -> Output:
+        """Its continuations, or its whole text, behind as much context as fits."""
+        assert self._weigher is not None, "load comes first"
+        self._last = None
+        longest = self._longest
+        pairs, cut = self._pairs(request), None
+        over = max((len(pair.computed) - longest for pair in pairs), default=0)
+        if over > 0 and self.truncate == "refuse":
+            return _too_long(over + longest, longest)
+        if over > 0:
+            pairs, cut = [cut_pair(pair, longest, self.truncate) for pair in pairs], over
+        try:
+            found, cached = self._weigher.weigh(pairs)
+        except Malformed as error:
+            return Output.failed("bad_response", str(error), retryable=False)
+        output = weighed_output(request, pairs, found, cut)
+        return output if output.usage is None else replace(output, usage=replace(output.usage, cached_tokens=cached))
+
+    def _pairs(self, request: Request) -> list[Pair]:
+        if request.prompt.rolling:
+            first, tokens = self._prompts.whole_text(request.prompt)
+            return windows(tokens, first, self._longest)
+        return self._prompts.pairs(request.prompt)
+
+    @property
+    def _longest(self) -> int:
+        """Tokens to compute for a likelihood: llama.cpp counts the last one too, though it is only predicted."""
+        assert self._engine is not None, "load comes first"
+        return self._engine.tokenizer.context - 1
 
     def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
-        handle = self._server.handle_chat_completions if chat else self._server.handle_completions
-        return handle(dict(body))
+        assert self._engine is not None, "load comes first"
+        return self._engine.ask(chat, body)
+
+    def _answer_length(self, options: GenerateOptions) -> int:
+        return options.max_tokens if options.max_tokens is not None else self.max_tokens
 
     def _options(self, options: GenerateOptions, seed: int | None, index: int, *, chat: bool) -> dict[str, Any]:
         if options.reasoning_effort is not None:
             raise UsageError("a GGUF model has no generation option 'reasoning_effort'", where=self.path)
         body = {"temperature": 0.0, **WHOLE_DISTRIBUTION, **option_fields(options, seed, chat=chat)}
-        body["max_tokens"] = options.max_tokens if options.max_tokens is not None else self.max_tokens
+        body["max_tokens"] = self._answer_length(options)
         body.pop("n", None)
         if "seed" in body:
             body["seed"] += index
+        if not chat and options.response_format == "json":
+            del body["response_format"]  # llama.cpp passes it over where no chat is asked
+            body["json_schema"] = {"type": "object"}
         if "repetition_penalty" in body:
             body["repeat_penalty"] = body.pop("repetition_penalty")
         if options.logprobs is not None:
             # With 0 llama.cpp reports nothing at all; the one alternative is dropped when reading.
             body["top_logprobs" if chat else "logprobs"] = max(1, options.logprobs)
         return body
+
+
+def _too_long(length: int, context: int) -> Output:
+    what = f"the prompt has {length} tokens and the model was given {context}"
+    fix = f"give a larger context than {context}, or truncate=left or middle"
+    return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
 
 
 def _computed_last_token_alone(answer: Any) -> bool:

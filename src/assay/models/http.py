@@ -13,8 +13,9 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from .http_answer import BrokenOff, Reply, TooLarge, Unreadable
 from .http_connecting import Origin, connect, target
-from .http_connection import BrokenOff, Connection, Reply, TooLarge
+from .http_connection import NO_ANSWER, Connection
 from .http_failures import HttpFailure, Refused, parsed, redact, retry_after
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "redact", "retry_after"]
@@ -47,7 +48,7 @@ class Client:
         default_factory=WeakKeyDictionary, init=False, repr=False
     )
     _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
-    """Where a connection once stood: a server that never was there is soon taken for a wrong address."""
+    """Where an answer once came from: a server that never gave one is soon taken for a wrong address."""
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
     """When a server that was not there was first looked for."""
 
@@ -69,8 +70,11 @@ class Client:
         except TooLarge as error:
             most = self.limits.response_bytes
             raise HttpFailure("too_large", f"the answer is larger than {most} bytes", retryable=False) from error
+        except Unreadable as error:
+            raise HttpFailure(error.kind, f"{origin.named}: {error}", retryable=False) from error
         except (BrokenOff, OSError) as error:
-            raise HttpFailure("connection", str(error) or type(error).__name__, retryable=True) from error
+            raise self._broken_off(origin, str(error) or type(error).__name__) from error
+        self._reached.add(origin)
         if connection.is_open:
             self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(connection)
         if reply.status >= 300:
@@ -94,13 +98,20 @@ class Client:
         try:
             connection = await connect(origin, lambda: Connection(self.limits), self.limits.connect)
         except HttpFailure as failure:
-            now = time.monotonic()
-            waited = now - self._missed.setdefault(origin, now)
-            may_come = failure.kind == "timeout" or origin in self._reached or waited < self.limits.start
-            failure.retryable = failure.retryable and may_come
+            failure.retryable = failure.retryable and (failure.kind == "timeout" or self._may_come(origin))
             raise
-        self._reached.add(origin)
         return connection
+
+    def _may_come(self, origin: Origin) -> bool:
+        """Whether a server that gave no answer may still give one: it was there before, or may be starting."""
+        now = time.monotonic()
+        return origin in self._reached or now - self._missed.setdefault(origin, now) < self.limits.start
+
+    def _broken_off(self, origin: Origin, message: str) -> HttpFailure:
+        if origin in self._reached or message != NO_ANSWER:
+            return HttpFailure("connection", message, retryable=True)
+        fix = "check base_url" if origin.is_tls else "check base_url, which may have to start with https://"
+        return HttpFailure("connection", f"{origin.named}: {message}; fix: {fix}", retryable=self._may_come(origin))
 
 
 def decoded(reply: Reply) -> Any:

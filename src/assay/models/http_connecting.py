@@ -135,11 +135,11 @@ async def _tunnel(plug: socket.socket, place: str, login: str) -> None:
     loop = asyncio.get_running_loop()
     await loop.sock_sendall(plug, f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{login}\r\n".encode("latin-1"))
     received = b""
-    while b"\r\n\r\n" not in received:
+    while b"\r\n\r\n" not in received and b"\n\n" not in received:
         piece = await loop.sock_recv(plug, 4096)
         received += piece
         if not piece or len(received) > MOST_TUNNEL_BYTES:
             raise ConnectionError("the proxy closed the connection")
-    line = received.partition(b"\r\n")[0].decode("latin-1")
+    line = received.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
     if not line[9:12].startswith("2"):
         raise HttpFailure("connection", f"the proxy refused the connection: {line[:80]}", retryable=False)

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
@@ -81,8 +81,7 @@ class Refused(Exception):
         said = self.error.get("message") or self.body[:200].decode("utf-8", "replace")
         message = f"HTTP {self.status}: {str(said)[:300]}".strip().rstrip(":")
         if 300 <= self.status < 400:
-            target = urlsplit(self.headers.get("location", "")).netloc or "elsewhere"
-            message = f"HTTP {self.status}: redirected to {target}, which is not followed; fix: correct base_url"
+            message = f"HTTP {self.status}: redirected to {self._target}, which is not followed; fix: correct base_url"
             return HttpFailure("http", message, retryable=False)
         if self.status in (401, 403):
             return HttpFailure("auth", message, retryable=False)
@@ -93,6 +92,15 @@ class Refused(Exception):
         kind = "rate_limit" if self.status == 429 else "timeout" if self.status == 408 else "http"
         retryable = self.status in RETRYABLE or self.status >= 500
         return HttpFailure(kind, message, retryable=retryable, retry_after=retry_after(self.headers))
+
+    @property
+    def _target(self) -> str:
+        """Where a redirect leads, without what may be secret in it."""
+        try:
+            parts = urlsplit(self.headers.get("location", ""))
+        except ValueError:
+            return "elsewhere"
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")) or "elsewhere"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

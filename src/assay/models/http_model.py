@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
-from ..core import EMPTY, Candidate, Output, Request, Usage, UsageError
+from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
 from .chat_format import Malformed
 from .function import failure
 from .http import Client, HttpFailure, Limits, Refused, decoded
@@ -174,6 +174,13 @@ def kinds(given: str | Sequence[str], option: str) -> tuple[str, ...]:
         if kind not in KINDS:
             raise UsageError(f"{option} takes kinds of {', '.join(KINDS)}, got {kind!r}", fix=f"-a {option}=text,image")
     return named
+
+
+def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
+    """The abilities of a chat model that cannot be asked for them; log-probabilities show when they are asked for."""
+    return Abilities(
+        frozenset(accepts), frozenset(produces), logprobs=True, roles="chat", unsure=frozenset({"logprobs"})
+    )
 
 
 def enough(output: Output, asked: int) -> Output:

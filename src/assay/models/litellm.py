@@ -17,7 +17,7 @@ from ..core import EMPTY, Abilities, MissingExtra, Output, Request, Usage, Usage
 from .chat_format import Malformed, chat_messages, option_fields, read_answer
 from .function import failure
 from .http import HttpFailure, Refused
-from .http_model import enough, filtered, kinds
+from .http_model import as_declared, enough, filtered, kinds
 
 
 @dataclass
@@ -46,13 +46,7 @@ class LiteLLM:
     @property
     def abilities(self) -> Abilities:
         """As declared; whether a service reports log-probabilities shows when it is asked for them."""
-        return Abilities(
-            frozenset(self.accepts),
-            frozenset(self.produces),
-            logprobs=True,
-            roles="chat",
-            unsure=frozenset({"logprobs"}),
-        )
+        return as_declared(self.accepts, self.produces)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -86,6 +80,8 @@ class LiteLLM:
         asked |= {"timeout": self.timeout, "num_retries": 0, "max_retries": 0}
         if options.max_tokens is not None:
             asked["max_tokens"] = options.max_tokens
+        if request.prompt.produces != ("text",):
+            asked["modalities"] = list(dict.fromkeys(("text", *request.prompt.produces)))
         if self.base_url is not None:
             asked["api_base"] = self.base_url
         return {**asked, **self.body}

@@ -1,7 +1,7 @@
 """Any OpenAI-compatible URL, without streaming: one model class, and one file for each of the APIs it speaks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
@@ -9,7 +9,7 @@ import msgspec
 from ...core import Abilities, Output, Request, UsageError
 from ..chat_format import chat_messages, option_fields, read_answer
 from ..http import HttpFailure, Refused
-from ..http_model import HttpModel, enough, filtered
+from ..http_model import HttpModel, as_declared, enough, filtered
 from . import media, responses, weighing
 from .thinking import split_thinking
 
@@ -19,11 +19,13 @@ PATHS = ("chat/completions", "completions", "responses", "images/generations", "
 ACCEPTS = ("text", "image", "audio")
 PRODUCES = ("text",)
 OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "responses": (("text", "image"), ("text",)),
     "images": (("text", "image"), ("image",)),
     "speech": (("text",), ("audio",)),
     "transcriptions": (("text", "audio"), ("text",)),
 }
-"""What the APIs for one kind of work take and make."""
+"""What the APIs beside chat and completions take and make."""
+WITHOUT_LOGPROBS = frozenset({"images", "speech", "transcriptions"})
 
 
 @dataclass
@@ -68,14 +70,12 @@ class OpenAI(HttpModel):
     @property
     def abilities(self) -> Abilities:
         """As declared: an endpoint cannot be asked what its model takes and makes."""
-        roles: Literal["chat", "any"] = "chat" if self.api in ("chat", "responses") else "any"
-        return Abilities(
-            frozenset(self.accepts),
-            frozenset(self.produces),
+        declared = as_declared(self.accepts, self.produces)
+        return replace(
+            declared,
             likelihood=self.likelihood_by != "none",
-            logprobs=self.api not in OWN_KINDS,
-            roles=roles,
-            unsure=frozenset({"logprobs"}),
+            logprobs=self.api not in WITHOUT_LOGPROBS,
+            roles="chat" if self.api in ("chat", "responses") else "any",
         )
 
     @property

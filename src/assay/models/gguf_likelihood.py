@@ -1,0 +1,80 @@
+"""Likelihoods from llama.cpp, which reports only what it writes: it is made to write the continuation.
+
+A grammar of token ids leaves it no choice, and the log-probabilities it reports are those from before the grammar. What
+they are depends a little on whether a token is computed alone or beside others, so both are kept the same for all: the
+context goes in first, with nothing written, and each continuation then finds it in the cache.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..core import Likelihood
+from .chat_format import Malformed
+from .local_transformers.likelihood import Pair
+
+Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Puts a body to llama.cpp; raises where it answers with an error."""
+
+
+class Weigher:
+    """Weighs continuations one after another; remembers what is in the cache."""
+
+    def __init__(self, complete: Complete) -> None:
+        self._complete = complete
+        self._context: tuple[int, ...] | None = None
+        """What was put in last; `None` where others may have used the cache since."""
+
+    def forget(self) -> None:
+        """Somebody else uses the cache."""
+        self._context = None
+
+    def weigh(self, pairs: Sequence[Pair]) -> tuple[list[Likelihood], int]:
+        """The likelihood of each, and how many tokens of the contexts did not have to be computed."""
+        cached = 0
+        found: dict[int, Likelihood] = {}
+        # Continuations of one context stand together: rarely, one begins within the last token of the others' context.
+        for at in sorted(range(len(pairs)), key=lambda at: pairs[at].tokens[: pairs[at].start]):
+            pair = pairs[at]
+            context, continuation = pair.tokens[: pair.start], pair.tokens[pair.start :]
+            if not continuation:
+                found[at] = Likelihood(0.0, True, 0)
+                continue
+            if context != self._context:
+                cached += self._put_in(context)
+            found[at] = self._forced(context, continuation)
+        return [found[at] for at in range(len(pairs))], cached
+
+    def _put_in(self, context: tuple[int, ...]) -> int:
+        body = {"prompt": list(context), "max_tokens": 0, "cache_prompt": self._may_reuse(context)}
+        self._context = None
+        usage = self._complete(body).get("usage") or {}
+        self._context = context
+        return int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+
+    def _may_reuse(self, context: tuple[int, ...]) -> bool:
+        """Whether what the cache has of it went in together, as what was written and the token before it did not."""
+        return self._context is not None and context[: len(self._context)] != self._context
+
+    def _forced(self, context: tuple[int, ...], continuation: tuple[int, ...]) -> Likelihood:
+        body = {
+            "prompt": list(context),
+            "max_tokens": len(continuation),
+            "temperature": 0.0,
+            "logprobs": 1,
+            "grammar": "root ::= " + " ".join(f"<[{token}]>" for token in continuation),
+            "cache_prompt": True,
+        }
+        tokens = _reported(self._complete(body))
+        if tuple(token["id"] for token in tokens) != continuation:
+            raise Malformed(f"llama.cpp wrote {len(tokens)} of the {len(continuation)} tokens it was to weigh")
+        greedy = all(token["top_logprobs"][0]["id"] == token["id"] for token in tokens)
+        return Likelihood(math.fsum(token["logprob"] for token in tokens), greedy, len(tokens))
+
+
+def _reported(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    try:
+        reported: Sequence[Mapping[str, Any]] = answer["choices"][0]["logprobs"]["content"]
+    except (KeyError, IndexError, TypeError) as error:
+        raise Malformed("llama.cpp reported no log-probabilities; fix: pip install -U xllamacpp") from error
+    return reported
