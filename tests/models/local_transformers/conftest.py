@@ -5,6 +5,8 @@ import threading
 
 import pytest
 
+from .tiny_media import folders, janus, llava, qwen2_audio, qwen2_vl, whisper  # noqa: F401 - fixtures
+
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"

@@ -1,179 +1,15 @@
 """Models that see and hear, end to end: tiny random ones of real architectures, with their own processors."""
 
-import io
 import json
-import math
-import struct
-import wave
 
 import pytest
 
-from assay.core import Audio, GenerateOptions, Image, Message, Prompt, Request
+from assay.core import GenerateOptions, Image, Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
 
+from .tiny_media import ask, picture, sound, written
+
 pytestmark = pytest.mark.torch
-TEXT = {
-    "vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "max_position_embeddings": 2048, "initializer_range": 0.2,
-}  # fmt: skip
-LISTED = (
-    "{% for m in messages %}{{ m.role }}: {% for c in m.content %}{% if c.type == 'image' %}<image>"
-    "{% else %}{{ c.text }}{% endif %}{% endfor %}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
-)
-
-
-def picture(color, size=(40, 30)):
-    from PIL import Image as pillow
-
-    return Image(pillow.new("RGB", size, color))
-
-
-def sound(hertz=440, seconds=1.0, rate=16000):
-    buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        tone = (int(8000 * math.sin(2 * math.pi * hertz * t / rate)) for t in range(int(seconds * rate)))
-        file.writeframes(b"".join(struct.pack("<h", value) for value in tone))
-    return Audio(buffer.getvalue())
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory, request):
-    return tmp_path_factory.mktemp("media")
-
-
-@pytest.fixture
-def llava(make, folders):
-    from transformers import (
-        CLIPImageProcessorPil,
-        CLIPVisionConfig,
-        LlavaConfig,
-        LlavaForConditionalGeneration,
-        LlavaProcessor,
-    )
-
-    folder = folders / "llava"
-    if not folder.exists():
-        tokenizer = make.tokenizer("<image>")
-        images = CLIPImageProcessorPil(size={"shortest_edge": 28}, crop_size={"height": 28, "width": 28})
-        vision = CLIPVisionConfig(
-            hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, image_size=28,
-            patch_size=14, projection_dim=32, initializer_range=0.5,
-        )  # fmt: skip
-        config = LlavaConfig(
-            vision_config=vision, text_config=make.config(), image_seq_length=4,
-            image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
-        )  # fmt: skip
-        processor = LlavaProcessor(
-            image_processor=images, tokenizer=tokenizer, patch_size=14, vision_feature_select_strategy="default",
-            image_token="<image>", num_additional_image_tokens=1, chat_template=LISTED,
-        )  # fmt: skip
-        make.folder(folder, make.model(LlavaForConditionalGeneration, config), processor)
-    return LocalTransformers(str(folder), max_tokens=5)
-
-
-@pytest.fixture
-def qwen2_vl(make, folders):
-    from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration, Qwen2VLImageProcessorPil
-
-    folder = folders / "qwen2_vl"
-    if not folder.exists():
-        marks = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
-        template = LISTED.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
-        tokenizer = make.tokenizer(*marks, template=template)
-        start, end, image, video = (tokenizer.convert_tokens_to_ids(mark) for mark in marks)
-        rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [1, 1, 2]}
-        config = Qwen2VLConfig(
-            text_config={**TEXT, "rope_parameters": rope},
-            vision_config={"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2},
-            vision_start_token_id=start, vision_end_token_id=end, image_token_id=image, video_token_id=video,
-        )  # fmt: skip
-        make.folder(folder, make.model(Qwen2VLForConditionalGeneration, config), tokenizer)
-        Qwen2VLImageProcessorPil(min_pixels=28 * 28, max_pixels=84 * 84).save_pretrained(folder)
-    return LocalTransformers(str(folder), max_tokens=5)
-
-
-@pytest.fixture
-def qwen2_audio(make, folders):
-    from transformers import (
-        Qwen2AudioConfig,
-        Qwen2AudioForConditionalGeneration,
-        Qwen2AudioProcessor,
-        WhisperFeatureExtractor,
-    )
-
-    folder = folders / "qwen2_audio"
-    if not folder.exists():
-        tokenizer = make.tokenizer("<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>")
-        audio = {
-            "d_model": 32, "encoder_layers": 2, "encoder_attention_heads": 2, "encoder_ffn_dim": 48,
-            "num_mel_bins": 80, "max_source_positions": 1500, "init_std": 0.5,
-        }  # fmt: skip
-        config = Qwen2AudioConfig(
-            audio_config=audio, text_config={"model_type": "qwen2", **TEXT},
-            audio_token_index=tokenizer.convert_tokens_to_ids("<|AUDIO|>"),
-        )  # fmt: skip
-        processor = Qwen2AudioProcessor(feature_extractor=WhisperFeatureExtractor(feature_size=80), tokenizer=tokenizer)
-        make.folder(folder, make.model(Qwen2AudioForConditionalGeneration, config), processor)
-    return LocalTransformers(str(folder), max_tokens=5)
-
-
-@pytest.fixture
-def whisper(make, folders):
-    from transformers import WhisperConfig, WhisperFeatureExtractor, WhisperForConditionalGeneration
-
-    folder = folders / "whisper"
-    if not folder.exists():
-        config = WhisperConfig(
-            vocab_size=1802, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=2,
-            decoder_attention_heads=2, encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=80, init_std=1.0,
-            max_source_positions=1500, max_target_positions=64, decoder_start_token_id=256, bos_token_id=256,
-            eos_token_id=257, pad_token_id=258, suppress_tokens=[], begin_suppress_tokens=[],
-        )  # fmt: skip
-        model = make.model(WhisperForConditionalGeneration, config)
-        make.folder(folder, model, make.tokenizer())
-        WhisperFeatureExtractor(feature_size=80).save_pretrained(folder)
-    return LocalTransformers(str(folder), max_tokens=5)
-
-
-@pytest.fixture
-def janus(make, folders):
-    from transformers import JanusConfig, JanusForConditionalGeneration, JanusImageProcessorPil, JanusProcessor
-    from transformers import PreTrainedTokenizerFast as Fast
-
-    folder = folders / "janus"
-    if not folder.exists():
-        marks = {"image_token": "<image>", "boi_token": "<begin_of_image>", "eoi_token": "<end_of_image>"}
-        backend = make.tokenizer(*marks.values())._tokenizer
-        named = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
-        tokenizer = Fast(tokenizer_object=backend, extra_special_tokens=marks, **named)
-        vision = {
-            "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 16, "patch_size": 8,
-            "projection_dim": 32, "num_image_tokens": 4, "mlp_ratio": 2.0,
-        }  # fmt: skip
-        decoder = {
-            "embed_dim": 8, "num_embeddings": 32, "latent_channels": 32, "base_channels": 32, "num_res_blocks": 1,
-            "channel_multiplier": [1, 1], "num_patches": 2, "projection_dim": 32, "image_token_embed_dim": 32,
-        }  # fmt: skip
-        config = JanusConfig(
-            text_config=make.config().to_dict(), vision_config=vision, vq_config=decoder,
-            image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
-        )  # fmt: skip
-        images = JanusImageProcessorPil(size={"height": 16, "width": 16}, min_size=8)
-        processor = JanusProcessor(images, tokenizer, chat_template=LISTED, num_image_tokens=4)
-        make.folder(folder, make.model(JanusForConditionalGeneration, config), processor)
-    return LocalTransformers(str(folder), max_tokens=5)
-
-
-def ask(*content, **options):
-    return Request(Prompt((Message.of("user", *content),)), GenerateOptions(**options))
-
-
-def written(outputs):
-    assert [output.error for output in outputs] == [None] * len(outputs)
-    return [output.candidates[0].token_ids for output in outputs]
 
 
 def test_a_picture_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
@@ -214,6 +50,21 @@ def test_several_pictures_and_words_between_them_keep_their_order(llava):
     first, second = written(llava.generate(requests))
 
     assert first != second
+
+
+def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
+    from assay.models.local_transformers import media_prompts
+
+    decoded, usual = [], media_prompts.decode_image
+    monkeypatch.setattr(media_prompts, "decode_image", lambda part: decoded.append(part.digest) or usual(part))
+    header = (picture("red"), picture("blue"))
+    llava.load()
+    decoded.clear()
+
+    llava.generate([ask(*header, picture((at, 9, 9)), "What?") for at in range(20)])
+
+    assert len(decoded) == len(set(decoded)) == 2 + 20
+    assert len(llava._loaded.reader._last) == media_prompts.REMEMBERED
 
 
 def test_a_completion_marks_its_picture_where_it_stands(llava):
@@ -308,113 +159,6 @@ def test_a_picture_is_decoded_while_the_one_before_is_on_the_device(llava, held_
 
     assert device.came[0] is True
     assert [answer.error for answer in answers] == [None, None]
-
-
-def weigh(*content, options):
-    return Request(Prompt((Message.of("user", *content),), continuations=options))
-
-
-@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
-def test_a_prompt_with_media_is_computed_once_for_all_that_may_follow(name, request):
-    import torch
-
-    model = request.getfixturevalue(name)
-    medium = sound() if name == "qwen2_audio" else picture("red")
-    options = ("A", "red", "a house")
-    model.likelihood([weigh(medium, "Tried?", options=options)])
-    before = model.counted.tokens
-
-    [output] = model.likelihood([weigh(medium, "What?", options=options)])
-
-    loaded = model._loaded
-    inputs = loaded.reader.inputs(weigh(medium, "What?", options=options).prompt)
-    length = inputs["input_ids"].shape[1]
-    assert loaded.weigher.keeps is True
-    # The last token of an option is only predicted.
-    assert model.counted.tokens - before == length + len("re") + len("a hous")
-    for text, found in zip(options, output.likelihoods, strict=True):
-        ids = loaded.renderer.tokenizer.encode(text, add_special_tokens=False)
-        logprobs = torch.log_softmax(loaded.weigher.logits(inputs, ids)[length - 1 : -1].float(), -1)
-        assert found.logprob == pytest.approx(sum(logprobs[at, token].item() for at, token in enumerate(ids)), abs=1e-4)
-
-
-def test_a_model_that_cannot_go_on_from_what_it_keeps_is_asked_whole(llava, monkeypatch):
-    request = weigh(picture("red"), "What?", options=("red", "blue"))
-    [usual] = llava.likelihood([request])
-    other = LocalTransformers(llava.path)
-
-    def lost(*_):
-        raise NotImplementedError("keeps nothing")
-
-    monkeypatch.setattr(other._ready().weigher, "_further", lost)
-    [whole] = other.likelihood([request])
-
-    assert other._loaded.weigher.keeps is False
-    for one, again in zip(usual.likelihoods, whole.likelihoods, strict=True):
-        assert one.logprob == pytest.approx(again.logprob, abs=1e-4)
-
-
-@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
-@pytest.mark.parametrize("options", [("A", "B"), ("red", "a house")])
-def test_what_questions_about_the_same_medium_begin_with_is_computed_once(name, options, request):
-    model = request.getfixturevalue(name)
-    media = [sound(300), sound(900)] if name == "qwen2_audio" else [picture("red"), picture("blue")]
-    model.likelihood([weigh(media[0], text, options=("ab", "cd")) for text in ("Tried?", "Tried again?")])
-    asked = [weigh(medium, text, options=options) for text in ("Which one?", "What is that?") for medium in media]
-    alone = [model.likelihood([one])[0] for one in asked]
-    before = model.counted.tokens
-
-    together = model.likelihood(asked)
-
-    loaded = model._loaded
-    assert loaded.weigher.keeps is True
-    lengths = [loaded.reader.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
-    behind = sum(len(option) - 1 for option in options)
-    # Sorted, "What" comes before "Which": of the second question, "ich one?" and all that follows it is left.
-    again = len("ich one?") + len(rest(loaded, asked[0].prompt))
-    assert model.counted.tokens - before == lengths[2] + lengths[3] + 2 * again + 4 * behind
-    for one, other in zip(together, alone, strict=True):
-        assert [f.logprob for f in one.likelihoods] == pytest.approx([f.logprob for f in other.likelihoods], abs=1e-4)
-
-
-def rest(loaded, prompt):
-    """The tokens a template writes behind the question."""
-    behind = loaded.reader.text(prompt).split("Which one?")[1]
-    return loaded.renderer.tokenizer.encode(behind, add_special_tokens=False)
-
-
-@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "qwen2_audio", "janus"])
-def test_prompts_of_different_lengths_go_through_together_and_get_what_they_get_alone(name, request):
-    model = request.getfixturevalue(name)
-    sees = name != "qwen2_audio"
-    texts = ("What?", "What is it?", "And what is in it?", "Who?")
-    media = [picture(c, s) for c, s in (("red", (40, 30)), ("blue", (84, 84)), ("green", (40, 30)), ("red", (60, 60)))]
-    asked = [ask(m if sees else sound(200 * (i + 1)), t) for i, (m, t) in enumerate(zip(media, texts, strict=True))]
-    alone = written([model.generate([one])[0] for one in asked])
-    model.generate(asked)
-    before = model.counted.passes
-
-    together = model.generate(asked)
-
-    assert model._loaded.fills is True
-    assert written(together) == alone
-    assert model.counted.passes - before < 4 * 5
-    lengths = [model._loaded.reader.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
-    assert [output.usage.input_tokens for output in together] == lengths
-
-
-def test_a_model_that_cannot_be_filled_up_is_asked_one_length_at_a_time(llava, monkeypatch):
-    asked = [ask(picture("red"), text) for text in ("What?", "What is it?")]
-    alone = written([llava.generate([one])[0] for one in asked])
-    usual = llava._ready().model.generate
-
-    def deaf_to_masks(**given):
-        return usual(**{**given, "attention_mask": given["attention_mask"].new_ones(given["attention_mask"].shape)})
-
-    monkeypatch.setattr(llava._loaded.model, "generate", deaf_to_masks)
-
-    assert written(llava.generate(asked)) == alone
-    assert llava._loaded.fills is False
 
 
 def test_what_is_left_of_the_context_is_the_same_beside_a_longer_prompt(llava):

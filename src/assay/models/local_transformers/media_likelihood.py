@@ -50,11 +50,7 @@ class Weigher:
     def weigh(self, request: Request, inputs: dict[str, Any]) -> Output:
         """The likelihoods of one request's continuations, after tensors on the model's device."""
         context = tuple(inputs["input_ids"][0].tolist())
-        encode = self.renderer.tokenizer.encode
-        pairs = [
-            Pair((*context, *encode(text, add_special_tokens=False)), len(context))
-            for text in request.prompt.continuations or ()
-        ]
+        pairs = self.pairs(request, context)
         longest = max(len(pair.computed) for pair in pairs)
         if longest > self.limits.context:
             return too_long(longest, self.limits.context)
@@ -67,6 +63,14 @@ class Weigher:
             predicted = range(first, first + 1 + len(more))
             tally.add(logits, [(at - first, row, at) for row in alike[more] for at in predicted])
         return weighed_output(request, pairs, tally.results(), None)
+
+    def pairs(self, request: Request, context: tuple[int, ...]) -> list[Pair]:
+        """The continuations of one request after its context, as token ids."""
+        encode = self.renderer.tokenizer.encode
+        return [
+            Pair((*context, *encode(text, add_special_tokens=False)), len(context))
+            for text in request.prompt.continuations or ()
+        ]
 
     def forget(self) -> None:
         """Lets go of the last prompt."""

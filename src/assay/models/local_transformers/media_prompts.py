@@ -1,5 +1,6 @@
 """Prompts with pictures and sounds as tensors: media decoded, and handed to the model's own processor."""
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 from ...core import Audio, Image, Media, Message, Prompt, Text
 from ...media import decode_audio, decode_image
 from .prompts import Renderer, plain_message
+
+REMEMBERED = 16
+"""Decoded media, the last ones."""
 
 
 class Reader:
@@ -16,17 +20,30 @@ class Reader:
         self.processor = processor
         self.template = template
         self.renderer = renderer
+        self._last: OrderedDict[str, Any] = OrderedDict()
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Token ids and media tensors of one prompt."""
-        pictures = [decode_image(part) for part in prompt.media if isinstance(part, Image)]
-        sounds = [decode_audio(p, rate=self.rate, channels=1).samples for p in prompt.media if isinstance(p, Audio)]
+        pictures = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
+        sounds = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
         given: dict[str, Any] = {"text": [self.text(prompt)], "return_tensors": "pt"}
         if pictures:
             given["images"] = pictures
         if sounds:
             given |= {"audio": sounds, "sampling_rate": self.rate}
         return dict(self.processor(**given))
+
+    def _decoded(self, part: Image | Audio) -> Any:
+        """A picture, or the samples of a sound; the examples of a header come again in every prompt."""
+        if part.digest not in self._last:
+            if isinstance(part, Image):
+                self._last[part.digest] = decode_image(part)
+            else:
+                self._last[part.digest] = decode_audio(part, rate=self.rate, channels=1).samples
+        self._last.move_to_end(part.digest)
+        if len(self._last) > REMEMBERED:
+            self._last.popitem(last=False)
+        return self._last[part.digest]
 
     def text(self, prompt: Prompt) -> str:
         """The prompt as text, with the processor's own mark where each medium stands."""

@@ -13,6 +13,7 @@ from .loading import quiet
 from .media_batches import length_of
 from .media_models import MediaModel
 from .media_prompts import placed
+from .sampling import is_greedy
 from .text import Limits
 
 RATE = 24000
@@ -43,6 +44,11 @@ class TalkingModel(MediaModel):
         self.whole = model
         self.voice = {name: value for name, value in settings.items() if name.startswith(own)}
         """Settings of the speaking part alone."""
+
+    def _shares_writing(self, request: Request) -> bool:
+        """Not what is to be heard; nor what is drawn, so that it is the same whether it is heard or not."""
+        is_silent = "audio" not in request.prompt.produces
+        return is_silent and is_greedy(request.options) and super()._shares_writing(request)
 
     def _answered(
         self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]

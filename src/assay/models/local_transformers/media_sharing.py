@@ -1,0 +1,259 @@
+"""Prompts with media, what they begin with computed once: read, weighed and written.
+
+Whether a model can be run this way is tried when it is loaded, with media made for it: both ways must give the same
+numbers. Where they do not, the reason is kept and the model is asked plainly.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...core import Image, Likelihood, Media, Message, Prompt
+from ...media import audio_from
+from .attention import NAME, register
+from .engine import LOOSE, ROPE_BY_LENGTH, TOLERANCE
+from .generate import Row, Writer
+from .likelihood import Pair, weigh
+from .media_engine import BITS, MediaEngine, check_given
+from .media_pieces import Piece, marks_of, pieces_of
+from .media_prompts import Reader, placed
+from .prefix import Bush, Node, Stretch, grow, lay_out
+
+T = TypeVar("T")
+Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
+"""The logits of a prompt's tensors and further tokens, as the model itself computes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A prompt with its media apart."""
+
+    ids: tuple[int, ...]
+    pieces: Sequence[Piece]
+    positions: Any
+    """Axes by tokens; `None` where they are counted plainly."""
+
+    @property
+    def shift(self) -> int:
+        """By how much positions after the prompt lie off the plain count."""
+        return 0 if self.positions is None else int(self.positions.max()) + 1 - len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed(Pair):
+    """A continuation to weigh whose context holds media."""
+
+    keys: tuple[int, ...] = ()
+
+    @property
+    def computed(self) -> tuple[int, ...]:
+        """What must go through the model, as keys."""
+        return self.keys[:-1]
+
+
+@dataclass(slots=True)
+class MediaRow(Row):
+    """One answer being written after a prompt of keys."""
+
+    shift: int = 0
+    """By how much the positions of what is written lie off the plain count."""
+
+
+class MediaWriter(Writer):
+    """Writes answers after prompts of keys."""
+
+    engine: MediaEngine
+
+    def _step(self) -> None:
+        try:
+            Writer._step(self)
+        finally:
+            self.engine.shifts = ()
+
+    def _drafts(self) -> list[list[int]]:
+        # A part of a medium is never written, and a word of the prompt only where it has the key of its token.
+        drafts = [_words(draft) for draft in Writer._drafts(self)]
+        self.engine.shifts = [
+            getattr(active.row, "shift", 0)
+            for active, draft in zip(self.active, drafts, strict=True)
+            for _ in range(1 + len(draft))
+        ]
+        return drafts
+
+
+class Sharing:
+    """One model that sees or hears, with what its prompts have in common computed once."""
+
+    def __init__(self, model: Any, reader: Reader, rows: int, plainly: Plainly) -> None:
+        self.model = model
+        self.reader = reader
+        self.rows = rows
+        self.marks = marks_of(model.config)
+        self.engine = MediaEngine(model)
+        self.plain_because = self._why_not(plainly)
+        """Why beginnings are not shared; `None` where they are."""
+
+    def read(self, inputs: Mapping[str, Any]) -> Marked:
+        """A prompt's tensors taken apart; needs no device."""
+        pieces = pieces_of(inputs, self.marks)
+        positions = _positions(self.model, inputs) if pieces else None
+        return Marked(tuple(inputs["input_ids"][0].tolist()), pieces, positions)
+
+    def weigh(self, prompts: Sequence[Marked], texts: Sequence[Sequence[Sequence[int]]]) -> list[list[Likelihood]]:
+        """The likelihoods of the continuations of each prompt, given as token ids."""
+        with self._handling(prompts):
+            pairs = [
+                Keyed((*prompt.ids, *ids), len(prompt.ids), (*keys, *self._after(prompt, ids)))
+                for prompt, own in zip(prompts, texts, strict=True)
+                for keys in [self._keys(prompt)]
+                for ids in own
+            ]
+            found = iter(self._within_memory(lambda: weigh(self.engine, pairs)))
+        return [[next(found) for _ in own] for own in texts]
+
+    def weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
+        """The likelihoods of continuations after words alone."""
+        return self._within_memory(lambda: weigh(self.engine, pairs)) if pairs else []
+
+    def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]) -> None:
+        """Writes the rows of each prompt."""
+        with self._handling(prompts):
+            every: list[MediaRow] = []
+            for prompt, own in zip(prompts, rows, strict=True):
+                keys = self._keys(prompt)
+                for row in own:
+                    row.prompt, row.shift = keys, prompt.shift
+                    every.append(row)
+
+            def attempt() -> None:
+                for row in every:
+                    row.clear()
+                MediaWriter(self.engine, every, self.rows).run()
+
+            self._within_memory(attempt)
+
+    def _handling(self, prompts: Sequence[Marked]) -> Any:
+        return self.engine.handling([piece for prompt in prompts for piece in prompt.pieces])
+
+    def _keys(self, prompt: Marked) -> tuple[int, ...]:
+        return self.engine.keys.of(prompt.ids, prompt.pieces, prompt.positions)
+
+    def _after(self, prompt: Marked, ids: Sequence[int]) -> tuple[int, ...]:
+        return self.engine.keys.after(ids, prompt.shift)
+
+    def _within_memory(self, attempt: Callable[[], T]) -> T:
+        """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
+        import torch
+
+        while True:
+            try:
+                return attempt()
+            except (MemoryError, torch.OutOfMemoryError):
+                if self.engine.budget.is_least and self.rows == 1:
+                    raise
+                self.rows = max(1, self.rows // 2)
+                self.engine.budget = self.engine.budget.halved()
+                self.engine.release()
+
+    def _why_not(self, plainly: Plainly) -> str | None:
+        """Why the model cannot share beginnings, or `None`; tried on the model with media of each kind it takes."""
+        decoder = self.engine.decoder
+        usual = getattr(decoder.config, "_attn_implementation", None)
+        rope = getattr(decoder.config, "rope_parameters", None) or {}
+        if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
+            return "its positions depend on the longest neighbour"
+        try:
+            given = [placed(self.reader.inputs(prompt), self.model) for prompt in self._trials()]
+            if not given:
+                return "its configuration names no token that stands for a picture or a sound"
+            more = [[3 + at, 5] for at in range(len(given))]
+            with self.engine.watched() as seen:
+                expected = [plainly(inputs, ids)[-1].float() for inputs, ids in zip(given, more, strict=True)]
+            for one in seen:
+                check_given(one)
+            register()
+            decoder.set_attn_implementation(NAME)
+            found = self._tried([self.read(_on_cpu(inputs)) for inputs in given], more)
+            limit = TOLERANCE.get(str(self.model.dtype).removeprefix("torch."), LOOSE)
+            apart = max(float((a - b).abs().max()) for a, b in zip(expected, found, strict=True))
+            reason = None if apart <= limit else f"shared and plain logits lie {apart:.2g} apart"
+        except Exception as error:  # noqa: BLE001 - what a model's own code makes of the trial is the reason
+            reason = f"{type(error).__name__}: {error}"
+        if reason is not None and usual is not None:
+            decoder.set_attn_implementation(usual)
+        return reason
+
+    def _trials(self) -> Iterator[Prompt]:
+        """Three prompts for each kind of medium: two share a medium, all of them the words before it."""
+        role = "user" if self.reader.template else ""
+        for kind in self.marks:
+            one, other = _trial_media(kind, self.reader.rate)
+            for medium, words in ((one, "What is it?"), (one, "Who?"), (other, "What is it?")):
+                yield Prompt((Message.of(role, "Look and listen. ", medium, words),))
+
+    def _tried(self, prompts: Sequence[Marked], more: Sequence[Sequence[int]]) -> list[Any]:
+        """The logits of the last token of each prompt and what follows it, every common beginning a trunk."""
+        engine = self.engine
+        with self._handling(prompts):
+            rows = [(*self._keys(prompt), *self._after(prompt, ids)) for prompt, ids in zip(prompts, more, strict=True)]
+            bushes: list[Bush] = []
+            stack: list[tuple[Node, Stretch | None]] = [(grow(rows), None)]
+            while stack:
+                node, trunk = stack.pop()
+                if not node.children:
+                    bushes.append(Bush(node, trunk))
+                    continue
+                if node.stop > node.start:
+                    trunk = Stretch(node.row, node.start, node.stop, trunk, tuple(node.rows()))
+                    engine.grow_trunk(trunk, rows)
+                stack += [(child, trunk) for child in node.children]
+            found: dict[int, Any] = {}
+            for bush in bushes:
+                layout = lay_out(bush, rows)
+                logits = engine.run_segments([bush], [layout], [len(layout.tokens) - 1])
+                found |= {row: logits[0].float() for row in layout.paths}
+        engine.release()
+        return [found[row] for row in range(len(rows))]
+
+
+def _words(draft: Sequence[int]) -> list[int]:
+    """As much of a draft as are tokens."""
+    return list(draft[: next((at for at, key in enumerate(draft) if key >> BITS), len(draft))])
+
+
+def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:
+    """Where the tokens of a prompt with media stand, as the model's own code counts; `None` where that is plainly."""
+    import torch
+
+    count = getattr(model, "get_rope_index", None) or getattr(getattr(model, "model", None), "get_rope_index", None)
+    if count is None:
+        return None
+    heard = inputs.get("feature_attention_mask")
+    known = {
+        "mm_token_type_ids": torch.zeros_like(inputs["input_ids"]),
+        "audio_seqlens": None if heard is None else heard.sum(-1),
+        **inputs,
+    }
+    names = inspect.signature(count).parameters
+    positions, _ = count(**{name: value for name, value in known.items() if name in names})
+    return positions[:, 0].cpu().numpy()
+
+
+def _trial_media(kind: str, rate: int) -> tuple[Media, Media]:
+    import numpy as np
+
+    if kind == "image":
+        from PIL import Image as pillow
+
+        across = np.linspace(0, 255, 64, dtype=np.uint8)[None].repeat(64, 0)
+        pixels = np.stack([across, across.T, 255 - across], 2)
+        return Image(pillow.fromarray(pixels)), Image(pillow.fromarray(pixels[::-1, ::-1].copy()))
+    seconds = np.arange(rate // 2) / rate
+    low, high = (audio_from(np.sin(2 * math.pi * hertz * seconds).astype(np.float32), rate) for hertz in (330, 1200))
+    return low, high
+
+
+def _on_cpu(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.cpu() if hasattr(value, "cpu") else value for name, value in inputs.items()}

@@ -1,0 +1,97 @@
+"""Which tensors and tokens belong to each medium of a prompt."""
+
+import pytest
+
+from assay.models.local_transformers.attention import CannotShare
+from assay.models.local_transformers.media_pieces import alike_pieces, marks_of, pieces_of
+
+pytestmark = pytest.mark.torch
+MARKS = {"image": 9, "audio": 8}
+
+
+def inputs(ids, **tensors):
+    import torch
+
+    return {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids)), **tensors}
+
+
+def test_a_row_of_each_tensor_is_a_picture():
+    import torch
+
+    pixels = torch.arange(2 * 3 * 4.0).view(2, 3, 2, 2)
+
+    one, other = pieces_of(inputs([1, 9, 9, 2, 9, 9, 3], pixel_values=pixels), MARKS)
+
+    assert (one.places, other.places) == ((1, 2), (4, 5))
+    assert torch.equal(other.tensors["pixel_values"], pixels[1:])
+    assert one.digest != other.digest
+
+
+def test_patches_are_told_apart_by_their_grids():
+    import torch
+
+    grids = torch.tensor([[1, 2, 2], [1, 4, 2]])
+    patches = torch.arange(12.0)[:, None]
+
+    one, other = pieces_of(inputs([9, 5, 9, 9], pixel_values=patches, image_grid_thw=grids), MARKS)
+
+    assert [len(piece.tensors["pixel_values"]) for piece in (one, other)] == [4, 8]
+    assert (one.places, other.places) == ((0,), (2, 3))
+
+
+def test_neighbours_of_one_shape_have_as_many_tokens_each():
+    import torch
+
+    pieces = pieces_of(inputs([9] * 6, pixel_values=torch.zeros(3, 1, 2, 2)), MARKS)
+
+    assert [piece.places for piece in pieces] == [(0, 1), (2, 3), (4, 5)]
+    assert len({piece.digest for piece in pieces}) == 1
+
+
+def test_what_cannot_be_told_apart_is_one_piece():
+    import torch
+
+    [whole] = pieces_of(inputs([9] * 5, pixel_values=torch.zeros(2, 1, 2, 2)), MARKS)
+    [tiled] = pieces_of(inputs([9, 9, 1, 9], pixel_values=torch.zeros(1, 3, 2), rows=torch.zeros(2)), MARKS)
+
+    assert whole.places == (0, 1, 2, 3, 4)
+    assert tiled.places == (0, 1, 3)
+
+
+def test_all_pictures_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
+    import torch
+
+    pixels = torch.arange(2 * 3 * 4.0).view(1, 2, 3, 2, 2)
+    given = {"pixel_values": pixels, "pixel_attention_mask": torch.ones(1, 2, 2, 2)}
+
+    one, other = pieces_of(inputs([9, 9, 1, 9, 9], **given), MARKS)
+
+    assert (one.places, other.places) == ((0, 1), (3, 4))
+    assert torch.equal(other.tensors["pixel_values"], pixels[:, 1:])
+
+
+def test_pictures_and_sounds_of_one_prompt_have_their_own_tokens():
+    import torch
+
+    given = inputs([9, 9, 1, 8], pixel_values=torch.ones(1, 3), input_features=torch.ones(1, 3))
+
+    seen, heard = pieces_of(given, MARKS)
+
+    assert (seen.mark, seen.places, heard.mark, heard.places) == (9, (0, 1), 8, (3,))
+    assert seen.digest != heard.digest
+    assert alike_pieces([seen, heard, seen], 1) == [[heard], [seen], [seen]]
+
+
+def test_a_medium_that_no_token_stands_for_is_refused():
+    import torch
+
+    with pytest.raises(CannotShare, match="no token stands for its image input"):
+        pieces_of(inputs([1, 2], pixel_values=torch.ones(1, 3)), MARKS)
+
+
+def test_marks_are_found_under_either_name():
+    class Config:
+        image_token_index = 4
+        audio_token_id = 5
+
+    assert marks_of(Config()) == {"image": 4, "audio": 5}
