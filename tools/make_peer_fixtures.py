@@ -1,6 +1,7 @@
 """Makes the fixtures of `assay conformance` whose official code is no small package: harnesses and checkouts.
 
     python tools/make_peer_fixtures.py lm_eval                   IFEval, BIG-Bench Hard (needs lm_eval, langdetect)
+    python tools/make_peer_fixtures.py ifeval_counts             IFEval's sentences and capitals (needs Punkt)
     python tools/make_peer_fixtures.py televal CHECKOUT COMMIT   exists-match and single choice (regex)
     python tools/make_peer_fixtures.py mmlu_pro CHECKOUT COMMIT  MMLU-Pro's extraction
 
@@ -15,8 +16,8 @@ from importlib.metadata import version
 from types import ModuleType
 from typing import Any
 
-from fixture_files import case, write
-from peer_answers import BBH, CHOICES_ZH, EXISTS, IFEVAL, MMLU_PRO
+from fixture_files import Plain, case, write
+from peer_answers import BBH, CHOICES_ZH, EXISTS, IFEVAL, MMLU_PRO, Instructions, counted
 
 
 class _Absent(ModuleType):
@@ -42,11 +43,35 @@ def lm_eval() -> None:
     """IFEval's checks and BIG-Bench Hard's filter, as the harness has them."""
     from lm_eval.api.metrics import exact_match_fn
     from lm_eval.filters.extraction import RegexFilter
-    from lm_eval.tasks.ifeval.utils import process_results
 
     made = f"lm_eval {version('lm_eval')}, called by tools/make_peer_fixtures.py lm_eval"
+    source = "lm-evaluation-harness ifeval, a copy of the official checks"
+    write("ifeval@lm-eval", source, made, _ifeval_cases(IFEVAL), scorer="ifeval")
+    answer_filter = RegexFilter(regex_pattern="(?<=the answer is )(.*)(?=.)")
     cases = []
-    for number, (instructions, answers) in enumerate(IFEVAL):
+    for target, answer in BBH:
+        ((found,),) = answer_filter.apply([[answer]], [{}])
+        score = exact_match_fn(predictions=[found], references=[target])["exact_match"]
+        cases.append(case(target, answer, {"exact": float(score)}))
+    write("bbh@lm-eval", "lm-evaluation-harness bbh_cot_fewshot, its filter and exact match", made, cases, scorer="bbh")
+
+
+def ifeval_counts() -> None:
+    """IFEval's two checks that count with nltk's trained Punkt model.
+
+    The model is looked for where `NLTK_DATA` says; the wheel of llama-index-core carries it, under
+    `llama_index/core/_static/nltk_cache`.
+    """
+    made = f"lm_eval {version('lm_eval')}, nltk {version('nltk')}, called by tools/make_peer_fixtures.py ifeval_counts"
+    source = "lm-evaluation-harness ifeval, a copy of the official checks, with nltk's punkt_tab"
+    write("ifeval@punkt", source, made, _ifeval_cases(counted()), scorer="ifeval")
+
+
+def _ifeval_cases(asked: list[tuple[Instructions, list[str]]]) -> Iterator[Plain]:
+    """The harness's verdict on each answer."""
+    from lm_eval.tasks.ifeval.utils import process_results
+
+    for number, (instructions, answers) in enumerate(asked):
         doc = {
             "key": number,
             "prompt": "Say something.",
@@ -60,15 +85,7 @@ def lm_eval() -> None:
                 "prompt_strict": float(found["prompt_level_strict_acc"]),
                 "prompt_loose": float(found["prompt_level_loose_acc"]),
             }
-            cases.append(case(None, answer, score, sample={"fields": fields}))
-    write("ifeval@lm-eval", "lm-evaluation-harness ifeval, a copy of the official checks", made, cases, scorer="ifeval")
-    answer_filter = RegexFilter(regex_pattern="(?<=the answer is )(.*)(?=.)")
-    cases = []
-    for target, answer in BBH:
-        ((found,),) = answer_filter.apply([[answer]], [{}])
-        score = exact_match_fn(predictions=[found], references=[target])["exact_match"]
-        cases.append(case(target, answer, {"exact": float(score)}))
-    write("bbh@lm-eval", "lm-evaluation-harness bbh_cot_fewshot, its filter and exact match", made, cases, scorer="bbh")
+            yield case(None, answer, score, sample={"fields": fields})
 
 
 def televal(checkout: str, commit: str) -> None:
@@ -121,4 +138,5 @@ def _parts(wanted: list[Any]) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    {"lm_eval": lm_eval, "televal": televal, "mmlu_pro": mmlu_pro}[sys.argv[1]](*sys.argv[2:])
+    commands = {"lm_eval": lm_eval, "ifeval_counts": ifeval_counts, "televal": televal, "mmlu_pro": mmlu_pro}
+    commands[sys.argv[1]](*sys.argv[2:])

@@ -80,6 +80,62 @@ IFEVAL: list[tuple[Instructions, list[str]]] = [
     ),
 ]
 
+SENTENCES: list[tuple[int, str]] = [
+    (2, SHORT),
+    (3, "Is it calm? It is! Then we sail."),
+    (1, "no mark at all, and no capital"),
+    (2, "Dr. Brown met Mrs. Green at noon. They left for Washington."),
+    (3, "We met at 5 p.m. on Friday. It rained. Nobody minded."),
+    (2, "The pump costs 3.50 dollars. A hose costs 12.99 more."),
+    (4, "1. Buy bread.\n2. Buy milk."),
+    (2, "* buy bread\n* buy milk\n\nThat is all. Thank you."),
+    (3, '"Where are we?" she asked. Nobody knew.'),
+    (2, 'He said "It is late." Then he left.'),
+    (1, "Visit www.example.org for more (or write to me)"),
+    (3, "Wait! Do you hear that?! It is the sea."),
+    (2, "The U.S. team won. The U.K. team lost."),
+    (2, "It ran on ideas, e.g. Steam was one."),
+    (2, "**Note:** this is bold. *This* is slanted."),
+    (3, "# The Sea\n\nIt is calm today. We sail at noon.\n\nThe End"),
+    (1, "It was late ... and nobody came."),
+    (2, "P.S. Write soon."),
+]
+"""How many sentences we took each to have before the official code counted; of one we thought 2."""
+CAPITALS: list[tuple[int, str]] = [
+    (2, "The SEA is CALM today."),
+    (0, "nothing loud here"),
+    (1, "I am not shouting."),
+    (3, "NASA and ESA met in the USA."),
+    (1, "An UP-TO-DATE list."),
+    (2, "DON'T do that."),
+    (2, "STOP! he cried. GO! she said."),
+    (1, "It was 5 PM on the 3rd."),
+    (2, "**WARNING** and (DANGER) ahead"),
+    (1, "Mp3 files on a CD, mostly."),
+    (3, "READ THIS: it matters, OK?"),
+    (0, "3.14 and 42 are numbers"),
+]
+"""The same for words in capitals."""
+
+
+def counted() -> list[tuple[Instructions, list[str]]]:
+    """Each text with demands at its count and one above, so that any other count changes a verdict.
+
+    None asks for 0: the harness drops such an argument and draws another at random.
+    """
+    sentences = (("length_constraints:number_sentences", "num_sentences", "relation", entry) for entry in SENTENCES)
+    capitals = (
+        ("change_case:capital_word_frequency", "capital_frequency", "capital_relation", entry) for entry in CAPITALS
+    )
+    return [
+        ([(check, {amount: wanted, relation: side})], [text])
+        for check, amount, relation, (number, text) in (*sentences, *capitals)
+        for wanted in (number, number + 1)
+        if wanted
+        for side in ("at least", "less than")
+    ]
+
+
 BBH: list[tuple[str, str]] = [
     ("True", "not ( True ) and ( True ) is False. So the answer is True."),
     ("False", "We remember that not is applied first. So the answer is True."),

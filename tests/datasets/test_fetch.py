@@ -1,6 +1,7 @@
 """Downloads from a server on this machine."""
 
 import hashlib
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -115,3 +116,34 @@ def test_only_https_is_fetched(tmp_path: Path, url: str) -> None:
 def test_a_checksum_is_needed(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a sha256: 'abc'"):
         fetch("https://example.org/x", sha256="abc", folder=tmp_path)
+
+
+def test_a_name_that_changes_its_address_is_connected_where_it_was_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, contacted = iter(["93.184.215.14", "127.0.0.1", "127.0.0.1"]), []
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[object]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
+
+    def refuse(address: tuple[str, int], *_: object, **__: object) -> None:
+        contacted.append(address)
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+
+    with pytest.raises(DataError, match="Connection refused"):
+        fetch("https://rebinding.example/data.jsonl", sha256=DIGEST, folder=tmp_path)
+
+    assert contacted == [("93.184.215.14", 443)]
+
+
+def test_a_name_with_one_private_address_among_public_ones_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443)) for address in ("93.184.215.14", "10.0.0.1")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+
+    with pytest.raises(UsageError, match=r"is the private address 10\.0\.0\.1"):
+        fetch("https://both.example/data.jsonl", sha256=DIGEST, folder=tmp_path)

@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 from dataset_rows import CHOICE_ROWS, ROWS, Read, json_lines, table
 
+import assay
 from assay.core import DataError, UsageError
 from assay.datasets import open_dataset
 
@@ -119,6 +120,28 @@ def test_a_broken_json_line_is_one_located_fault_and_nineteen_samples(
     assert got.ids[6].endswith("row-7")
     assert len(set(got.ids)) == 20
     assert time.process_time() - began < 10
+
+
+def _answer(messages: list[dict[str, Any]]) -> str:
+    return "14"
+
+
+@pytest.mark.parametrize(("case", "spoil", "words"), BROKEN_LINES, ids=[case for case, _, _ in BROKEN_LINES])
+def test_a_run_over_a_broken_line_writes_nothing_or_asks_the_other_nineteen(
+    case: str, spoil: Callable[[bytes], bytes], words: str, write: Write, tmp_path: Path
+) -> None:
+    lines = json_lines(ROWS)
+    lines[6] = spoil(lines[6])
+    path = write("data.jsonl", lines)
+    task = assay.Task("t", dataset=str(path), scorers="exact_match")
+
+    with pytest.raises(DataError) as caught:
+        assay.run(task, _answer, output=str(tmp_path / "stopped"), on_data_error="stop")
+    result = assay.run(task, _answer, output=str(tmp_path / "continued"))
+
+    assert str(caught.value).startswith(words.replace("%", str(path))) and "\n" not in str(caught.value)
+    assert not (tmp_path / "stopped").exists()
+    assert dict(result[0].outcomes) == {"scored": 19, "data_error": 1}
 
 
 def test_case_01_a_last_line_that_was_cut(write: Write, read: type[Read]) -> None:

@@ -164,6 +164,31 @@ def test_a_to_sample_that_returns_something_else_fails_on_every_row() -> None:
         open_dataset(ROWS, to_sample=lambda row: row)
 
 
+@pytest.mark.parametrize(
+    ("rows", "named"),
+    [
+        ([], "rows of task 'exam': there are no rows"),
+        ([1, 2], "rows of task 'exam': none of the 2 rows can be used"),
+        (list, r"list\(\) of task 'exam': there are no rows"),
+    ],
+    ids=["none", "unusable", "of-a-function"],
+)
+def test_rows_in_memory_of_which_none_can_be_used_are_named_by_their_task(rows: Any, named: str) -> None:
+    with pytest.raises(DataError, match=named):
+        _ = open_dataset(rows, where="task 'exam'").head
+
+
+def test_an_object_that_gives_rows_is_called_what_it_calls_itself() -> None:
+    class Exam:
+        name = "dataset 'exam'"
+
+        def __call__(self) -> list[Any]:
+            return []
+
+    with pytest.raises(DataError, match=r"^dataset 'exam': there are no rows"):
+        _ = open_dataset(Exam()).head
+
+
 def test_faulty_rows_have_ids_of_their_own(write: Write) -> None:
     lines = json_lines([{**ROWS[0], "id": "row-2"}, *ROWS[1:]])
     lines[1] = b"broken\n"

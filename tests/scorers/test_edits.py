@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from rapidfuzz.distance import Levenshtein
 
 from assay.scorers.edits import Edits, count_edits, error_rate
 
@@ -35,3 +36,18 @@ def test_five_thousand_random_pairs_have_the_counts_and_the_rate_of_jiwer():
         theirs = jiwer.process_words(" ".join(reference), " ".join(said))
         assert ours[:3] == (theirs.substitutions, theirs.deletions, theirs.insertions)
         assert ours.rate == error_rate(reference, said) == theirs.wer
+
+
+@pytest.mark.parametrize("most", [6, 30, 40, 90])
+def test_short_and_long_sequences_have_the_counts_of_the_traced_path(most):
+    dice = random.Random(most)
+    for _ in range(600):
+        reference = dice.choices("abcdefghij", k=dice.randint(0, most))
+        said = [dice.choice("abcdefghij") if dice.random() < 0.3 else word for word in reference]
+        said = dice.choices("abcdefghij", k=dice.randint(0, 3)) + [word for word in said if dice.random() < 0.9]
+
+        edits = count_edits(reference, said)
+
+        path = [edit.tag for edit in Levenshtein.editops(reference, said)]
+        assert edits == (path.count("replace"), path.count("delete"), path.count("insert"), len(reference))
+        assert count_edits("".join(reference), "".join(said)) == edits

@@ -1,16 +1,18 @@
-"""Scorers of pictures that are given a model: CLIPScore, VQAScore, LPIPS."""
+"""Scorers of pictures that are given a model (CLIPScore, VQAScore, LPIPS), and how such a model is asked."""
 
 import asyncio
 import json
 
 import pytest
 
-from assay.core import Image, Outcome, Output, Sample, UsageError
+from assay.core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Text, UsageError
 from assay.scorers.clip_score import ClipScoreAsked
+from assay.scorers.given_models import ask_model
 from assay.scorers.lpips import Lpips
 from assay.scorers.vqa_score import VqaScore
 
 MADE, WANTED = Image(b"\x89PNG made"), Image(b"\x89PNG wanted")
+PROMPT = Prompt((Message("user", (Text("?"),)),))
 
 
 class Specialist:
@@ -85,3 +87,14 @@ def test_lpips_without_two_pictures_compares_nothing():
 def test_without_a_model_the_role_is_named():
     with pytest.raises(UsageError, match="for the role 'lpips'; fix: name one with --judge lpips=MODEL"):
         asyncio.run(Lpips()(Sample("a", target=WANTED), Output.of(MADE)))
+
+
+@pytest.mark.parametrize(("role", "named"), [("judge", "--judge MODEL"), ("clip", "--judge clip=MODEL")])
+def test_a_role_that_nobody_fills_is_said_with_the_option_that_fills_it(role, named):
+    with pytest.raises(UsageError, match=f"no model is given for the role '{role}'; fix: name one with {named}"):
+        asyncio.run(ask_model({}, role, PROMPT))
+
+
+def test_a_model_that_gives_no_answer_is_named_by_its_role():
+    with pytest.raises(ModelError, match="role 'clip': timeout: too slow"):
+        asyncio.run(ask_model({"clip": Specialist(Output.failed("timeout", "too slow"))}, "clip", PROMPT))

@@ -11,10 +11,9 @@ import json
 import os
 import warnings
 from pathlib import Path
-from urllib.parse import urljoin
 
 from ..core import DataError
-from .fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, MAX_REDIRECTS, REDIRECTS, connect
+from .fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, opened
 
 
 def fetch_declared(
@@ -72,36 +71,24 @@ def _digest(path: Path, kind: str) -> str:
 
 def _download(url: str, part: Path, allow_private: bool, max_bytes: int) -> None:
     """Adds to `part` what is missing of the file behind `url`."""
-    start = url
-    for _ in range(MAX_REDIRECTS + 1):
-        connection, resource = connect(url, allow_private)
-        have = part.stat().st_size if part.exists() else 0
-        headers = dict(HEADERS)
-        if have:
-            headers["Range"] = f"bytes={have}-"
-        try:
-            connection.request("GET", resource, headers=headers)
-            response = connection.getresponse()
-            if response.status in REDIRECTS:
-                url = urljoin(url, response.headers.get("Location", ""))
-                continue
-            if response.status == 416 and have:
-                part.unlink()  # what is here is no beginning of the file: from the start
-                url = start
-                continue
-            if response.status not in (200, 206):
-                raise DataError(f"the server answered {response.status} {response.reason}", file=url)
-            _append(response, part, have if response.status == 206 else 0, url, max_bytes)
-            return
-        except (OSError, http.client.HTTPException) as error:
-            raise DataError(
-                f"the download failed: {type(error).__name__}: {error}",
-                file=url,
-                fix="try again: it goes on where it stopped",
-            ) from error
-        finally:
-            connection.close()
-    raise DataError(f"more than {MAX_REDIRECTS} redirects", file=url)
+    have = part.stat().st_size if part.exists() else 0
+    headers = {**HEADERS, "Range": f"bytes={have}-"} if have else HEADERS
+    try:
+        with opened(url, allow_private, headers=headers) as (response, place):
+            is_beyond = response.status == 416 and have > 0
+            if not is_beyond:
+                if response.status not in (200, 206):
+                    raise DataError(f"the server answered {response.status} {response.reason}", file=place)
+                _append(response, part, have if response.status == 206 else 0, place, max_bytes)
+    except (OSError, http.client.HTTPException) as error:
+        raise DataError(
+            f"the download failed: {type(error).__name__}: {error}",
+            file=url,
+            fix="try again: it goes on where it stopped",
+        ) from error
+    if is_beyond:
+        part.unlink()  # what is here is no beginning of the file: from the start
+        _download(url, part, allow_private, max_bytes)
 
 
 def _append(response: http.client.HTTPResponse, part: Path, have: int, url: str, max_bytes: int) -> None:

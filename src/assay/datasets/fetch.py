@@ -12,6 +12,8 @@ import re
 import socket
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
@@ -61,19 +63,29 @@ def fetch(url: str, *, sha256: str, folder: Path, allow_private: bool = False, m
 
 
 def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) -> str:
-    for _ in range(MAX_REDIRECTS + 1):
-        connection, resource = connect(url, allow_private)
-        try:
-            connection.request("GET", resource, headers=HEADERS)
-            response = connection.getresponse()
-            if response.status in REDIRECTS:
-                url = urljoin(url, response.headers.get("Location", ""))
-                continue
+    try:
+        with opened(url, allow_private) as (response, place):
             if response.status != 200:
-                raise DataError(f"the server answered {response.status} {response.reason}", file=url)
-            return _copy(response, target, url, max_bytes)
-        except (OSError, http.client.HTTPException) as error:
-            raise DataError(f"the download failed: {type(error).__name__}: {error}", file=url) from error
+                raise DataError(f"the server answered {response.status} {response.reason}", file=place)
+            return _copy(response, target, place, max_bytes)
+    except (OSError, http.client.HTTPException) as error:
+        raise DataError(f"the download failed: {type(error).__name__}: {error}", file=url) from error
+
+
+@contextmanager
+def opened(
+    url: str, allow_private: bool, *, headers: Mapping[str, str] = HEADERS, timeout: float = TIMEOUT_SECONDS
+) -> Iterator[tuple[http.client.HTTPResponse, str]]:
+    """The answer to a GET, and the URL it came from: redirects are followed, the address of each is checked."""
+    for _ in range(MAX_REDIRECTS + 1):
+        connection, resource = connect(url, allow_private, timeout)
+        try:
+            connection.request("GET", resource, headers=dict(headers))
+            response = connection.getresponse()
+            if response.status not in REDIRECTS:
+                yield response, url
+                return
+            url = urljoin(url, response.headers.get("Location", ""))
         finally:
             connection.close()
     raise DataError(f"more than {MAX_REDIRECTS} redirects", file=url)
@@ -100,24 +112,14 @@ def fetch_bytes(url: str, *, allow_private: bool = False, max_bytes: int, second
     """What a URL in a row gives, within a size and a time; nothing is kept on disk. Every fault is a `DataError`."""
     deadline = time.monotonic() + seconds
     try:
-        for _ in range(MAX_REDIRECTS + 1):
-            connection, resource = connect(url, allow_private, timeout=min(seconds, TIMEOUT_SECONDS))
-            try:
-                connection.request("GET", resource, headers=HEADERS)
-                response = connection.getresponse()
-                if response.status in REDIRECTS:
-                    url = urljoin(url, response.headers.get("Location", ""))
-                    continue
-                if response.status != 200:
-                    raise DataError(f"the server answered {response.status} {response.reason}")
-                return _read_all(response, max_bytes, deadline, seconds)
-            finally:
-                connection.close()
+        with opened(url, allow_private, timeout=min(seconds, TIMEOUT_SECONDS)) as (response, _):
+            if response.status != 200:
+                raise DataError(f"the server answered {response.status} {response.reason}")
+            return _read_all(response, max_bytes, deadline, seconds)
     except UsageError as error:
         raise DataError(error.what, fix=error.fix) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DataError(f"the download failed: {type(error).__name__}: {error}") from error
-    raise DataError(f"more than {MAX_REDIRECTS} redirects")
 
 
 def _read_all(response: http.client.HTTPResponse, max_bytes: int, deadline: float, seconds: float) -> bytes:

@@ -49,7 +49,10 @@ class Called:
 
     @property
     def name(self) -> str:
-        """The function as faults name it."""
+        """As faults name it: what an object calls itself, else the function's name."""
+        own = None if hasattr(self.function, "__qualname__") else getattr(self.function, "name", None)
+        if isinstance(own, str):
+            return own
         return f"{getattr(self.function, '__qualname__', type(self.function).__name__)}()"
 
     def rows(self) -> Iterator[Row]:

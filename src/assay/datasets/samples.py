@@ -214,9 +214,10 @@ class Samples:
         return find_columns(names, self.columns, self.tags, self.cluster, needed)
 
     def _nothing(self, count: int, fault: DataError | None) -> DataError:
-        name = (
-            self.shards[0].name if len(self.shards) == 1 else f"{self.shards[0].name} and {len(self.shards) - 1} more"
-        )
+        first = self.shards[0]
+        name = first.name if len(self.shards) == 1 else f"{first.name} and {len(self.shards) - 1} more"
+        if self.where and isinstance(first, (Rows, Called)):
+            name += f" of {self.where}"  # rows in memory have no path by which they could be told apart
         if fault is not None:
             return DataError(f"none of the {count} rows can be used; the first: {fault}", file=name)
         if self.split is not None:

@@ -20,6 +20,7 @@ from .reach import is_inside, store_of
 
 LONGEST_REFERENCE = 64
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+LONGEST_SUFFIX = max(map(len, PICTURE_SUFFIXES))
 KEPT_CELLS = 8
 
 Lookup = Callable[[str], Any]
@@ -159,4 +160,4 @@ def inline(cell: str) -> Image:
 
 def is_picture_path(text: str) -> bool:
     """Whether a short text is the name of a picture file."""
-    return len(text) <= 4096 and text.lower().endswith(PICTURE_SUFFIXES)
+    return len(text) <= 4096 and text[-LONGEST_SUFFIX:].lower().endswith(PICTURE_SUFFIXES)

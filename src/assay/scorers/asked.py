@@ -29,12 +29,14 @@ from ..core import (
     as_score,
 )
 from ..registry import scorers
+from .given_models import ask_model
 from .saved import read_json
+from .wrapping import LikeInner
 
 
 @scorers.register("asked")
 @dataclass(frozen=True)
-class Asked:
+class Asked(LikeInner):
     """The inner scorer's verdict on what the specialist said of the output."""
 
     role: str
@@ -68,17 +70,6 @@ class Asked:
         return (self.role,)
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
-        """Those of the inner scorer."""
-        bounds: tuple[float, float] | None = getattr(self.scorer, "bounds", (0.0, 1.0))
-        return bounds
-
-    @property
-    def higher_is_better(self) -> bool:
-        """As the inner scorer has it."""
-        return bool(getattr(self.scorer, "higher_is_better", True))
-
-    @property
     def summarizers(self) -> tuple[Any, ...]:
         """Those of the inner scorer."""
         return tuple(getattr(self.scorer, "summarizers", ("mean",)))
@@ -110,13 +101,8 @@ async def ask_specialist(
     models: Mapping[str, Any], role: str, parts: tuple[Part, ...], produces: str = "json"
 ) -> Output:
     """What the model under a role replies to some parts; `ModelError` where it gives no answer."""
-    if role not in models:
-        raise UsageError(f"no model is given for the role {role!r}", fix=f"name one with --judge {role}=MODEL")
     prompt = Prompt((Message("user", parts),), produces=(produces,))
-    reply: Output = await models[role].ask(prompt, GenerateOptions(temperature=0.0))
-    if reply.error is not None:
-        raise ModelError(f"{reply.error.kind}: {reply.error.message}", where=f"role {role!r}")
-    return reply
+    return await ask_model(models, role, prompt, GenerateOptions(temperature=0.0))
 
 
 def structure_of(reply: Output) -> Any:

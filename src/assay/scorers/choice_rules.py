@@ -12,6 +12,7 @@ from typing import Literal
 
 from .choice_claims import Claim, denied_after, denies, find_claims
 from .choice_cues import Firmness
+from .choice_letters import LAST_CHARS, last_sentence, unique_letter
 from .choice_lists import graded_list
 from .choice_text import OptionTexts, first_turn, flatten, strip_reasoning
 
@@ -41,7 +42,6 @@ class _Reading:
 _Rule = Callable[[_Reading], Extraction | None]
 
 _SHORT_CHARS = 320
-_LAST_CHARS = 400
 _RETRACTION = re.compile(
     r"\b(?:wait|hold\s+on|scratch\s+that|correction|on\s+second\s+thou?ghts?|oops|my\s+mistake|sorry"
     r"|let\s+me\s+(?:re\w+|correct|fix|double)|upon\s+(?:re\w+|reflection)|i\s+made\s+an?\s+(?:mistake"
@@ -56,6 +56,10 @@ _WITHDRAWN = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"[ \n\t]*[(\[\"']?([A-Za-z])[)\]\"']?[.:,)]?[ \n\t]*")
+_SENTENCE = re.compile(
+    r"[ \n\t]*(?:(?:[Ss]o |[Tt]hus |[Tt]herefore,? )?[Tt]he )?(?:correct |final )?"
+    r"(?P<claim>(?:[Aa]nswer|ANSWER)(?: is:?|:) ?[(\"']?(?P<letter>[A-Z]))[)\"']?\.?[ \n\t]*"
+)
 _LONE = re.compile(
     r"(?:[^\w]|\\text|\\boxed|\\\w+)*(?:(?:option|choice|letter|answer|选项|选择|选"
     r"|答)\W{0,4})?(?P<letter>[A-Za-z])(?:\s?(?:选项|项|吧|啊|呀|呢|哦))?[\W_]*",
@@ -71,24 +75,17 @@ _LINE_START = re.compile(
     re.MULTILINE,
 )
 _INLINE_START = re.compile(r"(?<![\w.])[(\[]?([A-Z])[.):]\s?(?=\S)")
-_STANDALONE = re.compile(
-    r"(?<![A-Za-z0-9_'\\^/+*=$-])(?<!° )(?P<letter>[A-Z])"
-    r"(?![A-Za-z0-9_'^/+*=$\\{°-]|\s?[=+*<>|^_\\/]|\s?->|\.[A-Za-z]|\(|\s\()"
-)
 _LETTER_LIST = re.compile(
     r"\W*([A-Z])[)\]\"']?\s*(?:,|/|&|、|\+|\band\b|\bor\b|和|或|及|与)\s*(?:and\b"
     r"|or\b)?\s*[(\[\"']?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})"
 )
-_JOINED = re.compile(r"[)\]\"']?\s*(?:,|、|(?:,\s*)?\b(?:or|nor|and)\b|或者?|和)\s*(?:option\s+)?[(\[\"']?")
-_LISTED_AFTER = re.compile(r"\s+(?:(?:and|or)\s|[A-Z](?![A-Za-z']))")
-_LISTED_BEFORE = re.compile(r"\b[A-Z],?\s(?:(?:and|or)\s)?$")
-_ANSWER_WORD = re.compile(
-    r"(?:^|[:;,(\[\"'.!?。,、】>|→]|\b(?:so|is|be|was|thus|therefore|hence|then|option|choice|answer|letter"
-    r"|with|for|pick|say|guess|choose|select|think|believe"
-    r"|probably|likely|definitely|maybe|perhaps|certainly|to|means|it's|that's|actually|final|yes|okay|ok"
-    r"|just|simply|go|of|statement|only|and|or|but)|[^\x00-\x7f])[\s\"'(\[]*$",
-    re.IGNORECASE,
-)
+_CLOSING_MARKS = (".", ":", ")")
+_DASHES = (",", "-", "–", "—")
+_TEXT_ENDS = re.compile(r"\s*(?:$|[.,:;!\n。，(-])")
+_LINE_ENDS = re.compile(r"[ \t.!。\"')]*(?:\n|$)")
+_ARTICLE_FIRST = re.compile(r"[\W_]*(?:an?|the)(?![a-z])", re.IGNORECASE)
+_HEAD_ENDS = re.compile(r"[.\n。!]")
+_ALTERNATIVE = re.compile(r"\s*(?:,|/|\bor\b|\band\b)\s*(?:or\b|and\b)?\s*")
 _REFUSAL = re.compile(
     r"\b(?:i|we|one)\s*(?:'m|am|are)?\s*(?:really\s+|truly\s+|simply\s+|currently\s+|also\s+)?(?:cannot"
     r"|can\s?not|can't|could\s?n't|could\s+not|won't|will\s+not|unable\s+to|not\s+able\s+to"
@@ -130,10 +127,12 @@ def extract_choice(text: str, options: Mapping[str, str]) -> Extraction:
 
     Example: `extract_choice("A dog is shown, so B.", {"A": "cat", "B": "dog"}).answer == "B"`
     """
-    letters = frozenset(letter.upper() for letter in options)
-    # Most short answers are a letter: what the rules below say of it, without preparing them.
+    letters = frozenset(map(str.upper, options))
+    # Most short answers are a letter, or the sentence that was asked for: what the rules below say of them, at once.
     if (bare := _BARE.fullmatch(text)) and bare[1].upper() in letters:
         return Extraction(bare[1].upper(), "lone-letter", "scored", text.strip())
+    if (sentence := _SENTENCE.fullmatch(text)) and sentence["letter"] in letters:
+        return Extraction(sentence["letter"], "declared-en", "scored", sentence["claim"])
     said = strip_reasoning(text)
     texts = OptionTexts({letter.upper(): option for letter, option in options.items()})
     readings = [flatten(first_turn(said))]
@@ -171,7 +170,7 @@ def declared(reading: _Reading) -> Extraction | None:
         ]
         if later and later[-1].answer:
             return _scored(later[-1].answer, "corrected", later[-1].evidence)
-        corrected = _unique_letter(rest[retraction.end() :], reading.letters)
+        corrected = unique_letter(rest[retraction.end() :], reading.letters)
         if corrected:
             return _scored(corrected, "corrected", rest[retraction.start() :])
         if _WITHDRAWN.search(rest[retraction.start() : retraction.start() + 80]):
@@ -198,44 +197,39 @@ def leading_answer(reading: _Reading) -> Extraction | None:
     if opening and opening["letter"].upper() in reading.letters:
         letter = opening["letter"].upper()
         rest = text[opening.end() :]
-        own = reading.texts.at_start(rest[:400])
         later = [m for m in _LINE_START.finditer(text, opening.end()) if m["letter"].isupper() or m["mark"].strip()]
         listed = {m["letter"].upper() for m in later}
         alone = any(not m["mark"].strip() and m["letter"].upper() != letter for m in later)
         listed |= {m[1] for m in _INLINE_START.finditer(text, opening.end(), opening.end() + 600)}
         bare = opening["mark"].strip() == "" or not rest.strip() or rest.startswith("\n")
         listed &= reading.letters - {letter}
-        named = own is not None and own[0] == letter
-        lower_word = opening["letter"].islower() and not (bare or opening["mark"].strip() in tuple(".:)"))
-        if lower_word or (opening["letter"] in "AI" and opening["mark"].strip() in tuple(",-–—") and not named):
+        mark = opening["mark"].strip()
+        lower_word = opening["letter"].islower() and not (bare or mark in _CLOSING_MARKS)
+        if lower_word or (opening["letter"] in "AI" and mark in _DASHES and not _names(reading, rest, letter)):
             return None
         several = _listed_together(text[: opening.end() + 40], reading.letters)
         if several:
             return Extraction(None, "ambiguous", "unparsed", text[:80])
         denied = _DENIED_REST.match(rest)
         # A long text after "A." that is not option A's own may be the first point of an argument cut short.
-        reasons = (len(text) <= _SHORT_CHARS and opening["letter"].isupper()) or bare or named
-        if reasons and not listed and not denied and not _overruled(reading, letter):
-            return _scored(letter, "leading-letter", text[: opening.end() + 60])
-        if (
-            listed
-            and not alone
-            and (bare or named)
-            and not denied
-            and not _overruled(reading, letter)
-            and _blank_line_after(text, opening.end())
-        ):
+        is_short = len(text) <= _SHORT_CHARS and opening["letter"].isupper()
+        has_reasons = not listed and (is_short or bare or _names(reading, rest, letter))
+        # Above a list of all options the answer stands apart, by a blank line.
+        stands_apart = listed and not alone and _blank_line_after(text, opening.end())
+        heads_list = stands_apart and (bare or _names(reading, rest, letter))
+        if (has_reasons or heads_list) and not denied and not _overruled(reading, letter):
             return _scored(letter, "leading-letter", text[: opening.end() + 60])
         return None
     first = reading.texts.at_start(text[:400])
     # In a long output the opening text counts only as a line of its own: working may begin with any option's words.
-    closing = r"\s*(?:$|[.,:;!\n。，(-])" if len(text) <= _SHORT_CHARS else r"[ \t.!。\"')]*(?:\n|$)"
-    if first and re.match(closing, text[first[1] :]):
-        head = re.split(r"[.\n。!]", text[: first[1] + 80])[0]
-        if {m[0] for m in reading.texts.mentions(head[: first[1] + 1])} <= {first[0]} and not _overruled(
-            reading, first[0]
-        ):
-            tail = re.match(r"\s*(?:,|/|\bor\b|\band\b)\s*(?:or\b|and\b)?\s*", text[first[1] :])
+    closing = _TEXT_ENDS if len(text) <= _SHORT_CHARS else _LINE_ENDS
+    if first and closing.match(text[first[1] :]):
+        head = _HEAD_ENDS.split(text[: first[1]], maxsplit=1)[0]
+        # A head of no words but the option's own mentions no other.
+        is_own = len(head) == first[1] and not _ARTICLE_FIRST.match(head)
+        mentioned = set() if is_own else {letter for letter, _, _ in reading.texts.mentions(head)}
+        if mentioned <= {first[0]} and not _overruled(reading, first[0]):
+            tail = _ALTERNATIVE.match(text[first[1] :])
             other = reading.texts.at_start(text[first[1] + tail.end() :][:400]) if tail else None
             if other is None or other[0] == first[0]:
                 return _scored(first[0], "leading-text", text[: first[1]])
@@ -251,7 +245,7 @@ def concluded(reading: _Reading) -> Extraction | None:
         corrected = _RETRACTION.search(reading.text, made[0].end, made[-1].start)
         return _scored(made[-1].answer, "concluded", made[-1].evidence) if corrected and made[-1].answer else None
     last = made[-1]
-    near_end = last.end >= len(reading.text) - _LAST_CHARS
+    near_end = last.end >= len(reading.text) - LAST_CHARS
     if last.answer is None:
         return Extraction(None, "ambiguous", "unparsed", last.evidence) if near_end else None
     if near_end or {claim.answer for claim in made} == {last.answer}:
@@ -267,7 +261,7 @@ def graded(reading: _Reading) -> Extraction | None:
 
 def refusal(reading: _Reading) -> Extraction | None:
     """The output declines to answer, at its start or in its last sentence."""
-    said = _REFUSAL.search(reading.text[:_SHORT_CHARS]) or _REFUSAL.search(_last_sentence(reading.text))
+    said = _REFUSAL.search(reading.text[:_SHORT_CHARS]) or _REFUSAL.search(last_sentence(reading.text))
     if not said:
         return None
     mentioned = {
@@ -284,7 +278,7 @@ def tentative(reading: _Reading) -> Extraction | None:
     """Only hedged claims, and all of them for the same option."""
     hedged = [claim for claim in reading.claims if claim.firmness is Firmness.TENTATIVE]
     answers = {claim.answer for claim in hedged}
-    if len(answers) == 1 and (answer := hedged[-1].answer) and hedged[-1].end >= len(reading.text) - _LAST_CHARS:
+    if len(answers) == 1 and (answer := hedged[-1].answer) and hedged[-1].end >= len(reading.text) - LAST_CHARS:
         return _scored(answer, "tentative", hedged[-1].evidence)
     return None
 
@@ -292,8 +286,8 @@ def tentative(reading: _Reading) -> Extraction | None:
 def option_text(reading: _Reading) -> Extraction | None:
     """Exactly one option's text stands, undenied, in a short output or in the conclusion of a long one."""
     short = len(reading.text) <= _SHORT_CHARS
-    passage = reading.text if short else _last_sentence(reading.text)
-    if not short and (len(passage) > _LAST_CHARS or not _CONCLUDES.search(passage)):
+    passage = reading.text if short else last_sentence(reading.text)
+    if not short and (len(passage) > LAST_CHARS or not _CONCLUDES.search(passage)):
         return None
     found = [
         (letter, at, end)
@@ -311,8 +305,8 @@ def last_line(reading: _Reading) -> Extraction | None:
     starts = [match["letter"] for match in _LINE_START.finditer(reading.text)]
     if len(set(starts)) > 1 and starts.count(starts[-1]) == 1 and _LINE_START.match(reading.text.rsplit("\n", 1)[-1]):
         return None  # the last entry of a list of options, not a choice
-    for passage in (reading.text.rsplit("\n", 1)[-1], _last_sentence(reading.text)):
-        if len(passage) <= _LAST_CHARS and (letter := _unique_letter(passage, reading.letters)):
+    for passage in (reading.text.rsplit("\n", 1)[-1], last_sentence(reading.text)):
+        if len(passage) <= LAST_CHARS and (letter := unique_letter(passage, reading.letters)):
             return _scored(letter, "last-line", passage)
     return None
 
@@ -336,48 +330,22 @@ _CONCLUDES = re.compile(
 )
 
 
-def _last_sentence(text: str) -> str:
-    tail = text[-2 * _LAST_CHARS :].rstrip()
-    pieces = re.split(r"(?<=[.!?])\s+(?=\S{2})|(?<=[。！？])|\n", tail)
-    return next((piece for piece in reversed(pieces) if len(piece.strip()) > 1), tail)
-
-
-def _unique_letter(passage: str, letters: frozenset[str]) -> str | None:
-    """The one letter of the passage in the place of an answer, or `None` when there are none or several."""
-    found: set[str] = set()
-    denied_end = -1
-    for match in _STANDALONE.finditer(passage):
-        letter = match["letter"]
-        # What is denied of the first of a list is denied of all: "it cannot be A or B".
-        if denied_end >= 0 and _JOINED.fullmatch(passage[denied_end : match.start()]):
-            denied_end = match.end()
-            continue
-        denied_end = match.end() if denies(passage[: match.start()]) else -1
-        before, after = passage[: match.start()], passage[match.end() : match.end() + 40]
-        marked = before[-1:] in "([\"'【" and before != ""
-        if letter not in letters or denies(before) or denied_after(passage, match.end()):
-            continue
-        word_next = re.match(r"\s+[a-z]", after) is not None
-        reasons = re.match(r"\s+(?:because|since|as|due|based|not|rather|instead|for)\b|\s+it\s+is\W*$", after)
-        if _LISTED_AFTER.match(after) or _LISTED_BEFORE.search(before[-12:]):
-            found.add(letter)
-        if not marked and ((word_next and not reasons) or (letter == "I" and after.strip(" .!"))):
-            continue
-        if marked or _ANSWER_WORD.search(before[-24:]):
-            found.add(letter)
-    return found.pop() if len(found) == 1 else None
-
-
 def _overruled(reading: _Reading, letter: str) -> bool:
     """Whether a later conclusion or correction names another answer than the opening did."""
     made = [claim for claim in reading.claims if claim.firmness is Firmness.CONCLUDED and claim.start > 1]
     if made and made[-1].answer not in (None, letter):
         return True
     retraction = _RETRACTION.search(reading.text, 2)
-    return retraction is not None and _unique_letter(reading.text[retraction.end() :], reading.letters) not in (
+    return retraction is not None and unique_letter(reading.text[retraction.end() :], reading.letters) not in (
         None,
         letter,
     )
+
+
+def _names(reading: _Reading, rest: str, letter: str) -> bool:
+    """Whether the option's own text follows its letter."""
+    own = reading.texts.at_start(rest[:400])
+    return own is not None and own[0] == letter
 
 
 def _listed_together(opening: str, letters: frozenset[str]) -> bool:

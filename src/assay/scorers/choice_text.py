@@ -6,7 +6,6 @@ Pure functions on strings, each linear in the length of its input. They know not
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import cached_property
 from itertools import islice
 
 HEAD_CHARS = 4_000
@@ -113,7 +112,7 @@ def tokens(text: str, most: int | None = None) -> list[tuple[str, int, int]]:
     found = []
     for match in islice(_TOKEN.finditer(text), most):
         word = match[0].lower()
-        if _NUMBER.match(word):
+        if not word[0].isalpha() and _NUMBER.match(word):
             word = word.replace(",", "")
             if "." in word:
                 word = word.rstrip("0").rstrip(".")
@@ -135,24 +134,32 @@ class OptionTexts:
     single Latin letters, which would be taken for option letters.
     """
 
+    __slots__ = ("_found", "_options")
+
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = options
+        self._found: tuple[dict[str, str], list[str], int] | None = None
 
-    @cached_property
+    @property
     def _keys(self) -> tuple[dict[str, str], list[str], int]:
         """The letter of each text, all texts with the longest first, and how many words to read for one.
 
         Made when first asked for: an answer that says its letter needs none of it.
         """
+        if self._found is not None:
+            return self._found
         keys: dict[str, list[str]] = {}
+        most_words = 0
         for letter, text in self._options.items():
             words = option_words(text)
             while len(words) > 1 and words[0] in _ARTICLES:
                 words = words[1:]
             if words and not (len(words) == 1 and len(words[0]) == 1 and words[0].isascii() and words[0].isalpha()):
                 keys.setdefault(" ".join(words), []).append(letter)
+                most_words = max(most_words, len(words))
         letters = {key: owners[0] for key, owners in keys.items() if len(owners) == 1}
-        return letters, sorted(keys, key=len, reverse=True), 2 + max((key.count(" ") + 1 for key in keys), default=0)
+        self._found = letters, sorted(keys, key=len, reverse=True), 2 + most_words
+        return self._found
 
     def at_start(self, text: str) -> tuple[str, int] | None:
         """The option whose text the given text begins with, and where it ends; an article may lead."""

@@ -1,18 +1,18 @@
 """Speech-text consistency: does a model that speaks say what it writes?
 
-The model's speech is transcribed by a recognizer the scorer is *given* under the role `asr`; its own text is the
-reference. The number depends on the recognizer, so name it beside the number.
+What a recogniser hears in the model's speech is compared with the model's own text.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Spec, Text, UsageError
+from ..core import EMPTY, Output, Sample, Score, Spec, UsageError
 from ..registry import scorers
 from .answers import no_answer
+from .heard import heard_rate
 from .speech_normalize import check_normalizer
-from .wer import CharacterErrorRate, ErrorRate, MixedErrorRate, WordErrorRate, pooled_rates, rate_details
+from .wer import CharacterErrorRate, ErrorRate, MixedErrorRate, WordErrorRate, pooled_rates
 
 UNITS: dict[str, type[WordErrorRate] | type[CharacterErrorRate] | type[MixedErrorRate]] = {
     "words": WordErrorRate,
@@ -30,7 +30,7 @@ class SpeechConsistency:
     unit: str = "words"
     """`words`, `characters` (Chinese) or `mixed`."""
     instruction: str = ""
-    """What the recognizer is told beside the sound, where it needs telling."""
+    """What the recogniser is told beside the sound, where it needs telling."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     needs: ClassVar[tuple[str, ...]] = ("asr",)
     higher_is_better: ClassVar[bool] = False
@@ -56,30 +56,8 @@ class SpeechConsistency:
         return UNITS[self.unit](self.normalize)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
         if silence := no_answer(output):
             return silence
         if not output.text.strip():
             return Score.unparsed(reason="no text beside the audio")
-        if speech is None:
-            # What was written and not said stays in the corpus as deletions: silence must not improve the rate.
-            unsaid, _ = self._rate.compare((output.text,), "")
-            details = rate_details(unsaid, self.metric)
-            return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
-        try:
-            transcript = await transcribe(self.models, speech, self.instruction)
-        except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
-        edits, answer = self._rate.compare((output.text,), transcript)
-        return Score(edits.rate, answer=answer, details=rate_details(edits, self.metric))
-
-
-async def transcribe(models: Mapping[str, Any], speech: Audio, instruction: str = "") -> str:
-    """What the recognizer hears; a `ModelError` where it fails."""
-    if "asr" not in models:
-        raise UsageError("no model is given for the role 'asr'", fix="name one with --judge asr=MODEL")
-    parts = (speech, Text(instruction)) if instruction else (speech,)
-    reply: Output = await models["asr"].ask(Prompt((Message("user", parts),)))
-    if reply.error is not None:
-        raise ModelError(f"{reply.error.kind}: {reply.error.message}", where="role 'asr'")
-    return reply.text
+        return await heard_rate(self._rate, (output.text,), output, self.models, self.instruction, self.metric)

@@ -14,7 +14,6 @@ from ..core import (
     EMPTY,
     Audio,
     DataError,
-    GenerateOptions,
     Media,
     ModelError,
     Outcome,
@@ -27,6 +26,7 @@ from ..core import (
 from ..core.media import MEDIA_KINDS, decode_base64
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
+from .given_models import ask_model
 from .judge_prompts import PAIR_SCALE, SCALES, Scale, TemplateName, pair_prompt, prompt_hash, single_prompt
 from .judge_verdict import NoVerdict, read_verdict
 
@@ -252,15 +252,10 @@ class _JudgeFailure(Exception):
 async def _ask(
     models: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any], scale: Scale, judged: tuple[str, ...]
 ) -> tuple[int | str, str]:
-    if "judge" not in models:
-        raise UsageError("no model is given for the role 'judge'", fix="name one with --judge")
-    asked: GenerateOptions = JUDGE_OPTIONS.set(**options)
     try:
-        reply: Output = await models["judge"].ask(prompt, asked)
+        reply = await ask_model(models, "judge", prompt, JUDGE_OPTIONS.set(**options))
     except ModelError as error:
         raise _JudgeFailure(str(error)) from error
-    if reply.error is not None:
-        raise _JudgeFailure(f"{reply.error.kind}: {reply.error.message}")
     try:
         return read_verdict(reply.text, scale, judged), reply.text
     except NoVerdict as error:

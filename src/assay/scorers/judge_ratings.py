@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 from ..core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import no_answer
+from .given_models import ask_model
 from .judge import JUDGE_OPTIONS, question_of, shown_media
 from .judge_prompts import Scale, prompt_hash, single_prompt
 from .judge_verdict import NoVerdict, claims_verdict, read_object
@@ -98,12 +99,7 @@ class JudgeRatings:
         return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})
 
     async def _reply(self, prompt: Prompt) -> str:
-        if "judge" not in self.models:
-            raise UsageError("no model is given for the role 'judge'", fix="name one with --judge")
-        reply: Output = await self.models["judge"].ask(prompt, JUDGE_OPTIONS.set(**self.options))
-        if reply.error is not None:
-            raise ModelError(f"{reply.error.kind}: {reply.error.message}", where="role 'judge'")
-        return reply.text
+        return (await ask_model(self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options))).text
 
     def read(self, reply: str, judged: tuple[str, ...]) -> dict[str, float]:
         """Every aspect's rating; `NoVerdict` unless the reply has all of them on the scale, and of its own making."""

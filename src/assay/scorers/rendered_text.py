@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core import EMPTY, Image, Message, Outcome, Output, Prompt, Sample, Score, Text, UsageError
+from ..core import EMPTY, Image, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
 from ..registry import scorers
 from .answers import accepted, no_target
+from .given_models import ask_model
 from .ocr_text import edit_similarity
 
 
@@ -32,12 +33,11 @@ class RenderedText:
         if picture is None:
             nothing = {"exact": 0.0, "ned": 0.0}
             return Score(nothing, Outcome.UNPARSED, details={"reason": "no picture in the output"})
-        if "ocr" not in self.models:
-            raise UsageError("no model is given for the role 'ocr'", fix="name one with --judge ocr=MODEL")
         parts = (picture, Text(self.instruction)) if self.instruction else (picture,)
-        reply: Output = await self.models["ocr"].ask(Prompt((Message("user", parts),)))
-        if reply.error is not None:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": f"{reply.error.kind}: {reply.error.message}"})
+        try:
+            reply = await ask_model(self.models, "ocr", Prompt((Message("user", parts),)))
+        except ModelError as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
         return read_score(targets, reply.text)
 
 

@@ -4,7 +4,6 @@ The values are those of the rouge-score library. Its ROUGE-L fills a table in Py
 subsequence is the same whoever counts it, so rapidfuzz does. `words: ascii` finds nothing in other scripts.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,10 +16,9 @@ from rapidfuzz.distance import LCSseq
 from ..core import MissingExtra, Output, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, named, no_answer, no_target
-from .normalize_text import cjk_words
+from .normalize_text import ascii_words, cjk_words
 
 _NAMES = ("rouge1", "rouge2", "rougeL")
-_WORDS = re.compile(r"[a-z0-9]+")
 
 
 @scorers.register("rouge")
@@ -76,7 +74,7 @@ class Rouge:
     def _tokens(self, text: str) -> list[str]:
         if self.words == "cjk":
             return cjk_words(text)
-        words = _WORDS.findall(text.lower())
+        words = ascii_words(text)
         return [_stemmed()(word) if len(word) > 3 else word for word in words] if self.stemmer else words
 
     def _against(self, reference: Sequence[str], answer: Sequence[str]) -> dict[str, tuple[float, float, float]]:

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Spec, UsageError
+from ..core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Spec
 from ..registry import scorers
 from .answers import no_target
+from .given_models import ask_model
 
 
 @scorers.register("speaker_similarity")
@@ -62,11 +63,7 @@ class SpeakerSimilarity:
         return next((one for one in found if isinstance(one, Audio)), None)
 
     async def _embed(self, audio: Audio) -> Sequence[float]:
-        if "speaker" not in self.models:
-            raise UsageError("no model is given for the role 'speaker'", fix="name one with --judge speaker=MODEL")
-        reply: Output = await self.models["speaker"].ask(Prompt((Message("user", (audio,)),), produces=("json",)))
-        if reply.error is not None:
-            raise ModelError(f"{reply.error.kind}: {reply.error.message}", where="role 'speaker'")
+        reply = await ask_model(self.models, "speaker", Prompt((Message("user", (audio,)),), produces=("json",)))
         return _embedding(reply.json)
 
 

@@ -1,19 +1,15 @@
-"""Spoken WER: is synthetic speech understood? What a recogniser hears in it, against what was to be said.
-
-The recogniser is *given* under the role `asr`. Its own errors are in the number, so the number compares voices only
-under the same recogniser: name it beside the number.
-"""
+"""Spoken WER: is synthetic speech understood? What a recogniser hears in it, against what was to be said."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core import EMPTY, Audio, ModelError, Outcome, Output, Sample, Score, Spec
+from ..core import EMPTY, Output, Sample, Score, Spec
 from ..registry import scorers
 from .answers import accepted, no_target
-from .consistency import transcribe
+from .heard import heard_rate
 from .speech_normalize import check_normalizer
-from .wer import WordErrorRate, pooled_rates, rate_details
+from .wer import WordErrorRate, pooled_rates
 
 
 @scorers.register("spoken_wer")
@@ -47,15 +43,4 @@ class SpokenWer:
         if not references:
             return no_target(sample)
         rate = WordErrorRate(self.normalize)
-        speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
-        if speech is None:
-            # What was not said stays in the corpus as deletions: silence must not improve the rate.
-            unsaid, _ = rate.compare(references, "")
-            details = rate_details(unsaid, self.metric)
-            return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
-        try:
-            transcript = await transcribe(self.models, speech, self.instruction)
-        except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
-        edits, answer = rate.compare(references, transcript)
-        return Score(edits.rate, answer=answer, details=rate_details(edits, self.metric))
+        return await heard_rate(rate, references, output, self.models, self.instruction, self.metric)

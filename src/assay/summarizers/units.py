@@ -32,6 +32,7 @@ class Units:
 
     @property
     def unresolved_share(self) -> float:
+        """Of all answers, those that have no value."""
         return self.unresolved / self.answers if self.answers else 0.0
 
 

@@ -299,7 +299,8 @@ def test_missing_data_is_said_before_anything_runs(tmp_path: Path):
 def test_a_file_none_of_whose_rows_can_be_asked_names_the_first_fault(tmp_path: Path):
     make_exam(tmp_path, 2, too_many=(0, 1))
 
-    with pytest.raises(DataError, match=r"none of the 2 rows can be used; the first: exam.jsonl:1: exam_prompt failed"):
+    said = r"none of the 2 rows can be used; the first: exam.jsonl:1: exam_prompt failed"
+    with pytest.raises(DataError, match=rf"^dataset 'exam' of task 'exam.*': {said}"):
         run_exam(tmp_path, Scripted("B"))
 
 

@@ -1,10 +1,12 @@
 """Guest models: what they are told, what they may return, and the sounds they hear and make."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from assay.core import UsageError
+from assay.runner.run import run
 
 AUDIO = [{"role": "user", "content": {"audio": "{{audio}}"}}]
 SPEAKER = """
@@ -191,7 +193,6 @@ def test_keys_never_name_files_outside_the_folder(spoken):
 
 def test_a_model_class_of_one_file_is_a_model_for_any_task(project):
     rows = project.rows({"id": "1", "question": "hi", "answer": "echo hi"}, file="data/native.jsonl")
-    from assay.runner.run import run
 
     result = run(str(rows), f"{project.root / 'src/models/echo.py'}:Echo", output=str(project.root / "native"))
 
@@ -210,3 +211,15 @@ def test_a_wrong_argument_of_a_model_names_the_line(project):
 
     with pytest.raises(UsageError, match=r"echo.yaml:\d+: model 'echo' has no option 'wieghts'"):
         project.run("task")
+
+
+def test_a_run_without_a_named_model_is_kept_under_the_one_the_registry_names(spoken, monkeypatch):
+    monkeypatch.chdir(spoken.root)
+    spoken.model(SPEAKER)
+    spoken.change("infer_task", "task", save_pred_audio=True)
+
+    result = run("registry", dialect="televal")
+
+    assert result.folder.name.startswith("registry--echo-")
+    assert [path.name for path in Path("runs").iterdir()] == [result.folder.name]
+    assert list((result.folder / "pred_audio").glob("*_pred.wav"))

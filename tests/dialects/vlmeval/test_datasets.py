@@ -427,3 +427,36 @@ def test_a_script_of_its_own_asks_the_judge_it_names(file, endpoint, monkeypatch
 
     assert command([script]) == 0
     assert capsys.readouterr().out.split("\n")[:2] == ["Be brief. / gpt-4o-mini", "(0, 'Be brief. / gpt-4o-mini', '')"]
+
+
+IDLE = """
+    from vlmeval.utils.data_util import TSVDataset
+
+    class Own(TSVDataset):
+        {declared}
+
+        def build_prompt(self, line, dataset=None):
+            return dict(image=None, text='own ' + line['question'])
+"""
+
+
+@pytest.mark.parametrize("reference", ["Mine", "LMUData/Mine.tsv"])
+def test_a_registered_class_that_names_no_dataset_is_said_to_be_unused(
+    table, file, run, picture, early_model, reference
+):
+    table("Mine", "index question answer image", [[0, "a", "x", picture(1)]])
+    source = file("own.py", IDLE.format(declared="pass"))
+
+    with pytest.warns(UserWarning, match=r"own.py: class Own names no dataset and is not used; fix: .*own.py:Own@Mine"):
+        run(reference, early_model({1: "x"}), register=(source,), dialect="vlmeval")
+
+
+def test_a_registered_class_that_names_another_dataset_is_not_spoken_of(
+    table, file, run, picture, early_model, recwarn
+):
+    table("Mine", "index question answer image", [[0, "a", "x", picture(1)]])
+    source = file("own.py", IDLE.format(declared="DATASET_URL = {'Other': ''}"))
+
+    run("Mine", early_model({1: "x"}), register=(source,), dialect="vlmeval")
+
+    assert [str(warning.message) for warning in recwarn if "names no dataset" in str(warning.message)] == []

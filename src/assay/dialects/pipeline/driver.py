@@ -31,6 +31,11 @@ class Rows:
         return f"{self.config.name} in {self.path}{'@upstream' if self.is_upstream else ''}"
 
     @property
+    def name(self) -> str:
+        """As faults name it."""
+        return f"dataset {self.config.name!r}"
+
+    @property
     def file(self) -> Path | None:
         """The file the loader reads, if it is one."""
         file = Path(self.path).expanduser() if self.path is not None else None

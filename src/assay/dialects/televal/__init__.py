@@ -27,7 +27,7 @@ def as_upstream(reference: str, run: "RunOptions") -> Sequence[Task]:
 
 def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> Sequence[Task]:
     from .tree import read_tree
-    from .workshop import workshop
+    from .workshop import Workshop
 
     path = Path(reference).expanduser()
     if not path.exists():
@@ -43,7 +43,7 @@ def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> S
     chosen = [name for name in own if name in run.tasks] or own
     if not chosen:
         raise UsageError("the registry has no infer_task", where=str(tree.folder), fix="add infer_task/mine.yaml")
-    shop = workshop(tree, run, is_upstream=is_upstream)
+    shop = Workshop(tree, has_judge="judge" in run.judges, is_upstream=is_upstream)
     shop.check(chosen)
     return [task for name in chosen for task in shop.tasks(name)]
 
@@ -73,4 +73,4 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
         return None
     dotted = ".".join([*file.relative_to(root).with_suffix("").parts, fitting[0]])
     entry = Entry("model", fitting[0], dotted, dict(args), file, 1)
-    return GuestModel(entry, classes, Path("runs") / "pred_audio")
+    return GuestModel(entry, classes)

@@ -77,7 +77,7 @@ def execute(asked: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult
     options = {"model": asked.model, "eval_task": asked.eval_task, "era": asked.era, "save_dir": save_dir, **of_mode}
     suffix = asked.registry[len(asked.registry.removesuffix(UPSTREAM)) :]
     stage = Stage(f"{registry.resolve()}{suffix}", asked.mode, asked.task, None, options)
-    shop = workshop_of(stage, base, folder.run(asked.task) / "pred_audio")
+    shop = workshop_of(stage, base)
     work = _infer if is_infer else _evaluate
     return work(asked, stage, shop, folder, base.but(models=(folder.model,), dialect="televal"), watcher)
 

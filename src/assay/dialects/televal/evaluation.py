@@ -28,6 +28,7 @@ from ...core import (
     blamed,
 )
 from ...runner.threads import Threads
+from ...scorers.wrapping import LikeInner
 from .calling import Era
 from .facade.utils import workers_of
 from .lines import info_of, prediction_lines
@@ -79,7 +80,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class BuiltIn:
+class BuiltIn(LikeInner):
     """One of our scorers behind a guest's evaluator, applied to each round of a dialogue."""
 
     name: str
@@ -93,17 +94,6 @@ class BuiltIn:
     def needs(self) -> tuple[str, ...]:
         """Helper models of the scorer."""
         return tuple(getattr(self.scorer, "needs", ()))
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """As the scorer's."""
-        bounds: tuple[float, float] | None = getattr(self.scorer, "bounds", (0.0, 1.0))
-        return bounds
-
-    @property
-    def higher_is_better(self) -> bool:
-        """As the scorer's."""
-        return bool(getattr(self.scorer, "higher_is_better", True))
 
     @property
     def blocking(self) -> bool:

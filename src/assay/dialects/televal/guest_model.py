@@ -36,6 +36,8 @@ from .secrets import hidden, known_secrets, without_secrets
 from .spoken import Question, Script, Turn
 from .tree import Entry
 
+AUDIO = "pred_audio"
+"""The folder of sounds in a run's own."""
 HEAD = "televal"
 """The role of the message that carries what only a guest model is told."""
 PLAIN = (str, int, float, bool, type(None))
@@ -56,9 +58,9 @@ class GuestModel:
 
     entry: Entry
     classes: Classes
-    audio_folder: Path
-    """Where the model may write its sounds."""
     era: Era = "newest"
+    audio_folder: Path = Path("runs") / AUDIO
+    """Where the model may write its sounds."""
     built: Any = None
     whole_dialogues: bool = True
     """Guests may remember the last thing said to them: a dialogue ends before the next begins."""
@@ -85,6 +87,10 @@ class GuestModel:
             "sha256": file_digest(file) if file else digest_of(self.entry.cls),
             "args": hidden(self.entry.args),
         }
+
+    def write_under(self, folder: Path) -> None:
+        """Told where the run is kept: sounds are written there."""
+        self.audio_folder = folder / AUDIO
 
     def load(self) -> None:
         """Builds the user's class."""

@@ -144,6 +144,11 @@ class Batches:
 
     loader: Any
 
+    @property
+    def name(self) -> str:
+        """As faults name it."""
+        return f"dataset {type(self.loader).__name__}"
+
     def __call__(self) -> Iterator[Any]:
         for batch in self.loader:
             if isinstance(batch, Mapping):

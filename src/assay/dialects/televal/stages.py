@@ -53,7 +53,7 @@ class Stage:
         return f"{head}?{json.dumps(given, sort_keys=True)}" if given else head
 
 
-def workshop_of(stage: Stage, run: RunOptions, audio_folder: Path) -> Workshop:
+def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
     """The workshop a stage works in, all that it names checked."""
     registry = stage.registry.removesuffix(UPSTREAM)
     path = Path(registry).expanduser()
@@ -61,7 +61,7 @@ def workshop_of(stage: Stage, run: RunOptions, audio_folder: Path) -> Workshop:
         raise UsageError("no such registry", where=registry, fix="--registry DIR")
     options, is_upstream = stage.options, registry != stage.registry
     era = options.get("era")
-    shop = Workshop(read_tree(path), audio_folder, era, "judge" in run.judges, is_upstream=is_upstream)
+    shop = Workshop(read_tree(path), era, "judge" in run.judges, is_upstream=is_upstream)
     shop.tree.get("infer_task", stage.task, "--task")
     shop.check([stage.task], eval_task=options.get("eval_task"), model=options.get("model"))
     return shop
@@ -81,10 +81,8 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
 
 def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
     """The tasks of a recorded stage."""
-    from ...runner.run import run_folder
-
     stage = Stage.parse(reference)
-    return stage_tasks(stage, workshop_of(stage, run, run_folder(run) / "pred_audio"))
+    return stage_tasks(stage, workshop_of(stage, run))
 
 
 def _judging(stage: Stage, shop: Workshop, label: str, config: Any) -> Task:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
-from ...runner.options import RunOptions
 from ...scorers.single_choice_zh import SingleChoiceZh
 from .calling import FLAGS, Era
 from .classes import Classes
@@ -35,8 +34,6 @@ class Workshop:
     """Builds the tasks of one tree; models are shared between them, so that weights are loaded once."""
 
     tree: Tree
-    audio_folder: Path
-    """Where models write their sounds."""
     era: Era | None = None
     has_judge: bool = False
     """Whether the run gives a model as judge, which wins over keys in the YAML file."""
@@ -199,7 +196,7 @@ class Workshop:
         """The model of a name; the same object each time."""
         if name not in self.models:
             entry = self.tree.get("model", name)
-            self.models[name] = GuestModel(entry, self.classes, self.audio_folder, self.shape)
+            self.models[name] = GuestModel(entry, self.classes, self.shape)
         return self.models[name]
 
     def _built(self, kind: str, name: str) -> Any:
@@ -223,11 +220,3 @@ def label_of(name: str, dataset: str, datasets: Sequence[str]) -> str:
 def answered(sample: Sample, output: Output) -> float:
     """1 for every answer that came: nothing is judged while a model is only asked."""
     return 1.0
-
-
-def workshop(tree: Tree, run: RunOptions, *, is_upstream: bool = False) -> Workshop:
-    """The workshop of a tree for one run."""
-    from ...runner.run import run_folder
-
-    folder = run_folder(run) / "pred_audio"
-    return Workshop(tree, folder, has_judge="judge" in run.judges, is_upstream=is_upstream)

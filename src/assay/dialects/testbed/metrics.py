@@ -16,7 +16,6 @@ from .loading import guest_for
 from .rows import Reading
 
 SPELLINGS = ("testbed/evaluate", "testbed/evaluate/metrics", "evaluate", "evaluate/metrics")
-INPUTS = ("predictions", "references")
 
 
 def find_metric(name: str, near: Sequence[Path], reading: Reading) -> "FolderMetric | None":

@@ -46,6 +46,12 @@ def dataset_classes(
     raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
 
 
+def idle_classes(module: ModuleType) -> list[type]:
+    """Dataset classes that stand for no dataset of their own: they are used only where somebody names them."""
+    classes = [kind for kind in own_classes(module) if _is_dataset(kind)]
+    return [kind for kind in classes if not is_only_a_base(kind, classes) and not names_of(kind, None, quiet=True)]
+
+
 def is_only_a_base(kind: type, classes: Sequence[type]) -> bool:
     """Whether a class is there for others of its file to build on: one derives from it, and it names no dataset."""
     declares = any(name in vars(kind) for name in ("DATASET_URL", "supported_datasets"))

@@ -1,6 +1,7 @@
 """From what a user points at to tasks: a TSV, a file with dataset classes, an entry of a JSON config, or a dataset's
 name in `$LMUData`."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ...scorers.mmvet import MmVet
 from ...scorers.yes_no import YesNo
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference
-from .classes import ClassDataset, dataset_classes
+from .classes import ClassDataset, dataset_classes, idle_classes
 from .config_file import dataset_entry, read_config
 from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
@@ -42,7 +43,9 @@ def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
         return _from_classes(path, attribute, run)
     if Path(path).suffix in TABLE_SUFFIXES or Path(path).is_file():
         file = Path(path).expanduser()
-        return [table_task(file, file.name.split(".")[0], run)]
+        name = file.name.split(".")[0]
+        _warn_of_idle_classes(name, run)
+        return [table_task(file, name, run)]
     return [_named(reference, run)]
 
 
@@ -165,6 +168,7 @@ def _named(name: str, run: RunOptions) -> Task:
         for kind, known in dataset_classes(module, None, None, quiet=True):
             if name in (known, kind.__name__):
                 return _class_task(kind, known, file, run)
+    _warn_of_idle_classes(name, run)
     path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
     if not path.exists() and DATASET_URLS.get(name):
         path = fetch_declared(DATASET_URLS[name], path, allow_private=run.allow_private_urls)
@@ -173,6 +177,14 @@ def _named(name: str, run: RunOptions) -> Task:
         raise UnknownName("dataset", name, known_names, where=str(data_root()),
                           hint=f"put {name}.tsv into {data_root()}, or name the file")  # fmt: skip
     return table_task(path, name, run)
+
+
+def _warn_of_idle_classes(name: str, run: RunOptions) -> None:
+    """Says which registered classes are left unused because they name no dataset, before a plain table is read."""
+    for file in run.register:
+        for kind in idle_classes(load_guest(file)):
+            fix = f"name it with the dataset: {file}:{kind.__name__}@{name}, or declare DATASET_URL"
+            warnings.warn(f"{file}: class {kind.__name__} names no dataset and is not used; fix: {fix}", stacklevel=3)
 
 
 def _columns(path: Path) -> frozenset[str]:

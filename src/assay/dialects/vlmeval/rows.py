@@ -33,8 +33,11 @@ class Source:
         self.whole_film: Callable[[Sample], Prompt] | None = None
         """The prompt of a row about a film, for a model that takes films as they are."""
         self._cell: Any = None
+        self._made: tuple[Any, Any, int] = (None, None, 0)
+        """The last line with a picture, its index, and the place of the picture's cell."""
         self._frame = frame
-        self._indexes: dict[tuple[str, ...], Any] = {}
+        self._layouts: dict[tuple[str, ...], tuple[Any, list[type | None]]] = {}
+        """By the names of columns: the index of a line, and the type of each column."""
 
     @cached_property
     def types(self) -> Types:
@@ -80,25 +83,30 @@ class Source:
 
     def _series(self, row: Mapping[str, Any]) -> Any:
         pandas = import_pandas()
-        types = self.types
-        values = [typed(cell, types.get(name)) for name, cell in row.items()]
         names = tuple(row)
+        layout = self._layouts.get(names)
+        if layout is None:
+            kinds = [self.types.get(name) for name in names]
+            layout = self._layouts[names] = (pandas.Index(names, dtype=object), kinds)
+        index, kinds = layout
+        # An array of objects is taken as it is, where pandas would look at every cell of a list.
+        cells = self._empty_line(len(names))
+        for place, cell in enumerate(row.values()):
+            kind = kinds[place]
+            cells[place] = cell if kind is None and type(cell) is str and cell else typed(cell, kind)
+        place = -1
         if "image" in row:
             pieces = self.images.cells(row)
             if pieces:
-                values[names.index("image")] = self._cell = pieces[0] if len(pieces) == 1 else list(pieces)
+                place = names.index("image")
+                cells[place] = self._cell = pieces[0] if len(pieces) == 1 else list(pieces)
         if "image_path" in row:
             paths = self.images.names(row)
             if paths:
-                values[names.index("image_path")] = paths[0] if len(paths) == 1 else list(paths)
-        index = self._indexes.get(names)
-        if index is None:
-            index = self._indexes[names] = pandas.Index(names, dtype=object)
-        # An array of objects is taken as it is, where pandas would look at every cell of a list.
-        cells = self._empty_line(len(values))
-        for place, value in enumerate(values):
-            cells[place] = value
-        return pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
+                cells[names.index("image_path")] = paths[0] if len(paths) == 1 else list(paths)
+        line = pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
+        self._made = (line, line.index, place) if place >= 0 else (None, None, 0)
+        return line
 
     @cached_property
     def _empty_line(self) -> Callable[[int], Any]:
@@ -129,9 +137,15 @@ class Source:
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
         """The one picture of the line made last, whose cell was understood then; none if this is another line."""
         cell = self._cell
-        if type(cell) is not str or is_picture_path(cell) or "image" not in line or line["image"] is not cell:
+        if type(cell) is not str or is_picture_path(cell):
             return ()
-        return (inline(cell),)
+        made, index, place = self._made
+        if line is made and line.index is index:  # type: ignore[attr-defined]
+            # What the user's code may have put there meanwhile, at a tenth of the price of asking by name.
+            there = line.values[place]  # type: ignore[index]
+        else:
+            there = line.get("image")
+        return (inline(cell),) if there is cell else ()
 
     def _in_frame(self, index: str) -> Any:
         if self._frame is None or "image" not in self._frame:

@@ -23,6 +23,7 @@ class ToSample:
         self._kind = kind
         self._with_pictures = with_pictures
         self._circular = is_circular(source.name) if circular is None else circular
+        self._is_mme = is_mme(source.name)
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         index = row.get("index")
@@ -61,10 +62,10 @@ class ToSample:
     def _group(self, row: Mapping[str, Any]) -> str | None:
         if not is_blank(row.get("g_index")):
             return str(row["g_index"])
-        if is_mme(self._source.name):
+        if self._is_mme:
             return _picture_name(row)
-        index = whole_index(row.get("index"))
-        if self._kind != "MCQ" or index is None:
+        index = whole_index(row.get("index")) if self._kind == "MCQ" else None
+        if index is None:
             return None
         return str(index % ROTATION) if index < ROTATION or self._is_rotated(row, index) else str(index)
 
@@ -73,8 +74,8 @@ class ToSample:
         return self._circular or row.get("image") == str(index % ROTATION)
 
     def _rotation(self, row: Mapping[str, Any]) -> dict[str, str]:
-        index = whole_index(row.get("index"))
-        if not self._circular or self._kind != "MCQ" or index is None:
+        index = whole_index(row.get("index")) if self._circular and self._kind == "MCQ" else None
+        if index is None:
             return {}
         return {"rotation": str(index // ROTATION)}
 

@@ -44,6 +44,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
 
 
 def check_for(instruction_id: str) -> Check:
+    """The check of an instruction; an unknown one is a `ValueError` with the nearest known."""
     try:
         return CHECKS[instruction_id]
     except KeyError:

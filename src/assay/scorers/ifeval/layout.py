@@ -84,6 +84,7 @@ def has_two_responses(response: str) -> bool:
 
 
 def repeats_prompt(response: str, *, prompt_to_repeat: str) -> bool:
+    """The prompt comes first, word for word but for letter case."""
     return response.strip().lower().startswith(prompt_to_repeat.strip().lower())
 
 
@@ -93,6 +94,7 @@ def ends_with(response: str, *, end_phrase: str) -> bool:
 
 
 def is_quoted(response: str) -> bool:
+    """The whole of it stands between two double quotation marks."""
     text = response.strip()
     return len(text) > 1 and text.startswith('"') and text.endswith('"')
 

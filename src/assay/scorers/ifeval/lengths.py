@@ -8,10 +8,12 @@ _WORD_ENDS = ".,?!'\""
 
 
 def has_number_of_words(response: str, *, num_words: int, relation: str) -> bool:
+    """At least, or less than, so many words."""
     return holds(count_words(response), relation, num_words)
 
 
 def has_number_of_sentences(response: str, *, num_sentences: int, relation: str) -> bool:
+    """At least, or less than, so many sentences."""
     return holds(count_sentences(response), relation, num_sentences)
 
 

@@ -62,6 +62,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def count_sentences(text: str) -> int:
+    """How many sentences; a text of blanks has none."""
     return len(split_sentences(text))
 
 

@@ -10,6 +10,7 @@ _FUSED = re.compile(r"(?<=^can)(?=not$)|(?<=^gon)(?=na$)|(?<=^wan)(?=na$)|(?<=^g
 
 
 def count_words(text: str) -> int:
+    """Runs of letters, digits and underscores: `don't` is two words."""
     return sum(1 for _ in _WORD.finditer(text))
 
 

@@ -22,10 +22,12 @@ class Verdict:
 
     @property
     def prompt_strict(self) -> bool:
+        """Whether all instructions are followed as they stand."""
         return all(self.strict)
 
     @property
     def prompt_loose(self) -> bool:
+        """Whether each is followed in one of the loose versions."""
         return all(self.loose)
 
 

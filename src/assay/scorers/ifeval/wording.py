@@ -14,6 +14,7 @@ def has_keywords(response: str, *, keywords: Sequence[str]) -> bool:
 
 
 def has_keyword_often(response: str, *, keyword: str, frequency: int, relation: str) -> bool:
+    """At least, or less than, so often, whatever its case, also inside a longer word."""
     return holds(_occurrences(keyword.strip(), response), relation, frequency)
 
 
@@ -32,18 +33,22 @@ def has_letter_often(response: str, *, letter: str, let_frequency: int, let_rela
 
 
 def has_capital_words(response: str, *, capital_frequency: int, capital_relation: str) -> bool:
+    """At least, or less than, so many words in capitals."""
     return holds(count_capital_words(response), capital_relation, capital_frequency)
 
 
 def is_english_capital(response: str) -> bool:
+    """English, and no small letter in it."""
     return response.isupper() and is_language(response, "en")
 
 
 def is_english_lowercase(response: str) -> bool:
+    """English, and no capital in it."""
     return response.islower() and is_language(response, "en")
 
 
 def is_in_language(response: str, *, language: str) -> bool:
+    """Written in a language given by its ISO 639-1 code."""
     return is_language(response, language)
 
 

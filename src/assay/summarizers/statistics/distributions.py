@@ -20,6 +20,7 @@ def normal_quantile(p: float) -> float:
 
 
 def normal_cdf(z: float) -> float:
+    """P(Z <= z)."""
     return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 

@@ -100,6 +100,7 @@ class BettingSequence:
 
     @property
     def estimate(self) -> Estimate:
+        """The mean so far with its confidence sequence; raises before the first score."""
         n, scale = self._n, self._maximum - self._minimum
         if not n:
             raise ValueError("no scores yet: there is nothing to estimate")
@@ -129,6 +130,7 @@ class StoppingRule:
     look_every: int = 10
 
     def looks_at(self, t: int) -> bool:
+        """Whether the rule is asked after `t` scores."""
         return t >= self.first_look and (t - self.first_look) % self.look_every == 0
 
     def stops(self, now: Estimate, *, shuffle_seed: int | None) -> bool:

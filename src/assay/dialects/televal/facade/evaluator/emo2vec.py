@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from .....core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score
 from .....media import check_media
-from .....scorers.saved import read_json
+from .....scorers.asked import structure_of
+from .....scorers.given_models import ask_model
 from .base import BuiltInEvaluator
 
 NEUTRAL = "neutral"
@@ -22,13 +23,11 @@ async def listen(models: Mapping[str, Any], role: str, output: Output) -> Mappin
     if sound is None:
         return Score.unparsed(reason="no audio in the output")
     try:
-        reply: Output = await models[role].ask(Prompt((Message("user", (sound,)),)))
+        heard = structure_of(await ask_model(models, role, Prompt((Message("user", (sound,)),))))
     except ModelError as error:
         return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
-    heard = reply.json if reply.json is not None else read_json(reply.text)
-    if reply.error is not None or not isinstance(heard, Mapping):
-        reason = reply.error.message if reply.error else "the helper gave no JSON"
-        return Score(None, Outcome.JUDGE_ERROR, details={"error": reason})
+    if not isinstance(heard, Mapping):
+        return Score(None, Outcome.JUDGE_ERROR, details={"error": "the helper gave no JSON"})
     return heard
 
 

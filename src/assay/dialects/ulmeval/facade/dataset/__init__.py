@@ -3,8 +3,8 @@
 from typing import Any
 
 from ..smp import dump, load
-from .defined import CLASSES
 from .image_base import ImageBaseDataset
+from .table_base import CLASSES
 from .text_base import TextBaseDataset
 from .utils import DEBUG_MESSAGE, build_judge
 

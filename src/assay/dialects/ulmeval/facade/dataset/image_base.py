@@ -8,8 +8,7 @@ from .....datasets.tsv_images import inline, is_blank, is_picture_path
 from .....media.picture_files import media_file
 from ...tables import fetched_table, read_table, with_index, with_pictures
 from ..smp.file import LMUDataRoot
-from ..smp.ulm import mmqa_display
-from .defined import Defined
+from .table_base import TableDataset
 
 
 def img_root_map(dataset: str) -> str:
@@ -17,13 +16,11 @@ def img_root_map(dataset: str) -> str:
     return dataset
 
 
-class ImageBaseDataset(Defined):
+class ImageBaseDataset(TableDataset):
     """A table of prompts with pictures, given as base64, as another row's, in a list, or by path."""
 
     MODALITY: ClassVar[str] = "IMAGE"
     TYPE: ClassVar[str] = "IT2I"
-    DATASET_URL: ClassVar[dict[str, str]] = {}
-    DATASET_MD5: ClassVar[dict[str, str | None]] = {}
 
     def __init__(self, dataset: str = "", skip_noimg: bool = True) -> None:
         self.dataset_name = dataset
@@ -36,29 +33,11 @@ class ImageBaseDataset(Defined):
         self.data: Any = with_index(with_pictures(data, self, f"{dataset}.tsv"))
         self.post_build(dataset)
 
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, idx: int) -> dict[str, Any]:
-        return dict(self.data.iloc[idx])
-
-    @classmethod
-    def supported_datasets(cls) -> list[str]:
-        """The names under which this class is known."""
-        return list(cls.DATASET_URL)
-
-    def load_data(self, dataset: str) -> Any:
-        """The table of a name as a data frame."""
-        return self.prepare_tsv(self.DATASET_URL.get(dataset) or f"{dataset}.tsv", self.DATASET_MD5.get(dataset))
-
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """The table behind a URL, kept as `$LMUData/<dataset>.tsv`; one under the URL's last part is used too."""
         root = Path(LMUDataRoot())
         self.data_path = str(root / f"{self.dataset_name}.tsv")
         return read_table(fetched_table(url, Path(self.data_path), file_md5, root / url.split("/")[-1]), self)
-
-    def post_build(self, dataset: str) -> None:
-        """Called when the data are there."""
 
     def dump_image(self, line: Any) -> list[str]:
         """The pictures of a row as files, named by their content, so that a changed table never shows old pixels."""
@@ -78,20 +57,12 @@ class ImageBaseDataset(Defined):
             return name if path.is_file() or path.is_absolute() else str(inside)
         return str(inside)
 
-    def display(self, line: Any) -> None:
-        """Prints a row and shows its pictures."""
-        mmqa_display(self.data.iloc[line] if isinstance(line, int) else line)
-
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         """The pictures of the row, then the text of `question`, or of `prompt` where there is no such column."""
         if isinstance(line, int):
             line = self.data.iloc[line]
         pictures = [{"type": "image", "value": path} for path in self.dump_image(line)]
         return [*pictures, {"type": "text", "value": line["question" if "question" in line else "prompt"]}]
-
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
-        """The numbers of a prediction file; every benchmark has its own."""
-        raise NotImplementedError(f"{type(self).__name__} has no `evaluate`")
 
 
 def _is_empty(cell: Any) -> bool:
