@@ -20,7 +20,7 @@ from assay.runner.options import RunOptions
 from assay.runner.run import run
 
 LARGEST_RATIO = 1.3
-REGISTER = '''
+REGISTER = """
 import json
 from dataset_registry import DatasetRegistry
 from evaluator_registry import EvaluatorRegistry
@@ -43,7 +43,7 @@ def evaluate(engine, data, batch_size=64, **kwargs):
 
 DatasetRegistry.register(name="bench", loader=load, prompt_template=lambda item: item["question"])
 EvaluatorRegistry.register(name="bench", evaluator=evaluate)
-'''
+"""
 
 
 class Instant:

@@ -17,7 +17,7 @@ from assay.core import Candidate, Output, Request, Text
 from assay.runner.run import run
 
 LARGEST_RATIO = 1.3
-TESTBED = '''
+TESTBED = """
 from testbed.data import register_dataset_retriever
 
 
@@ -25,8 +25,8 @@ from testbed.data import register_dataset_retriever
 def retriever(item, is_last):
     answer = {"role": "assistant"} if is_last else {"role": "assistant", "content": item["label"]}
     return [{"role": "user", "content": item["text"]}, answer]
-'''
-NATIVE = '''
+"""
+NATIVE = """
 dataset = "rows.jsonl"
 
 
@@ -37,7 +37,7 @@ def prompt(sample, solved=False):
 
 def score(sample, output):
     return output.text.strip() == sample["label"]
-'''
+"""
 
 
 class Instant:

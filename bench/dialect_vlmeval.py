@@ -1,16 +1,17 @@
 """What the vlmeval dialect costs for each row, over the native way and over the pandas row that guest code demands.
 
 Usage: python bench/dialect_vlmeval.py [ROWS]
-Three loops over the same TSV, each one's best of nine: rows, prompts and answers by a guest's classes; the same
+Three loops over the same TSV take turns for nine rounds: rows, prompts and answers by a guest's classes; the same
 natively; and the bare pandas rows a guest's `build_prompt(line)` has to be given. The dialect may add 60 µs to the sum
-of the others, with words alone (`Bench`) and with pictures that the guest wants as files (`Pictured`).
+of the others, with words alone (`Bench`) and with pictures that the guest wants as files (`Pictured`). What it adds is
+taken within each round, since other programs share the machine, and the median of the rounds counts.
 """
 
 import base64
 import io
-import math
 import os
 import random
+import statistics
 import sys
 import tempfile
 import time
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ALLOWED_MICROSECONDS = 60.0
-REPEATS = 9
+ROUNDS = 9
 GUEST = """
 from vlmeval.dataset import ImageBaseDataset
 from vlmeval.vlm import BaseModel
@@ -86,11 +87,20 @@ def measure(root: Path, kind: str, rows: int) -> float:
         loop(root / "Bench.tsv", None, native_template, native_model),
         bare_rows(root / "Bench.tsv"),
     )
-    dialect, native, pandas_row = best(works, rows)
-    added = dialect - native - pandas_row
-    parts = f"dialect {dialect:.1f}, native {native:.1f}, pandas row {pandas_row:.1f}, added {added:.1f}"
-    print(f"{kind}: {parts} µs a row")
-    return added
+    rounds = in_turns(works, rows)
+    dialect, native, pandas_row = (statistics.median(one) for one in zip(*rounds, strict=True))
+    added = sorted(dialect - native - pandas_row for dialect, native, pandas_row in rounds)
+    middle = statistics.median(added)
+    least = [min(one) for one in zip(*rounds, strict=True)]
+    parts = f"dialect {dialect:.1f}, native {native:.1f}, pandas row {pandas_row:.1f}"
+    print(f"{kind}: {parts}, added {middle:.1f} ({added[0]:.1f} to {added[-1]:.1f}) µs a row, load {load()}")
+    print(f"{kind}: by the least time of each, which load disturbs less, {least[0] - least[1] - least[2]:.1f} µs a row")
+    return middle
+
+
+def load() -> str:
+    """How many programs ran beside this one: they slow down every loop, and the longest most."""
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 def words_only(sample: Any) -> str:
@@ -130,16 +140,18 @@ def bare_rows(path: Path) -> Callable[[], None]:
     return work
 
 
-def best(works: Sequence[Callable[[], None]], rows: int) -> list[float]:
-    """Microseconds of processor time a row, each loop's best of nine in turns after a warm-up."""
-    times = [math.inf] * len(works)
-    for turn in range(REPEATS + 1):
-        for place, work in enumerate(works):
-            started = time.process_time()
-            work()
-            if turn:
-                times[place] = min(times[place], time.process_time() - started)
-    return [seconds / rows * 1e6 for seconds in times]
+def in_turns(works: Sequence[Callable[[], None]], rows: int) -> list[list[float]]:
+    """Microseconds of processor time a row of each loop, round by round, after a warm-up."""
+    for work in works:
+        work()
+    return [[cpu_of(work) / rows * 1e6 for work in works] for _ in range(ROUNDS)]
+
+
+def cpu_of(work: Callable[[], None]) -> float:
+    """CPU seconds of one run."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ ANSWER = json.dumps(
         "usage": {"prompt_tokens": 60, "completion_tokens": 1, "total_tokens": 61},
     }
 ).encode()  # fmt: skip
-BARE = '''
+BARE = """
 import asyncio, msgspec, sys
 kind, data, out, port, concurrency = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 URL = f"http://127.0.0.1:{port}/v1/chat/completions"
@@ -96,7 +96,7 @@ async def main():
         async with session:
             await asyncio.gather(*[worker() for _ in range(concurrency)])
 asyncio.run(main())
-'''
+"""
 
 
 class FixedLatency(asyncio.Protocol):

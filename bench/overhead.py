@@ -14,7 +14,7 @@ from pathlib import Path
 
 from measured import ASSAY, cost_of
 
-BARE = '''
+BARE = """
 import asyncio, json, sys, time, uuid
 async def model(messages):
     await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def main():
         await asyncio.gather(*[worker() for _ in range(64)])
         out.write(b"\\n".join(buffer) + b"\\n")
 asyncio.run(main())
-'''
+"""
 
 
 def write_rows(path: Path, count: int) -> None:

@@ -1,6 +1,6 @@
 """Resuming: how long a finished run takes until its table, and one that lacks its last sample.
 
-    python bench/resume.py [--samples 100000]
+python bench/resume.py [--samples 100000]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Start-up: CPU time of `assay --help` and `assay ls` beside that of a bare interpreter.
 
-    python bench/startup.py [--repeats 9]
+python bench/startup.py [--repeats 9]
 """
 
 import argparse
