@@ -29,8 +29,14 @@ def is_first(name):
 
 
 def meet(names):
-    """Dies, or waits to be killed, where the test wants it."""
+    """Dies, waits to be killed or waits for another replica, where the test wants it."""
     if FATE.get("at") not in names or (not FATE.get("always") and not is_first("met")):
+        return
+    if FATE["how"] == "wait for another":
+        until = time.monotonic() + 120
+        while len({json.loads(line)["pid"] for line in open(HERE / "calls.jsonl")}) < 2:
+            assert time.monotonic() < until, "no other replica came"
+            time.sleep(0.05)
         return
     if FATE["how"] == "wait":
         import ray

@@ -6,6 +6,7 @@ import pytest
 
 import assay
 from assay.core import UsageError
+from assay.runner.events import Silent
 from assay.scorers.judge_canaries import ORDERS
 from assay.store import RunReader
 
@@ -148,3 +149,13 @@ def test_a_scorer_that_blocks_works_beside_the_run(tmp_path):
     assert result[0].n == 20 and all(name.startswith("scorer") for name in threads)
 
 
+def test_with_replicas_a_judge_says_once_where_it_runs(judged):
+    watcher = Silent()
+
+    result, asked = judged(replicas=2, watcher=watcher)
+
+    assert result.status == "complete" and result.value("judge") == 4.0 and asked == 5 + len(ORDERS)
+    (line,) = [line for line in watcher.lines if "copies of the model" in line]
+    assert line.startswith("judge '") and line.endswith(
+        "runs once, where this command runs: --replicas are copies of the model only"
+    )

@@ -1,5 +1,7 @@
 """Replicas as Ray actors: a real cluster of two nodes beside its head, whose actors and nodes are killed."""
 
+import asyncio
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -11,7 +13,11 @@ from replica_files import COUNT, calls_of, keys_of, lines_of, make_model, task, 
 
 import assay
 from assay.core import MissingExtra, UsageError
+from assay.report.progress import _note
 from assay.runner.events import Silent
+from assay.runner.executors import ray_actors
+from assay.runner.executors.ray_actors import RayActors
+from assay.runner.executors.replica import ClusterLost
 
 pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]
 """One cluster at a time on this machine: its processes are many and slow to start."""
@@ -25,23 +31,31 @@ def hand() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture(scope="module")
-def cluster(hand: ThreadPoolExecutor):
-    """A head without room for replicas, so that every replica is on a node that may be killed."""
+def clusters() -> Iterator[list]:
+    """The cluster of these tests, if there is one."""
     pytest.importorskip("ray", reason="Ray is not installed")
+    made: list = []
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "disabled")):
             patch.setenv(name, value)
-        from ray.cluster_utils import Cluster
-
-        # A node that is gone is noticed after a second instead of a quarter of a minute.
-        quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 2}
-        made = Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
-        )
         try:
             yield made
         finally:
-            made.shutdown()
+            for cluster in made:
+                cluster.shutdown()
+
+
+@pytest.fixture
+def cluster(clusters: list):
+    """A head without room for replicas, so that every replica is on a node that may be killed."""
+    from ray.cluster_utils import Cluster
+
+    if not clusters:
+        # A node that is gone is noticed after a second instead of a quarter of a minute.
+        quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 2}
+        head = {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
+        clusters.append(Cluster(initialize_head=True, head_node_args=head))
+    return clusters[0]
 
 
 @pytest.fixture
@@ -57,41 +71,68 @@ def run(cluster, folder: Path, cls: str, *, turns: int = 0, fate: dict | None = 
     return assay.run(task(turns), f"{model}:{cls}", output=str(folder / "run"), **spread, **settings)
 
 
-def kill_its_node(cluster, folder: Path) -> None:
-    """Kills the node whose replica waits for it."""
+def wait_for_fate(folder: Path) -> str:
+    """The node whose replica waits to be killed."""
     until = time.monotonic() + 120
     while not (folder / "waiting").exists():
         assert time.monotonic() < until, "no replica met its fate"
         time.sleep(0.05)
-    name = (folder / "waiting").read_text()
+    return (folder / "waiting").read_text()
+
+
+def kill_its_node(cluster, folder: Path) -> None:
+    name = wait_for_fate(folder)
     (node,) = [node for node in cluster.list_all_nodes() if node.node_id == name]
     cluster.remove_node(node, allow_graceful=False)
 
 
+def kill_its_head(cluster, folder: Path) -> None:
+    wait_for_fate(folder)
+    for running in list(cluster.head_node.all_processes.values()):
+        for one in running:
+            one.process.kill()
+
+
+def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
+    pytest.importorskip("ray", reason="Ray is not installed")
+    model = make_model(tmp_path / "m")
+
+    result = assay.run(task(count=8), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=1)
+
+    assert result.status == "complete" and len(lines_of(tmp_path / "run")) == 8
+
+
 class Watching(Silent):
-    """Lets a node join once the run has begun and its replicas are seen to wait."""
+    """Lets a node join while both replicas wait, another while one still does; keeps what a bar would say."""
 
     def __init__(self, cluster) -> None:
         super().__init__()
-        self.cluster = cluster
-        self.has_joined = False
+        self.cluster, self.notes = cluster, []
 
     def start(self, cells):
         self.cells = cells
 
     def update(self):
-        if not self.has_joined and self.cells[0].replicas == {1: "starting", 2: "starting"}:
-            self.has_joined = True
+        self.notes.append(_note(self.cells[0]))
+        waiting = list(self.cells[0].replicas.values()).count("starting")
+        if len(self.cluster.worker_nodes) == 2 - waiting:
             self.cluster.add_node(num_cpus=1)  # Ray starts nodes from the main thread only
 
+    def stop(self):
+        self.notes.append(_note(self.cells[0]))
 
-def test_a_run_without_room_waits_for_a_node_and_is_done_by_the_replicas_that_join(cluster, tmp_path: Path):
+
+def test_replicas_join_as_nodes_do_and_the_display_counts_them(cluster, tmp_path: Path):
+    for node in list(cluster.worker_nodes):
+        cluster.remove_node(node)
     watcher = Watching(cluster)
 
-    result = run(cluster, tmp_path / "m", "Asynchronous", watcher=watcher)
+    result = run(cluster, tmp_path / "m", "Batches", fate={"at": "s5.1", "how": "wait for another"}, watcher=watcher)
 
-    assert watcher.has_joined and result.status == "complete" and result[0].value == 1.0
-    assert sorted(watcher.cells[0].replicas.values()) == ["ready", "starting"]
+    assert result.status == "complete" and result[0].value == 1.0
+    shown = ("0 of 2 replicas, 2 starting", "1 of 2 replicas, 1 starting", "2 of 2 replicas")
+    assert [watcher.notes.index(note) for note in shown] == sorted(watcher.notes.index(note) for note in shown)
+    assert watcher.notes[-1] == "2 of 2 replicas"
 
 
 @pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
@@ -126,6 +167,31 @@ def test_a_killed_node_loses_nothing_and_nothing_finished_is_asked_again(
     check_nothing_lost(tmp_path, result, turns)
 
 
+def test_a_cluster_whose_head_is_killed_ends_the_run_with_one_line_and_it_goes_on_where_it_stopped(
+    clusters, cluster, nodes, hand: ThreadPoolExecutor, tmp_path: Path, monkeypatch
+):
+    monkeypatch.setattr(ray_actors, "SECONDS_BETWEEN_LOOKS", 0.2)
+    monkeypatch.setattr(ray_actors, "LONGEST_ABSENCE", 1.0)
+    killing = hand.submit(kill_its_head, cluster, tmp_path / "killed")
+    clusters.clear()
+
+    try:
+        result = run(cluster, tmp_path / "killed", "Batches", fate={"at": "s13.1", "how": "wait"})
+        killing.result()
+    finally:
+        cluster.shutdown()
+    kept = lines_of(tmp_path / "killed" / "run")
+    resumed = run(None, tmp_path / "killed", "Batches", fate={"at": "never"})
+
+    line = "stopped: the head node of the Ray cluster has not answered for 1 s; fix: run the same command again"
+    assert result.status == "failed" and any(note.startswith(line) and "\n" not in note for note in result.notes)
+    assert 0 < len(kept) < COUNT and resumed.status == "complete"
+    assert lines_of(tmp_path / "killed" / "run")[: len(kept)] == kept
+    undisturbed = run(None, tmp_path / "clean", "Batches")
+    assert values_of(resumed) == values_of(undisturbed)
+    assert keys_of(tmp_path / "killed" / "run") == keys_of(tmp_path / "clean" / "run")
+
+
 def check_nothing_lost(folder: Path, result, turns: int) -> None:
     undisturbed = run(None, folder / "clean", "Batches", turns=turns)
     assert (folder / "killed" / "met").exists()
@@ -137,14 +203,24 @@ def check_nothing_lost(folder: Path, result, turns: int) -> None:
     assert len(finished) == len(set(finished)) == COUNT * (turns + 1)
 
 
-# After the tests of the shared cluster: started first, in one process with it, it leaves that one's actors dying.
-def test_a_run_without_an_address_starts_a_cluster_of_its_own(tmp_path: Path):
+@pytest.mark.parametrize("gone", ["the head node of the Ray cluster", "Ray on this machine"])
+def test_a_node_that_nothing_goes_on_without_is_missed_by_name(monkeypatch, gone: str):
     pytest.importorskip("ray", reason="Ray is not installed")
-    model = make_model(tmp_path / "m")
+    monkeypatch.setattr(ray_actors, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(ray_actors, "LONGEST_ABSENCE", 0.05)
+    executor = RayActors(None)
 
-    result = assay.run(task(count=8), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", replicas=1)
+    async def watch() -> None:
+        servers = {}
+        for what in ("the head node of the Ray cluster", "Ray on this machine"):
+            servers[what] = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+            host, port = servers[what].sockets[0].getsockname()
+            executor.needed[what] = f"{host}:{port}"
+        servers[gone].close()
+        await executor.watch()
 
-    assert result.status == "complete" and len(lines_of(tmp_path / "run")) == 8
+    with pytest.raises(ClusterLost, match=f"stopped: {gone} has not answered for 0.05 s; fix: run the same command"):
+        asyncio.run(watch())
 
 
 def test_an_address_where_nobody_answers_is_one_clear_line(tmp_path: Path):
@@ -159,6 +235,24 @@ def test_an_address_where_nobody_answers_is_one_clear_line(tmp_path: Path):
         assay.run(task(), f"{model}:Batches", output=str(tmp_path / "run"), executor="ray", address=address)
 
     assert "\n" not in str(caught.value) and not (tmp_path / "run").exists()
+
+
+def test_a_cluster_that_wants_a_token_is_one_clear_line(tmp_path: Path, monkeypatch):
+    exceptions = pytest.importorskip("ray.exceptions", reason="Ray is not installed")
+
+    def refuse(**settings):
+        os.environ["RAY_AUTH_MODE"] = "token"  # as Ray itself does, for good
+        raise exceptions.AuthenticationError("no authentication token was found\nTo make one, do this")
+
+    monkeypatch.setattr("ray.init", refuse)
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+
+    with pytest.raises(
+        UsageError, match=r"cannot join .* local: no authentication token .*RAY_AUTH_MODE=token"
+    ) as caught:
+        assay.run(task(), f"{make_model(tmp_path / 'm')}:Batches", output=str(tmp_path / "run"), executor="ray")
+
+    assert "\n" not in str(caught.value) and "RAY_AUTH_MODE" not in os.environ
 
 
 def test_what_is_no_address_is_refused(tmp_path: Path):

@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from fault_counts import COUNTS, drawn
 from replica_files import COUNT, calls_of, keys_of, lines_of, make_model, task, values_of
 
 import assay
@@ -37,8 +38,15 @@ def test_results_do_not_depend_on_the_number_of_replicas(tmp_path: Path, cls: st
         assert sorted(calls_of(tmp_path / str(n), "begin")) == sorted(calls_of(tmp_path / "none", "begin"))
 
 
+PLACES = [
+    *((0, f"s{n}.1") for n in drawn("replicas", range(4, COUNT - 4), COUNTS.kills_of_replicas)),
+    *((2, f"s{n}.2") for n in drawn("dialogues", range(4, COUNT - 4), COUNTS.kills_of_replicas)),
+]
+
+
+@pytest.mark.faults
 @pytest.mark.parametrize("cls", ["Batches", "Asynchronous"])
-@pytest.mark.parametrize(("turns", "at"), [(0, "s13.1"), (2, "s6.2")], ids=["generation", "dialogue"])
+@pytest.mark.parametrize(("turns", "at"), PLACES)
 def test_a_killed_replica_loses_nothing_and_nothing_finished_is_asked_again(
     tmp_path: Path, cls: str, turns: int, at: str
 ):
@@ -250,13 +258,6 @@ def test_a_model_that_has_no_name_is_refused(tmp_path: Path):
         assay.run(task(), lambda messages: "x", output=str(tmp_path / "run"), replicas=2)
 
     assert not (tmp_path / "run").exists()
-
-
-def test_a_task_that_drives_its_model_is_refused(tmp_path: Path):
-    driven = assay.Task("t", dataset=[{"id": "a", "question": "q"}], driver=lambda engine: {"x": 1})
-
-    with pytest.raises(UsageError, match="task 't' asks its model by itself"):
-        assay.run(driven, f"{make_model(tmp_path / 'm')}:Batches", output=str(tmp_path / "run"), replicas=2)
 
 
 @pytest.mark.parametrize(

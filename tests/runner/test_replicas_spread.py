@@ -55,6 +55,9 @@ class Executor:
         self.started.append(number)
         return self.replicas[number - 1]
 
+    async def watch(self) -> None:
+        await asyncio.get_running_loop().create_future()
+
     async def close(self) -> None:
         pass
 

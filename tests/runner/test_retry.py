@@ -258,7 +258,7 @@ def test_what_a_request_waits_for_its_turn_is_not_its_own_time():
 
     async def main():
         scheduler = Scheduler(Endpoint(reply), concurrency=3)
-        scheduler.limiter.limit = 1.0  # as after rate limits: all three are taken, one is asked
+        scheduler.patience.limiter.limit = 1.0  # as after rate limits: all three are taken, one is asked
         await scheduler.run(Work(iter([Job(Sample(str(n)), request(n), order=n) for n in range(3)])), desk)
 
     run_virtually(main())

@@ -53,6 +53,11 @@ class Helper:
         """Questions this run really asked, with tokens and cost as the backend counted them."""
         self._one_at_a_time = asyncio.Lock()
 
+    @property
+    def is_served(self) -> bool:
+        """Whether many questions are under way at once, as with an endpoint."""
+        return self._scheduler.is_async
+
     async def ask(self, prompt: Prompt, options: GenerateOptions | None = None) -> Output:
         """The answer; from the journal if it was given before. Media are shown without their metadata."""
         prompt, removed = without_metadata(prompt)
@@ -109,6 +114,14 @@ class Helpers:
                 model = build_model(name, self._options.judge_args_of(role))
                 self._built[role] = self._helper(role, name, model)
         return {role: self._built[role] for role in roles}
+
+    def single(self) -> list[str]:
+        """A line for each helper that is one copy whatever the model is; a server has as many as it likes."""
+        return [
+            f"{role} {helper.name!r} runs once, where this command runs: --replicas are copies of the model only"
+            for role, helper in self._built.items()
+            if not helper.is_served
+        ]
 
     async def canaries(self, scorings: Sequence[Scoring]) -> list[str]:
         """How each judge took answers that demand the best mark, a line each; its calls are kept as `TASK#canary`."""

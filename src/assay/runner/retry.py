@@ -9,9 +9,10 @@ import asyncio
 import math
 import random
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from ..core import ErrorInfo
+from ..core import ErrorInfo, Output
 
 SHRINK = 0.8
 GROW = 0.05
@@ -189,3 +190,69 @@ class Outage:
                 await asyncio.wait_for(self._over.wait(), seconds)
             except TimeoutError:
                 continue
+
+
+class Patience:
+    """How one server is asked, by however many: all of them wait for their turn here, and here alone is tried again."""
+
+    def __init__(
+        self,
+        window: int,
+        policy: RetryPolicy | None = None,
+        seed: int = 0,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.policy = policy or RetryPolicy()
+        self.limiter = Limiter(window)
+        self.outage = Outage(window)
+        self._rng = random.Random(seed)
+        self._say = say
+        self._told: set[str] = set()
+        """Kinds of failures that were spoken of."""
+
+    async def ask(self, once: Callable[[], Awaitable[Output]]) -> Output:
+        """What `once` answers, called again where that may help."""
+        clock = asyncio.get_running_loop().time
+        spent, attempts = 0.0, 0
+        outage, limiter = self.outage, self.limiter
+        while True:
+            if outage.lost:
+                await outage.pass_by()
+            await limiter.acquire()
+            started = clock()  # what a request waits for its turn is none of its own time
+            try:
+                output = await once()
+            finally:
+                limiter.release()
+            error = output.error
+            outage.note(error, clock())
+            if error is None:
+                limiter.succeeded()
+                if limiter.held:
+                    limiter.let_go(started)
+                return output
+            if error.kind == "rate_limit":
+                limiter.throttled(clock())
+            elif error.kind == "auth":
+                limiter.hold(clock())
+            spent += clock() - started
+            attempts += not outage.is_on
+            if outage.is_hopeless(clock()) or not self.policy.allows(error, attempts, spent):
+                return output
+            self._tell(error)
+            if not outage.is_on:
+                delay = self.policy.delay(error, attempts - 1, self._rng)
+                spent += delay
+                await asyncio.sleep(delay)
+
+    def _tell(self, error: ErrorInfo) -> None:
+        """Says why a run is slow, once for each reason."""
+        reason = "outage" if self.outage.is_on else error.kind
+        if reason in self._told:
+            return
+        self._told.add(reason)
+        if reason == "outage":
+            minutes = LONGEST_OUTAGE / 60
+            self._say(f"the server seems to be gone, waiting up to {minutes:g} min for it: {error.message}")
+        else:
+            self._say(f"trying again after {error.kind}: {error.message}")

@@ -11,9 +11,9 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from ..core import ErrorInfo, Model, Output, Request
+from ..core import Model, Output, Request
 from .calls import call_async, call_in_halves, call_model
-from .retry import LONGEST_OUTAGE, Limiter, Outage, RetryPolicy
+from .retry import Patience, RetryPolicy
 from .sizing import LARGEST_HANDOVER, BatchSize
 from .threads import Threads, in_thread
 from .work import Desk, Job, Work
@@ -43,11 +43,7 @@ class Scheduler:
         self.batch_size = batch_size or getattr(model, "batch_size", None)
         declared = concurrency or getattr(model, "concurrency", None)
         self.window = declared or (DEFAULT_WINDOW if self.is_async else 1)
-        self.limiter = Limiter(self.window)
-        self.outage = Outage(self.window)
-        self._say = say
-        self._told: set[str] = set()
-        """Kinds of failures that were spoken of."""
+        self.patience = Patience(self.window, self.policy, seed, say)
         self._rng = random.Random(seed)
         self.sizes = BatchSize(self.batch_size)
         self._is_instant = False
@@ -102,50 +98,7 @@ class Scheduler:
                 work.finished(1)
 
     async def _try(self, request: Request) -> Output:
-        clock = asyncio.get_running_loop().time
-        spent, attempts = 0.0, 0
-        outage = self.outage
-        while True:
-            if outage.lost:
-                await outage.pass_by()
-            await self.limiter.acquire()
-            started = clock()  # what a request waits for its turn is none of its own time
-            try:
-                output = await call_async(self.model, request)
-            finally:
-                self.limiter.release()
-            error = output.error
-            outage.note(error, clock())
-            if error is None:
-                self.limiter.succeeded()
-                if self.limiter.held:
-                    self.limiter.let_go(started)
-                return output
-            if error.kind == "rate_limit":
-                self.limiter.throttled(clock())
-            elif error.kind == "auth":
-                self.limiter.hold(clock())
-            spent += clock() - started
-            attempts += not outage.is_on
-            if outage.is_hopeless(clock()) or not self.policy.allows(error, attempts, spent):
-                return output
-            self._tell(error)
-            if not outage.is_on:
-                delay = self.policy.delay(error, attempts - 1, self._rng)
-                spent += delay
-                await asyncio.sleep(delay)
-
-    def _tell(self, error: ErrorInfo) -> None:
-        """Says why a run is slow, once for each reason."""
-        reason = "outage" if self.outage.is_on else error.kind
-        if reason in self._told:
-            return
-        self._told.add(reason)
-        if reason == "outage":
-            minutes = LONGEST_OUTAGE / 60
-            self._say(f"the server seems to be gone, waiting up to {minutes:g} min for it: {error.message}")
-        else:
-            self._say(f"trying again after {error.kind}: {error.message}")
+        return await self.patience.ask(lambda: call_async(self.model, request))
 
     async def _ask_in_batches(self, work: Work, desk: Desk, threads: Threads | None) -> None:
         assert threads is not None
@@ -197,12 +150,10 @@ class Scheduler:
         return outputs
 
 
-def tries_again(
-    work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random, *, every_kind: bool = False
-) -> bool:
-    """Whether a job failed in a way that may pass; it is then handed out again after its delay."""
+def tries_again(work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random) -> bool:
+    """Whether a job of a batch failed in a way that may pass; it is then handed out again after its delay."""
     error = output.error
-    if error is None or not (every_kind or error.kind in PASSING):
+    if error is None or error.kind not in PASSING:
         return False
     loop = asyncio.get_running_loop()
     job.failed_at = job.failed_at or loop.time()

@@ -70,12 +70,6 @@ def _has_ray() -> bool:
 
 
 def _check_cell(cell: Cell, run: RunOptions) -> None:
-    if cell.task.driver is not None:
-        raise UsageError(
-            f"task {cell.task.name!r} asks its model by itself, one batch after another",
-            where="--replicas",
-            fix="run it without; --shard 1/2, 2/2 … spreads it over several commands",
-        )
     where = f"model {cell.model_name!r}"
     what, fix = "a replica builds its model from its name, and", "name it as file.py:name, or run without replicas"
     try:
@@ -89,8 +83,10 @@ def _check_cell(cell: Cell, run: RunOptions) -> None:
         raise UsageError(f"{what} gets another one", where=where, fix=fix)
 
 
-async def make_spread(cell: Cell, run: RunOptions, say: Callable[[str], None]) -> Spread:
-    """The replicas of a cell's model, not started yet."""
+async def make_spread(
+    cell: Cell, run: RunOptions, say: Callable[[str], None], whisper: Callable[[str], None]
+) -> Spread:
+    """The replicas of a cell's model, not started yet; `whisper` is told what matters only while the run goes on."""
     model = cell.model
     is_async = inspect.iscoroutinefunction(model.generate)
     window = run.concurrency or getattr(model, "concurrency", None) or (DEFAULT_WINDOW if is_async else 1)
@@ -104,7 +100,7 @@ async def make_spread(cell: Cell, run: RunOptions, say: Callable[[str], None]) -
         replicas = run.replicas or 1
         executor = Processes(replicas, run.gpus_per_replica)
     batch_size = run.batch_size or getattr(model, "batch_size", None)
-    return Spread(model, source, executor, replicas, batch_size=batch_size, window=window, say=say)
+    return Spread(model, source, executor, replicas, batch_size=batch_size, window=window, say=say, whisper=whisper)
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:

@@ -36,6 +36,10 @@ class Processes:
         reader, writer = await asyncio.open_connection(sock=ours)
         return Process(process, reader, writer)
 
+    async def watch(self) -> None:
+        """This machine is there as long as the run is."""
+        await asyncio.get_running_loop().create_future()
+
     async def close(self) -> None:
         """Nothing beside the processes."""
 

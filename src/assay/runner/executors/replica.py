@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ...core import Output, UsageError, digest_of
+from ...core import ErrorBudgetExceeded, Output, UsageError, digest_of
 from ..work import Job
 from .server import raise_fault
 from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
@@ -19,6 +19,10 @@ from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
 
 class ReplicaLost(Exception):
     """A replica is gone, with all that it was asked; `str()` says how it ended."""
+
+
+class ClusterLost(ErrorBudgetExceeded):
+    """No replica can be had any more: the run was stopped, what was answered is kept."""
 
 
 class Channel(Protocol):
@@ -36,6 +40,10 @@ class Executor(Protocol):
 
     async def start(self, number: int) -> Channel:
         """A replica that runs, its model not loaded; may take until there is room for it."""
+        ...
+
+    async def watch(self) -> None:
+        """Goes on while replicas can be had; then raises `ClusterLost`."""
         ...
 
     async def close(self) -> None: ...

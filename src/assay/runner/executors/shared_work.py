@@ -15,7 +15,8 @@ MOST_DEATHS = 3
 SMALLER = 8
 """How many times smaller the batch is in which a request is asked again after a death."""
 
-Place = tuple[str, int]
+Place = tuple[str, int, int]
+"""Sample, epoch and round: a driver may ask several things about one sample at once."""
 
 
 class SharedWork(Work):
@@ -50,7 +51,7 @@ class SharedWork(Work):
     def take_for(self, replica: int, most: int, with_media: int | None = None) -> list[Job]:
         """Up to `most` jobs for a replica; empty when there are none for it just now."""
         taken: list[Job] = []
-        if self.stopped or replica not in self._open:
+        if self.stopped or replica not in self._open or not self._may_take(replica):
             return taken
         few = max(1, most // SMALLER)
         while len(taken) < most and replica not in self._alone:
@@ -59,7 +60,7 @@ class SharedWork(Work):
                 break
             taken.append(job)
             self._open[replica] += 1
-            self._at[job.sample.id, job.epoch] = replica
+            self._at[_place(job)] = replica
             if with_media is not None and job.sample.media:
                 most = min(most, with_media)
             if job.died_on:
@@ -68,6 +69,9 @@ class SharedWork(Work):
                 self._alone.add(replica)
         self.in_flight += len(taken)
         return taken
+
+    def _may_take(self, replica: int) -> bool:
+        return replica not in self._alone
 
     def _next_for(self, replica: int) -> Job | None:
         place = self._ready_for(replica)
@@ -95,7 +99,7 @@ class SharedWork(Work):
     async def more_for(self, replica: int) -> bool:
         """Waits until there may be jobs for a replica; `False` when none can come, or the replica was closed."""
         while not self.stopped and replica in self._open:
-            if replica not in self._alone:
+            if self._may_take(replica):
                 has_rows = not self._is_exhausted and not self._is_behind()
                 if has_rows or self._ready_for(replica) is not None:
                     return True
@@ -117,7 +121,7 @@ class SharedWork(Work):
 
     def put(self, job: Job) -> None:
         """The next round of a dialogue: for the replica that answered the one before."""
-        job.home = self._at.get((job.sample.id, job.epoch), 0)
+        job.home = self._at.get((job.sample.id, job.epoch, job.round - 1), 0)
         super().put(job if job.home else self._freed(job))
 
     def again(self, job: Job) -> None:
@@ -166,8 +170,12 @@ class SharedWork(Work):
         return first
 
     def _leave(self, job: Job) -> int:
-        replica = self._at.pop((job.sample.id, job.epoch), 0)
+        replica = self._at.pop(_place(job), 0)
         if replica in self._open:
             self._open[replica] -= 1
             self._alone.discard(replica)
         return replica
+
+
+def _place(job: Job) -> Place:
+    return job.sample.id, job.epoch, job.round

@@ -1,20 +1,22 @@
 """The spread: drives all replicas of one model over the work of a task; the driver alone writes.
 
 Each replica has a loop that starts it, keeps it busy and replaces it when it dies. They share one work, so that a slow
-replica takes less of it and one that comes late, or comes back, takes what is left.
+replica takes less of it and one that comes late, or comes back, takes what is left. Replicas of an endpoint ask one
+server with one key, so they share one patience: how many ask at once, who waits for a server that is gone.
 """
 
 import asyncio
 import inspect
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...core import Model, ModelError, Output
 from ..events import CellProgress
-from ..retry import Limiter, RetryPolicy
+from ..retry import Patience, RetryPolicy
 from ..schedule import tries_again
 from ..sizing import BatchSize
-from ..work import Desk, Job, Work
+from ..work import Answers, Desk, Job, Work
 from .replica import Executor, ModelSource, Replica, ReplicaLost
 from .shared_work import MOST_DEATHS, SharedWork
 
@@ -35,6 +37,7 @@ class Spread:
         batch_size: int | None = None,
         window: int = 1,
         say: Callable[[str], None] = lambda line: None,
+        whisper: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.model = model
         self._is_async = inspect.iscoroutinefunction(model.generate)
@@ -42,8 +45,11 @@ class Spread:
         self._executor = executor
         self._slots = [Slot(number, window, batch_size) for number in range(1, replicas + 1)]
         self._policy = RetryPolicy()
+        self._patience = Patience(1)
         self._rng = random.Random(0)
         self._say = say
+        self._whisper = whisper
+        """For whoever watches; of no interest once the run is done."""
 
     def watched_by(self, progress: CellProgress) -> None:
         """Shows its replicas there from now on."""
@@ -54,13 +60,15 @@ class Spread:
     async def run(self, work: Work, desk: Desk) -> None:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         assert isinstance(work, SharedWork)
+        self._patience = Patience(sum(slot.window for slot in self._slots), self._policy, say=self._whisper)
         serving = {asyncio.ensure_future(self._serve(slot, work, desk)): slot for slot in self._slots}
         ending = asyncio.ensure_future(work.ending())
+        watching = asyncio.ensure_future(self._executor.watch())
         try:
             while serving:
-                done, _ = await asyncio.wait({*serving, ending}, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait({*serving, ending, watching}, return_when=asyncio.FIRST_COMPLETED)
                 for finished in done - {ending}:
-                    del serving[finished]
+                    serving.pop(finished, None)
                     finished.result()
                 if ending.done() or work.is_done():
                     break
@@ -69,10 +77,9 @@ class Spread:
                     self._give_up()
             await self._let_come_back(serving)
         finally:
-            ending.cancel()
-            for running in serving:
+            for running in (ending, watching, *serving):
                 running.cancel()
-            await asyncio.gather(ending, *serving, return_exceptions=True)
+            await asyncio.gather(ending, watching, *serving, return_exceptions=True)
 
     async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
         """Waits for the replicas that are at work; one that only now starts has nothing to do."""
@@ -101,6 +108,7 @@ class Spread:
                 slot.died(str(lost))
                 continue
             slot.failed_starts = 0
+            slot.gone = asyncio.get_running_loop().create_future()
             slot.note("ready")
             work.open(slot.number)
             feeding = [asyncio.ensure_future(self._feed(slot, replica, work, desk)) for _ in range(slot.window)]
@@ -155,9 +163,42 @@ class Spread:
                     continue
                 return
             slot.note("working")
-            await self._ask_while_there_are(jobs, slot, replica, work, desk)
+            if self._is_async:
+                await self._ask_one(jobs[0], slot, replica, work, desk)
+            else:
+                await self._ask_while_there_are(jobs, slot, replica, work, desk)
             if slot.replica is not replica:
                 return
+
+    async def _ask_one(self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk) -> None:
+        """One request, tried again where that may help; it leaves a replica that died while it only waited."""
+        is_there = False
+
+        async def once() -> Output:
+            nonlocal is_there
+            is_there = True
+            try:
+                outputs, _, _ = await replica.ask([job])
+            finally:
+                is_there = False
+            return outputs[0]
+
+        assert slot.gone is not None
+        asked = asyncio.ensure_future(self._patience.ask(once))
+        try:
+            either: set[asyncio.Future[Any]] = {asked, slot.gone}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done() and not is_there:
+                work.give_back([job])
+                return
+            answers = [(job, await asked)]
+        except ReplicaLost as lost:
+            slot.died(str(lost))
+            self._fail(work.died(slot.number, [job]), str(lost), work, desk)
+            return
+        finally:
+            asked.cancel()
+        self._hand_in(answers, work, desk)
 
     async def _ask_while_there_are(
         self, jobs: list[Job], slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
@@ -166,7 +207,7 @@ class Spread:
         asked = asyncio.ensure_future(self._ask(slot, replica, jobs))
         try:
             while jobs:
-                upcoming = [] if self._is_async else self._take(slot, work)
+                upcoming = self._take(slot, work)
                 try:
                     outputs = await asked
                 except ReplicaLost as lost:
@@ -178,7 +219,7 @@ class Spread:
                 answers = [
                     pair
                     for pair in zip(jobs, outputs, strict=True)
-                    if not tries_again(work, *pair, self._policy, self._rng, every_kind=self._is_async)
+                    if not tries_again(work, *pair, self._policy, self._rng)
                 ]
                 desk.keep(answers)
                 if work.stopped:
@@ -200,33 +241,23 @@ class Spread:
         return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
 
     async def _ask(self, slot: "Slot", replica: Replica, jobs: Sequence[Job]) -> list[Output]:
-        if not self._is_async:
-            outputs, fits, seconds = await replica.ask(jobs)
-            slot.sizes.learn(len(jobs), fits, seconds)
-            return outputs
-        await slot.limiter.acquire()
-        try:
-            outputs, _, _ = await replica.ask(jobs)
-        finally:
-            slot.limiter.release()
-        error = outputs[0].error
-        if error is None:
-            slot.limiter.succeeded()
-        elif error.kind == "rate_limit":
-            slot.limiter.throttled(asyncio.get_running_loop().time())
+        outputs, fits, seconds = await replica.ask(jobs)
+        slot.sizes.learn(len(jobs), fits, seconds)
         return outputs
+
+    def _hand_in(self, answers: Answers, work: SharedWork, desk: Desk) -> None:
+        try:
+            desk.keep(answers)
+            desk.judge(answers)
+        finally:
+            work.settled([job for job, _ in answers])
 
     def _fail(self, jobs: Sequence[Job], how: str, work: SharedWork, desk: Desk) -> None:
         """Requests on which too many replicas have died are failures of their own; the run goes on."""
         if not jobs:
             return
         message = f"{MOST_DEATHS} replicas died on this request (the last: {how})"
-        answers = [(job, Output.failed("replica", message, retryable=False)) for job in jobs]
-        try:
-            desk.keep(answers)
-            desk.judge(answers)
-        finally:
-            work.settled(jobs)
+        self._hand_in([(job, Output.failed("replica", message, retryable=False)) for job in jobs], work, desk)
 
     async def close(self) -> None:
         """Ends all replicas."""
@@ -246,8 +277,9 @@ class Slot:
         self.number = number
         self.window = window
         self.sizes = BatchSize(batch_size)
-        self.limiter = Limiter(window)
         self.replica: Replica | None = None
+        self.gone: asyncio.Future[None] | None = None
+        """Done once the replica that is there now has died."""
         self.starting: asyncio.Future[Replica] | None = None
         self.failed_starts = 0
         self.ended = ""
@@ -263,5 +295,6 @@ class Slot:
         """Its replica is gone."""
         self.replica = None
         self.ended = how
-        self.limiter = Limiter(self.window)
+        if self.gone is not None and not self.gone.done():
+            self.gone.set_result(None)
         self.note("starting")

@@ -67,6 +67,8 @@ def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[s
         plain["seed"] = request.seed
     if request.repeat:
         plain["repeat"] = request.repeat
+    if request.draw:
+        plain["draw"] = request.draw
     if request.hints:
         plain["hints"] = dict(request.hints)
     return plain
@@ -84,7 +86,15 @@ def request_from_plain(plain: Mapping[str, Any], media: Mapping[str, Media], sta
     options = GenerateOptions(**plain.get("options", {}))
     hints = plain.get("hints", EMPTY)
     return Request(
-        prompt, options, plain.get("seed"), plain.get("repeat", 0), state, hints, plain["key"], plain.get("id", "")
+        prompt,
+        options,
+        plain.get("seed"),
+        plain.get("repeat", 0),
+        state,
+        hints,
+        plain["key"],
+        plain.get("id", ""),
+        plain.get("draw", ""),
     )
 
 
