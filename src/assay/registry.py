@@ -20,7 +20,7 @@ from .catalogue import (
     SUMMARIZERS,
     TEMPLATES,
 )
-from .core.errors import NameTaken, UnknownName, UsageError, nearest
+from .core.errors import AssayError, ComponentError, NameTaken, UnknownName, UsageError, blamed, nearest
 from .core.spec import Spec
 
 T = TypeVar("T")
@@ -117,7 +117,12 @@ def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) ->
     options = dict(spec.options)
     if inspect.isclass(thing):
         check_options(thing, options, f"{kind} {spec.name!r}", where)
-        return thing(**options)
+        try:
+            return thing(**options)
+        except AssayError:
+            raise
+        except Exception as error:
+            raise blamed(ComponentError, error, f"{kind} {spec.name!r} could not be built") from error
     if options:
         check_options(thing, options, f"{kind} {spec.name!r}", where)
         return _with_options(thing, options)

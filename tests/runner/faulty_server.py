@@ -42,7 +42,8 @@ ASKED_FOR = {
 """How often each fault happens, of all requests."""
 FINAL = frozenset({"gzip_bomb", "redirect", "http_413"})
 """Faults that another try would not mend."""
-BOMB = gzip.compress(b'{"choices": "' + bytes(64 * 1024 * 1024) + b'"}', 1)
+BOMB = gzip.compress(bytes(64 * 1024 * 1024)) * 160
+"""10 MB that unpack to 10 GB: a gzip file may consist of several."""
 
 
 def chat(text: str | None, reason: str = "stop") -> bytes:
@@ -57,6 +58,9 @@ def reply(body: bytes, status: str = "200 OK", *headers: str, kind: str = "appli
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
+PACKED_BOMB = reply(BOMB, "200 OK", "Content-Encoding: gzip")
+
+
 class FaultyServer:
     """Serves as many at once as it has room for; whoever comes then is told to slow down."""
 
@@ -69,6 +73,7 @@ class FaultyServer:
         gone: tuple[float, float] = (0.0, 0.0),
         without_tls: tuple[float, float] = (0.0, 0.0),
         revoked_after: int | None = None,
+        freeze: tuple[int, float] | None = None,
     ) -> None:
         self.rates = rates or {}
         self.seconds = seconds
@@ -76,6 +81,8 @@ class FaultyServer:
         self.gone = gone
         self.without_tls = without_tls
         self.revoked_after = revoked_after
+        self.freeze = freeze
+        """At which attempt the process of the client is put to sleep, and for how many seconds."""
         self.attempts = 0
         self.after_refusal = 0
         self.served: list[float] = []
@@ -129,6 +136,8 @@ class FaultyServer:
         """Whether the connection is kept."""
         self.attempts += 1
         self.after_refusal += self._was_refused
+        if self.freeze is not None and self.attempts == self.freeze[0]:
+            asyncio.get_running_loop().jump(self.freeze[1])  # type: ignore[attr-defined]
         if self.revoked_after is not None and self.attempts > self.revoked_after:
             await asyncio.sleep(0.05)
             self._was_refused = True
@@ -175,14 +184,13 @@ class FaultyServer:
             "empty_text": reply(chat("")),
             "html_with_200": reply(b"<html>it works</html>", kind="text/html"),
             "wrong_content_type": reply(good, kind="text/plain"),
-            "gzip_bomb": reply(BOMB, "200 OK", "Content-Encoding: gzip"),
             "invalid_utf8": reply(good.replace(b'"content": "', b'"content": "\xff')),
             "reply_twice": reply(good) + reply(chat("another's")),
             "redirect": reply(b"", "302 Found", "Location: http://169.254.169.254/latest"),
             "http_413": reply(b"{}", "413 Payload Too Large"),
         }
-        if fault in whole:
-            writer.write(whole[fault])
+        if fault in whole or fault == "gzip_bomb":
+            writer.write(whole.get(fault) or PACKED_BOMB)
             return True
         if fault == "reset_before_head":
             return False

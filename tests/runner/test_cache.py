@@ -4,6 +4,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from fault_counts import COUNTS
 
 import assay
 from assay.core import Abilities, Image, Output, StoreError
@@ -64,7 +65,8 @@ def test_two_models_in_one_run_do_not_share_answers(tmp_path):
     assert (one.calls, other.calls) == (6, 6)
 
 
-@pytest.mark.parametrize("round", range(5))
+@pytest.mark.faults
+@pytest.mark.parametrize("round", range(COUNTS.rounds_of_sharing))
 def test_two_runs_that_share_a_cache_at_the_same_time_keep_their_own_answers(tmp_path, round):
     names = ("x", "y")
     with ThreadPoolExecutor(2) as both:

@@ -10,10 +10,17 @@ import pytest
 
 import assay
 from assay.core import Abilities, DiskFull, Image, Output, StoreError
+from assay.store import journal as journal_module
 from assay.store.journal import read_lines
 
 ROWS = [{"id": str(n), "question": f"q{n}", "answer": f"a{n}"} for n in range(6)]
 STEPS = ("write", "fdatasync", "fsync", "replace")
+
+
+@pytest.fixture(autouse=True)
+def synced_at_the_end(monkeypatch):
+    """How often a journal is synced would depend on how long a run takes."""
+    monkeypatch.setattr(journal_module, "SYNC_SECONDS", 1e9)
 
 
 class Killed(BaseException):
@@ -105,3 +112,13 @@ def test_a_disk_that_fails_at_any_step_is_one_line_and_the_run_can_go_on(tmp_pat
         check_whole(folder)
 
         assert run(folder, Drawing()).status == "complete"
+
+
+def test_a_sync_that_fails_behind_the_scenes_ends_the_run_and_it_can_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal_module, "SYNC_LINES", 1)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(StoreError, match="cannot write: Input/output error"):
+        Faulty(patch, "fdatasync", 1, OSError(errno.EIO, os.strerror(errno.EIO)))
+        run(tmp_path, Drawing())
+    check_whole(tmp_path)
+
+    assert run(tmp_path, Drawing()).status == "complete"

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from fault_counts import COUNTS, drawn
+from long_runs import LongRun
 
 from assay.store import RunReader, RunWriter
 from assay.store.journal import read_lines
@@ -109,6 +111,36 @@ def test_a_full_disk_leaves_with_74_a_whole_journal_and_a_run_that_can_go_on(row
     assert resumed.returncode == 0 and json.loads(resumed.stdout)["results"][0]["n"] == 60
 
 
+BROKEN = """
+from assay.core import Abilities
+class Broken:
+    abilities = Abilities()
+    identity = {"broken": 1}
+    def generate(self, requests):
+        return []
+class Built(Broken):
+    def __init__(self):
+        raise ValueError("no weights")
+class Loaded(Broken):
+    def load(self):
+        raise ValueError("no weights")
+"""
+
+
+@pytest.mark.parametrize(("name", "line"), [("Built", 10), ("Loaded", 13)])
+def test_a_model_that_cannot_be_built_or_loaded_is_one_line_that_blames_it(rows, name, line):
+    model = rows.parent / "broken.py"
+    model.write_text(BROKEN)
+
+    done = run(rows, "--model", f"{model}:{name}")
+
+    assert done.returncode == 1
+    said = f"model '{model}:{name}' could not be {name.lower()}: ValueError: no weights (broken.py:{line})"
+    assert said in one_line(done)
+    manifest = rows.parent / "run" / "run.json"
+    assert not manifest.exists() or json.loads(manifest.read_text())["status"] == "failed"
+
+
 def test_a_folder_that_may_not_be_written_is_one_line_that_says_what_to_do(rows):
     closed = rows.parent / "closed"
     closed.mkdir(mode=0o555)
@@ -137,11 +169,16 @@ def interrupted(rows: Path, signals: list[int], delay: str, started: int) -> tup
     return process.returncode, stderr, time.monotonic() - begun
 
 
+@pytest.mark.faults
+@pytest.mark.parametrize("point", drawn("signals", range(1, 41), COUNTS.interruptions))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number):
-    code, stderr, _ = interrupted(rows, [number], "0.05", 8)
+def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number, point):
+    code, stderr, seconds = interrupted(rows, [number], "0.05", point)
 
     assert code == 130 and "Traceback" not in stderr
+    assert seconds < 10  # a call takes 0.05
+    lines = [line for _, line in read_lines(rows.parent / "run" / "records.jsonl")]
+    assert all(line is not None for line in lines)
     summary = json.loads((rows.parent / "run" / "summary.json").read_text())
     assert summary["status"] == "interrupted"
     assert 0 < summary["results"][0]["n"] < summary["results"][0]["n_expected"] == 60
@@ -156,8 +193,21 @@ def test_a_second_signal_does_not_wait_for_a_model_that_hangs(rows):
     assert RunReader(rows.parent / "run").manifest["status"] == "interrupted"
 
 
-def test_a_run_that_was_put_to_sleep_goes_on_when_it_wakes(rows):
-    code, stderr, _ = interrupted(rows, [signal.SIGSTOP, signal.SIGCONT], "0.02", 8)
+@pytest.mark.faults
+def test_a_run_that_was_put_to_sleep_goes_on_when_it_wakes(tmp_path):
+    points = drawn("sleepers", range(5, 45), COUNTS.sleepers)
+    sleepers = {point: LongRun(tmp_path / str(point), 60, "in_batches") for point in points}
+    asleep = {}
+    for point, run in sleepers.items():
+        asleep[point] = run.started_until(point)
+        asleep[point].send_signal(signal.SIGSTOP)
+    time.sleep(COUNTS.sleep_seconds)
+    for process in asleep.values():
+        process.send_signal(signal.SIGCONT)
 
-    assert code == 0 and "Traceback" not in stderr
-    assert json.loads((rows.parent / "run" / "summary.json").read_text())["results"][0]["n"] == 60
+    for point, process in asleep.items():
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 0 and "Traceback" not in stderr, (point, stderr)
+        summary = json.loads((sleepers[point].run / "summary.json").read_text())
+        assert (summary["status"], summary["results"][0]["n"]) == ("complete", 60)
+        assert len(sleepers[point].calls()) == 60

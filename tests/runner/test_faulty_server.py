@@ -3,14 +3,17 @@
 import asyncio
 import json
 import resource
+import signal
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from faulty_server import ASKED_FOR, FINAL, FaultyServer
 from virtual_time import VirtualLoop
 
 import assay
+from assay.core import Abilities
 from assay.runner.events import Silent
 
 COUNT = 2000
@@ -116,3 +119,48 @@ def test_a_revoked_key_stops_the_run_at_once_and_nothing_is_lost(run):
     assert revoked.after_refusal <= 5
     assert completed.status == "complete" and completed[0].value == 1.0
     assert len(revoked.served) + renewed.attempts == COUNT
+
+
+@pytest.mark.parametrize("seconds", [60.0, 1200.0])
+@pytest.mark.parametrize("point", [1, 150, 399])
+def test_a_client_that_was_put_to_sleep_in_the_middle_asks_again_only_what_it_missed(run, point, seconds):
+    server = FaultyServer(freeze=(point, seconds))
+
+    result = run(server, 400, concurrency=32)
+
+    assert result.status == "complete" and result[0].value == 1.0
+    assert server.attempts <= 400 + 32  # at worst every answer that was on its way when it fell asleep
+
+
+class Silence:
+    """Never answers; the first question is the signal that ends the run."""
+
+    abilities = Abilities()
+    identity: ClassVar = {"silence": 1}
+
+    def __init__(self, *numbers: int) -> None:
+        self.numbers, self.seconds = numbers, 0.0
+
+    async def generate(self, requests):
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        if requests[0].id == "0":
+            for number in self.numbers:
+                signal.raise_signal(number)
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            self.seconds = loop.time() - begun
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_waits_ten_seconds_for_answers_that_do_not_come(monkeypatch, tmp_path, number):
+    monkeypatch.setattr(asyncio.events, "new_event_loop", VirtualLoop)
+    rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(20)]
+    model = Silence(number)
+
+    result = assay.run(assay.Task("t", dataset=rows, scorers="exact_match"), model, output=str(tmp_path / "run"))
+
+    assert result.status == "interrupted" and result.exit_code == 130
+    assert 9.9 <= model.seconds <= 10.1
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["status"] == "interrupted"

@@ -220,6 +220,19 @@ def test_a_scorer_of_the_whole_set_sees_every_answer_and_has_no_interval(tmp_pat
     assert all(r.ci is None and r.interval.startswith("none") and r.n == 9 for r in result)
 
 
+def test_a_scorer_of_the_whole_set_counts_failures_by_their_kind(tmp_path):
+    class Spread:
+        def score_all(self, rows):
+            return {"answers": len(rows)}
+
+    undecodable = Output.failed("data", "the picture ends early", retryable=False)
+    model = Saying(s0=undecodable, s1=Output.failed("timeout", "slow", retryable=False))
+
+    result = run(tmp_path, model, scorers=Spread())
+
+    assert [r.outcomes for r in result] == [{"scored": 8, "data_error": 1, "model_error": 1}]
+
+
 def test_a_run_with_only_a_scorer_of_the_whole_set_says_why_no_answer_came(tmp_path):
     class Spread:
         def score_all(self, rows):
@@ -274,5 +287,3 @@ def test_on_duplicate(tmp_path, policy, outcomes, ids):
 
     assert dict(result.outcomes) == outcomes
     assert len({record.id for record in RunReader(tmp_path / "run").outputs()}) == ids
-
-

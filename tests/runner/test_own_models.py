@@ -1,6 +1,9 @@
 """Models that a task brings itself, and models that must finish a dialogue before they are asked anything else."""
 
+import pytest
+
 from assay.core import Abilities, Output, Sample, Task
+from assay.runner.events import Silent
 from assay.runner.run import run
 
 
@@ -49,6 +52,37 @@ def test_tasks_that_bring_different_models_are_each_asked_of_their_own(tmp_path)
     result = run([one, two], output=str(tmp_path / "run"))
 
     assert {row.task: row.model for row in result.results} == {"who": "first", "whom": "second"}
+
+
+class Listening(Silent):
+    """Keeps what is said to whoever watches."""
+
+    def __init__(self):
+        self.lines = []
+
+    def say(self, line):
+        self.lines.append(line)
+
+
+@pytest.mark.parametrize(("named", "said"), [(None, 1), ("first", 0)], ids=["none-named", "one-named"])
+def test_it_is_said_which_of_several_models_of_its_own_a_task_asks(tmp_path, named, said):
+    watcher = Listening()
+    brought = task(models={"first": Named("first"), "second": Named("second")})
+
+    run(brought, named, output=str(tmp_path / "run"), watcher=watcher)
+
+    assert watcher.lines == ["who: asks first, as its files say; --model takes another: second"] * said
+
+
+def test_the_run_folder_is_called_after_the_model_that_is_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    brought = task(models={"first": Named("first"), "second": Named("second")})
+
+    unnamed, named, another = run(brought), run(brought, "first"), run(brought, "second")
+
+    assert unnamed.folder.name.startswith("who--first-")
+    assert named.folder == unnamed.folder
+    assert another.folder.name.startswith("who--second-")
 
 
 def dialogues():

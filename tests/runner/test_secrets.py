@@ -132,6 +132,16 @@ def test_the_longer_of_two_secrets_is_hidden_whole():
     assert redactor.line(b'{"a":"secret-12345 secret-1"}') == b'{"a":"[redacted] [redacted]"}'
 
 
+def test_a_secret_is_known_in_a_url_too():
+    redactor = Redactor(frozenset({"p/w?d&4712%"}))
+
+    assert redactor.text("GET https://host/p%2Fw%3Fd%264712%25/x") == "GET https://host/[redacted]/x"
+
+
+def test_an_option_for_one_role_is_a_secret_like_any_other():
+    assert Redactor.of({"judge.token": "judge-secret-1"}, environment={}).text("judge-secret-1") == "[redacted]"
+
+
 def test_without_secrets_a_line_passes_untouched():
     line = b'{"a":"b"}'
 
@@ -145,6 +155,13 @@ def test_without_secrets_a_line_passes_untouched():
         ("Authorization: Bearer abc.def-123", "Authorization: Bearer [redacted]"),
         ("write to me@example.org", "write to me@example.org"),
         ("http://example.org/a@b", "http://example.org/a@b"),
+        ("clone https://ghp_0123456789@h/r.git", "clone https://[redacted]@h/r.git"),
+        ("GET https://h/v1?key=abcdefgh1&n=1", "GET https://h/v1?key=[redacted]&n=1"),
+        ("https://h/x?page=abcdefgh1", "https://h/x?page=abcdefgh1"),
+        ("Authorization: Basic bWU6cGFzcw==", "Authorization: Basic [redacted]"),
+        ("{'x-api-key': 'abcdefgh1', 'n': 1}", "{'x-api-key': '[redacted]', 'n': 1}"),
+        ("X-Goog-Api-Key: abcdefgh1", "X-Goog-Api-Key: [redacted]"),
+        ("the api-key: missing", "the api-key: missing"),
     ],
 )
 def test_what_looks_like_a_secret_in_a_message(text, shown):

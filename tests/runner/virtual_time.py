@@ -15,6 +15,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._now
 
+    def jump(self, seconds: float) -> None:
+        """Lets time pass in which nothing is done, as in a process that was stopped."""
+        self._now += seconds
+
     def _run_once(self) -> None:
         if not self._ready and self._scheduled:
             self._process_events(self._selector.select(0))

@@ -8,7 +8,17 @@ import pytest
 
 from assay.core import DiskFull
 from assay.store import Index, open_journal
-from assay.store.journal import decode_output, is_whole, output_line, read_lines, score_line, seal
+from assay.store.journal import (
+    SYNC_LINES,
+    SYNC_SECONDS,
+    Repair,
+    decode_output,
+    is_whole,
+    output_line,
+    read_lines,
+    score_line,
+    seal,
+)
 
 
 def write_records(path: Path, count: int) -> None:
@@ -70,27 +80,46 @@ def test_a_journal_cut_at_any_byte_of_its_last_lines_opens_and_loses_only_the_to
         assert bool(repair.torn_bytes) == (not data[:cut].endswith(b"\n"))
 
 
+@pytest.mark.faults
 def test_zeroed_blocks_lose_only_the_lines_they_touch(tmp_path: Path):
     whole = tmp_path / "whole"
     write_records(whole, 200)
     data = whole.read_bytes()
+    lines = data.splitlines(keepends=True)
+    starts = [sum(map(len, lines[:number])) for number in range(len(lines))]
     rng = random.Random(7)
     for _ in range(100):
         start = rng.randrange(0, len(data) - 512)
-        damaged = data[:start] + b"\0" * 512 + data[start + 512 :]
         path = tmp_path / "damaged"
-        path.write_bytes(damaged)
-        first = data.count(b"\n", 0, start)
-        last = data.count(b"\n", 0, start + 512)
-        touched = last - first + 1
+        path.write_bytes(data[:start] + b"\0" * 512 + data[start + 512 :])
+        # A line that begins right behind the block has lost the line end before it.
+        kept = [line for at, line in zip(starts, lines, strict=True) if at + len(line) <= start or at > start + 512]
 
-        journal, _ = open_journal(path)
+        journal, repair = open_journal(path)
         journal.close()
         index = Index(path)
 
-        readable = sum(1 for _, line in read_lines(path) if line is not None)
-        assert readable >= 400 - touched
-        assert index.damaged <= touched
+        assert [line + b"\n" for _, line in read_lines(path) if line is not None] == kept
+        said = str(Repair(repair.torn_bytes, index.damaged, index.damaged_range))
+        if repair.torn_bytes:
+            assert len(data) - repair.torn_bytes <= start and "was cut off" in said
+        else:
+            first, end = index.damaged_range or (0, 0)
+            assert index.damaged >= 1 and first <= start and start + 512 <= end
+            assert said.startswith(f"{index.damaged} damaged lines") and said.endswith(f"(bytes {first} to {end})")
+
+
+def test_damage_in_two_places_is_one_range(tmp_path: Path):
+    write_records(tmp_path / "j", 20)
+    lines = (tmp_path / "j").read_bytes().splitlines(keepends=True)
+    lines[3] = b"x" * (len(lines[3]) - 1) + b"\n"
+    lines[9] = b"y" * (len(lines[9]) - 1) + b"\n"
+    (tmp_path / "j").write_bytes(b"".join(lines))
+
+    index = Index(tmp_path / "j")
+
+    assert index.damaged == 2
+    assert index.damaged_range == (len(b"".join(lines[:3])), len(b"".join(lines[:10])))
 
 
 def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(tmp_path: Path, monkeypatch):
@@ -111,6 +140,27 @@ def test_a_disk_that_takes_part_of_a_block_leaves_whole_lines_and_says_so(tmp_pa
     lines = [line for _, line in read_lines(tmp_path / "j")]
     assert len(lines) == 3
     assert all(line is not None for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "seconds", "syncs"),
+    [(SYNC_LINES - 1, 0.0, 0), (SYNC_LINES, 0.0, 1), (1, SYNC_SECONDS - 0.01, 0), (1, SYNC_SECONDS, 1)],
+)
+def test_lines_are_synced_in_groups_by_number_or_by_time(tmp_path: Path, monkeypatch, lines, seconds, syncs):
+    synced, now = [], [100.0]
+    monkeypatch.setattr("assay.store.journal.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("assay.store.journal.os.fdatasync", synced.append)
+    journal, _ = open_journal(tmp_path / "j")
+    now[0] += seconds
+    for number in range(lines):
+        journal.append({"kind": "output", "id": str(number)})
+        journal.flush()
+    if journal._syncer is not None:
+        journal._syncer.join()
+
+    assert len(synced) == syncs
+    journal.close()
+    assert len(synced) == syncs + 1  # what is left is synced at the end
 
 
 def test_a_later_line_replaces_an_earlier_one(tmp_path: Path):

@@ -1,11 +1,13 @@
 """Run folders: one writer, derived files whole or not at all, media by content."""
 
 import json
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fault_counts import COUNTS
 
 from assay.core import FolderInUse, Image, StoreError
 from assay.store import Blobs, RunReader, RunWriter, write_json
@@ -32,28 +34,43 @@ def test_a_second_writer_is_refused_with_the_owner_named(tmp_path: Path):
         pass
 
 
+RACER = """
+import sys
+from assay.store import RunWriter
+from assay.core import FolderInUse
+for folder in sys.stdin:
+    try:
+        with RunWriter(folder.strip()):
+            print("won", flush=True)
+            sys.stdin.readline()
+    except FolderInUse:
+        print("refused", flush=True)
+        sys.stdin.readline()
+"""
+
+
+@pytest.mark.faults
 def test_ten_processes_at_once_and_exactly_one_proceeds(tmp_path: Path):
-    code = (
-        "import sys, time\nfrom assay.store import RunWriter\nfrom assay.core import FolderInUse\n"
-        "sys.stdin.readline()\n"
-        "try:\n    with RunWriter(sys.argv[1]):\n        print('won', flush=True); sys.stdin.readline()\n"
-        "except FolderInUse:\n    print('refused', flush=True); sys.stdin.readline()\n"
-    )
     racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([sys.executable, "-c", RACER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(10)
     ]
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    verdicts = [racer.stdout.readline().strip() for racer in racers if racer.stdout is not None]
-    for racer in racers:
-        racer.communicate("end\n")
 
-    assert sorted(verdicts) == ["refused"] * 9 + ["won"]
+    def tell(line: str) -> None:
+        for racer in racers:
+            assert racer.stdin is not None
+            racer.stdin.write(line + "\n")
+            racer.stdin.flush()
+
+    verdicts = []
+    for number in range(COUNTS.rounds_of_writers):
+        tell(str(tmp_path / f"run{number % 2}"))  # a folder is wanted again after its writer has left
+        verdicts.append(sorted(racer.stdout.readline().strip() for racer in racers if racer.stdout is not None))
+        tell("end")
+    for racer in racers:
+        racer.communicate()
+
+    assert verdicts == [["refused"] * 9 + ["won"]] * COUNTS.rounds_of_writers
 
 
 def test_a_derived_file_is_replaced_whole(tmp_path: Path, monkeypatch):
@@ -67,6 +84,35 @@ def test_a_derived_file_is_replaced_whole(tmp_path: Path, monkeypatch):
 
     assert json.loads((tmp_path / "summary.json").read_text()) == {"value": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
+
+
+def test_a_derived_file_is_on_disk_before_it_takes_its_place_and_its_place_is_too(tmp_path: Path, monkeypatch):
+    import os
+
+    steps = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+
+        def noted(*values, name=name, real=real):
+            is_folder = name == "fsync" and stat.S_ISDIR(os.fstat(values[0]).st_mode)
+            steps.append("folder" if is_folder else name)
+            return real(*values)
+
+        monkeypatch.setattr(os, name, noted)
+
+    write_json(tmp_path / "summary.json", {"value": 1})
+
+    assert steps == ["fsync", "replace", "folder"]
+
+
+def test_the_drafts_of_a_killed_writer_are_removed_by_the_next(tmp_path: Path):
+    for name in (".run.json.abc", ".summary.json.def", ".mine"):
+        (tmp_path / name).write_text("{")
+
+    with RunWriter(tmp_path):
+        pass
+
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", ".mine", "records.jsonl"]
 
 
 def test_media_are_stored_once_under_the_hash_of_their_content(tmp_path: Path):

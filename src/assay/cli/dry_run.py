@@ -18,6 +18,7 @@ from ..report import printable
 from ..runner.executors import check_spread
 from ..runner.options import RunOptions
 from ..runner.plan import PRICES, Cell, make_plan
+from ..runner.preflight import prompt_faults
 from ..templates import has_rounds
 from .samples import prompt_lines
 
@@ -50,12 +51,11 @@ class Rendered:
 
 def rendered_by(cell: Cell, prompt: Prompt) -> Rendered:
     """Asks a model that has a tokenizer of its own how it reads a prompt, and what is wrong with that."""
-    shown, preflight = getattr(cell.model, "shown", None), getattr(cell.model, "preflight", None)
+    shown = getattr(cell.model, "shown", None)
     if shown is None:
         return Rendered()
     try:
-        faults = preflight(prompt, cell.options.stop) if preflight is not None else ()
-        return Rendered(shown(prompt), tuple(str(fault) for fault in faults))
+        return Rendered(shown(prompt), prompt_faults(cell, prompt))
     except AssayError as error:
         return Rendered(why_not=str(error))
 

@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         if debug:
             raise
         for line in str(error).split("\n"):
-            print(f"assay: {line}", file=sys.stderr)
+            print(f"assay: {_without_secrets(line)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         if debug:
@@ -82,9 +82,16 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:  # the last boundary: a fault of assay itself, said in one line
         if debug:
             raise
-        what = " ".join(f"{type(error).__name__}: {error}".split())
+        what = _without_secrets(" ".join(f"{type(error).__name__}: {error}".split()))
         print(f"assay: unexpected {what}; fix: run it again with --debug and report what it prints", file=sys.stderr)
         return 1
+
+
+def _without_secrets(line: str) -> str:
+    """A line without the keys of the environment: whoever failed may have shown what he was given."""
+    from ..store.secrets import Redactor
+
+    return Redactor.of().text(line)
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:

@@ -60,7 +60,7 @@ def summary_lines(reader: RunReader) -> Iterator[str]:
     yield from (line.rstrip() for line in buffer.getvalue().rstrip().split("\n") if results)
     for note in summary.get("notes", ()):
         yield printable(f"note: {note}")
-    yield f"{reader.manifest.get('status', 'unknown')}: {reader.layout.folder}"
+    yield printable(f"{reader.manifest.get('status', 'unknown')}: {reader.layout.folder}")
 
 
 def _result(row: Mapping[str, Any]) -> Result:

@@ -41,7 +41,7 @@ from .message import (
 from .output import Candidate, ErrorInfo, Likelihood, Output, Token, Usage, as_output
 from .protocols import Dataset, Model, Scorer, Summarizer, SummaryContext, Template
 from .record import OutputRecord, Result, ScoreRecord
-from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of
+from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
 from .sample import EMPTY, AllOf, BadSample, Sample
 from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
 from .spec import Spec
@@ -122,5 +122,6 @@ __all__ = [
     "has_free_roles",
     "nearest",
     "render_text",
+    "seeds_of",
     "shorten",
 ]

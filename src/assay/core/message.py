@@ -87,7 +87,14 @@ def as_part(piece: Any) -> Part:
 def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
     kind = piece.get("type", "text")
     if kind == "text":
-        return Text(str(piece.get("text", piece.get("value", ""))))
+        words = piece.get("text", piece.get("value"))
+        if not isinstance(words, (str, int, float)):
+            raise ValueError(
+                f"a part with neither `type` nor `text`: {shorten(dict(piece))}"
+                if "type" not in piece
+                else f"a text part without text: {shorten(dict(piece))}"
+            )
+        return Text(str(words))
     if kind in ("image_url", "audio_url", "video_url"):
         kind = kind.removesuffix("_url")
         inner = piece[f"{kind}_url"]

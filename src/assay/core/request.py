@@ -1,7 +1,7 @@
 """Requests: what a model is asked, exactly; and the key under which the answer is kept.
 
-The key is a hash of model identity, rendered messages (media by digest), options, hints, seed and repeat index. How
-requests are batched or spread is never part of it.
+The key is a hash of model identity, rendered messages (media by digest), options, hints, seed, repeat index and, where
+something may be drawn, what the random numbers are made of. How requests are batched or spread is never part of it.
 """
 
 import hashlib
@@ -18,6 +18,9 @@ from .sample import EMPTY
 
 _NUMBERS = ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0}
+_APART = 2**16
+_SEEDS = 2**31 - _APART
+"""Seeds are below it: every service takes them, and a server may still count up for the candidates of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,7 @@ class Request:
     prompt: Prompt
     options: GenerateOptions = DEFAULT_OPTIONS
     seed: int | None = None
+    """What a service or a user's function is given to seed itself with; `None` where the run has no seed."""
     repeat: int = 0
     state: Any = None
     """Opaque turn state a model returned with the previous round."""
@@ -135,11 +139,38 @@ class Request:
     key: str = ""
     id: str = ""
     """Which sample this is, for logs; models must not look at it."""
+    draw: str = ""
+    """What the random numbers of its candidates are made of: see `seeds_of`. A request that belongs to no sample has
+    none; its prompt, seed and repeat take the place."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages of the prompt."""
         return self.prompt.messages
+
+
+def seeds_of(seed: int | None, sample: str, repeat: int = 0, round: int = 0) -> tuple[int | None, str]:
+    """The seed and the `draw` of a request: what the run's seed becomes for one repeat of one sample.
+
+    This is the rule for all that is drawn. The random numbers of a candidate depend on the run's seed, the sample's id,
+    the repeat (epoch), the round of a dialogue and the candidate's number, and on nothing else: not on how many
+    candidates are asked for, not on the batch, not on whether another sample has the same prompt.
+
+    A model that draws in this process, be it text, pictures or sound, makes them of `draw` and the candidate's number;
+    a run without a seed counts as one more seed, so it too draws the same every time. A service is sent the integer,
+    and none where the run has no seed. It is another one for each sample; the repeats of a sample are so far apart that
+    the candidates of one, for which servers count up, never meet those of the next.
+    """
+    draw = f"{seed}/{repeat}/{round}/{sample}"
+    if seed is None:
+        return None, draw
+    own = hashlib.sha256(f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")).digest()
+    return repeated(int.from_bytes(own[:8], "big"), repeat) % _SEEDS, draw
+
+
+def repeated(seed: int, repeat: int) -> int:
+    """The seed for one more time; the candidates of different times have no seed in common."""
+    return seed + repeat * _APART
 
 
 class KeyMaker:
@@ -152,7 +183,9 @@ class KeyMaker:
 
     def key(self, request: Request, previous: str = "") -> str:
         """The key of a request; `previous` is the key of the round before it in a dialogue."""
-        return self.key_of(request.prompt, request.options, request.seed, request.repeat, request.hints, previous)
+        return self.key_of(
+            request.prompt, request.options, request.seed, request.repeat, request.hints, previous, request.draw
+        )
 
     def key_of(
         self,
@@ -162,6 +195,7 @@ class KeyMaker:
         repeat: int = 0,
         hints: Mapping[str, Any] = EMPTY,
         previous: str = "",
+        draw: str = "",
     ) -> str:
         """The key of a request that is not made yet, from its parts."""
         if options is not self._options:
@@ -187,8 +221,17 @@ class KeyMaker:
         if prompt.rolling or prompt.produces != ("text",) or hints:
             rest = [prompt.rolling, list(prompt.produces), dict(hints)]
             pieces.append("\x06" + json.dumps(rest, sort_keys=True, default=str))
+        if draw and _may_draw(prompt, options):
+            pieces.append(f"\x08{draw}")
         digest.update("".join(pieces).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
+
+
+def _may_draw(prompt: Prompt, options: GenerateOptions) -> bool:
+    """Whether the answer may hang on chance; where it does not, samples with the same prompt share what is cached."""
+    if prompt.continuations is not None or prompt.rolling:
+        return False
+    return options.temperature != 0 or prompt.produces != ("text",)
 
 
 @lru_cache(maxsize=1024)

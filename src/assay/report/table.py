@@ -1,6 +1,7 @@
 """The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
 
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -11,6 +12,7 @@ from ..core.record import result_from_plain
 LONGEST_NAME = 40
 """Of a model, in a terminal; longer ones lose their middle."""
 HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expected", "Failures")
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -107,10 +109,10 @@ def html_table(results: Sequence[Result]) -> str:
 
 
 def markdown_table(results: Sequence[Result]) -> str:
-    """The table as Markdown."""
+    """The table as Markdown; names are text in it, never markup."""
     lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
     for row in rows_of(results):
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+        lines.append("| " + " | ".join(_MARKUP.sub(r"\\\1", printable(cell)) for cell in row) + " |")
     return "\n".join(lines)
 
 

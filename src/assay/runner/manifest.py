@@ -2,7 +2,6 @@
 
 import platform
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -21,7 +20,7 @@ def make_manifest(run: RunOptions, cells: Sequence[Cell], status: str) -> dict[s
     return {
         "format": FORMAT,
         "status": status,
-        "config": _absolute(run).to_plain(),
+        "config": _absolute(run).kept(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "cells": [describe_cell(cell) for cell in cells],
         "versions": {"python": platform.python_version(), **_versions()},
@@ -135,8 +134,3 @@ def _git_state() -> dict[str, Any] | None:
 def _git(*arguments: str) -> str:
     done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=5, check=True)
     return done.stdout.strip()
-
-
-def command_line() -> list[str]:
-    """The command as it was typed."""
-    return list(sys.argv)

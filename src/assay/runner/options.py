@@ -5,8 +5,11 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ..core import EMPTY, UsageError, digest_of, nearest
+from ..core.secrets import left_out, veiled
 
 DEFAULT_MODEL = "smollm2"
+REFERRING = ("base_url", "body", "headers")
+"""Options of models behind a URL, in which `${env:NAME}` is filled from the environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +98,21 @@ class RunOptions:
         return {**shared, **own}
 
     def to_plain(self) -> dict[str, Any]:
-        """What was set, as JSON; the part of `run.json` a run can be repeated from."""
+        """What was set, as JSON, secrets and all: for a process that builds the same model."""
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         defaults = {f.name: getattr(_DEFAULTS, f.name) for f in fields(self)}
         return {
             name: dict(value) if isinstance(value, Mapping) else list(value) if isinstance(value, tuple) else value
             for name, value in plain.items()
             if value != defaults[name] or name in ("tasks", "models")
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """What was set, as `run.json` has it: the run can be repeated from it, given its secrets again."""
+        # Only the options of models are named after what they hold: a column may well be called `key`.
+        return {
+            name: veiled(value) if name in ("model_args", "judge_args") or not isinstance(value, Mapping) else value
+            for name, value in self.to_plain().items()
         }
 
     @classmethod
@@ -140,7 +151,17 @@ class RunOptions:
             fresh=False,
             cache=None,
         )
-        return digest_of(bare.to_plain())[:8]
+        return digest_of(bare.kept())[:8]
+
+
+def check_secrets(args: Mapping[str, Any], flag: str) -> None:
+    """Raises for an option whose value `run.json` did not keep, being a secret, and that was not given again."""
+    for place in left_out(args):
+        option = place.partition(".")[0]
+        fix = f"give it again: {flag} {option}=…"
+        if option in REFERRING:
+            fix += "; written as ${env:NAME} it is read from the environment, and kept"
+        raise UsageError(f"{place} is a secret, which run.json does not keep", where=flag, fix=fix)
 
 
 _DEFAULTS = RunOptions()

@@ -23,6 +23,7 @@ from ..core import (
     Score,
     StoreError,
     blamed,
+    seeds_of,
 )
 from ..core.errors import TemplateError
 from ..core.record import output_from_plain
@@ -33,10 +34,11 @@ from ..store.cache import ResponseCache
 from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
+from .cuts import Cuts
 from .events import CellProgress
 from .ledger import count_usage
 from .plan import Cell
-from .scoring import Scoring
+from .scoring import Scoring, with_rounds
 from .threads import Threads
 from .work import Answers, Asker, Job, Work
 
@@ -101,6 +103,7 @@ class CellRun:
         self._epochs = cell.task.epochs
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
+        self.cuts = Cuts()
 
     async def run(self, asker: Asker, work: Work) -> None:
         """Asks and scores until there is nothing left."""
@@ -196,12 +199,14 @@ class CellRun:
                 return replace(built, details={**built.details, "built_by": "model"})
         return prompt
 
-    def _request(self, sample: Sample, prompt: Prompt, epoch: int, previous: str = "", state: Any = None) -> Request:
+    def _request(
+        self, sample: Sample, prompt: Prompt, epoch: int, round: int = 0, previous: str = "", state: Any = None
+    ) -> Request:
         options = prompt.options or self.cell.options
-        seed = None if options.seed is None else options.seed + epoch
+        seed, draw = seeds_of(options.seed, sample.id, epoch, round)
         hints = self.cell.task.hints
-        key = self._keys.key_of(prompt, options, seed, epoch, hints, previous)
-        return Request(prompt, options, seed, epoch, state, hints, key, sample.id)
+        key = self._keys.key_of(prompt, options, seed, epoch, hints, previous, draw)
+        return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
 
     def _is_finished(self, stored: Sequence[Answered | None], sample: Sample) -> bool:
         if any(answer is None or answer.failed for answer in stored):
@@ -213,6 +218,7 @@ class CellRun:
     def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
         """An answer from the journal: its scores too, unless a scorer has changed since."""
         self.progress.reused += 1
+        self._count_cuts(sample, epoch, stored)
         stale = []
         for scoring in self.cell.scorings:
             known = self._index.scores.get(scoring.name, {}).get((sample.id, epoch))
@@ -222,9 +228,14 @@ class CellRun:
                 stale.append(scoring)
         if stale:
             outputs = [output_from_plain(self._read(a).output, self.writer.blobs) for a in stored if a is not None]
-            self._score(sample, _with_rounds(outputs), epoch, order, stale)
+            self._score(sample, with_rounds(outputs), epoch, order, stale)
         else:
             self.progress.done += 1
+
+    def _count_cuts(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
+        for round, answer in enumerate(stored):
+            if answer is not None:
+                self.cuts.count_stored(sample.id, epoch, round, answer)
 
     def _read(self, answer: Answered) -> OutputRecord:
         return self.writer.read_output(answer)
@@ -260,6 +271,7 @@ class CellRun:
                 details={**prompt.details, "cached": True} if from_cache else prompt.details,
             )
             count_usage(self.tokens, output.usage)
+            self.cuts.count((sample.id, job.epoch, job.round), output)
             if output.error is None:
                 self._budget.answered()
                 if self._cache is not None and not from_cache:
@@ -275,7 +287,7 @@ class CellRun:
             if self._dialogues and self._continues(job, output):
                 continue
             outputs = [earlier for _, earlier in job.history] + [output]
-            self._score(job.sample, _with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
+            self._score(job.sample, with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
             failed = failed or output.error is not None
         if failed:
             self._budget.check(self.progress.done, self.progress.expected)
@@ -300,7 +312,7 @@ class CellRun:
         prompt = dialogue.next(job.request.messages, output)
         if prompt is None:
             return None
-        request = self._request(job.sample, prompt, job.epoch, job.request.key, output.state)
+        request = self._request(job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state)
         history = (*job.history, (job.request, output))
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)
 
@@ -321,6 +333,7 @@ class CellRun:
                 self._reuse(sample, epoch, order, (stored or ())[: job.round + 1])
                 return None
             job = following
+        self._count_cuts(sample, epoch, (stored or ())[: job.round])
         if not self._ask_model:
             self.unanswered.append(sample.id)
             return None
@@ -387,20 +400,3 @@ class CellRun:
         if score.outcome in UNRESOLVED:
             why = score.details.get("error") or score.details.get("reason") or ""
             self.progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")
-
-
-def _with_rounds(outputs: Sequence[Output]) -> Output:
-    """The last answer of a dialogue, with all answers beside it for scorers that look back."""
-    last = outputs[-1]
-    if len(outputs) == 1:
-        return last
-    texts = [output.text for output in outputs]
-    return Output(
-        last.candidates,
-        last.likelihoods,
-        last.usage,
-        last.seconds,
-        last.state,
-        last.error,
-        {**last.details, "rounds": texts},
-    )

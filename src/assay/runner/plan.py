@@ -28,7 +28,7 @@ from .components import build_scorer, build_summarizer, default_scorers
 from .fingerprint import code_digest
 from .locate import find_data
 from .measure import measured
-from .options import DEFAULT_MODEL, RunOptions
+from .options import DEFAULT_MODEL, RunOptions, check_secrets
 from .resolve import resolve_tasks
 from .scoring import Scoring
 
@@ -143,6 +143,7 @@ def trusted_model(name: str, run: RunOptions) -> Model:
     args = {option: value for option, value in run.model_args.items() if option not in PRICES}
     if "trust_remote_code" in args:
         raise UsageError("trust_remote_code is no option of a model", fix="--trust_remote_code")
+    check_secrets(args, "--model_args")
     model = build_model(name, args, dialect=run.dialect)
     if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
         trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
@@ -223,6 +224,7 @@ class Prepared:
 
 
 def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
+    """Opens the data and builds what a task asks and judges with; faults of scorers are listed, others raised."""
     samples = open_dataset(
         _source_of(task, run),
         columns={**task.columns, **run.columns},
@@ -365,10 +367,16 @@ def _check_judges(cells: Sequence[Cell], run: RunOptions, faults: list[AssayErro
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
-            _gather(faults, lambda: build_model(run.judges[role], run.judge_args_of(role)))  # noqa: B023
+            _gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
             continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
         faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
+
+
+def _judge(run: RunOptions, role: str) -> Model:
+    args = run.judge_args_of(role)
+    check_secrets(args, "--judge_args")
+    return build_model(run.judges[role], args)
 
 
 def digests_of(cell: Cell) -> dict[str, Any]:

@@ -16,14 +16,17 @@ from typing import Any
 from ..core import AssayError, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Result, Sample
 from ..core.errors import ScorerError, StoreError, blamed, shorten
 from ..core.record import output_from_plain
+from ..core.request import repeated
 from ..core.score import Outcome
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..store.journal import score_line
 from .budget import ErrorBudget
+from .cuts import Cuts
 from .driven import Driven as Driven
 from .driven import driven_results
 from .events import CellProgress
+from .executors import Spread, Standing
 from .ledger import count_usage
 from .options import RunOptions
 from .plan import Cell
@@ -31,6 +34,7 @@ from .schedule import Scheduler
 from .work import Answers, Job, Work
 
 Load = Callable[[Model], Awaitable[None]]
+Spreading = Callable[[], Awaitable[Spread]]
 
 
 class DriverStopped(BaseException):
@@ -62,6 +66,7 @@ class RecordingEngine:
         progress: CellProgress,
         load: Load | None = None,
         cache: ResponseCache | None = None,
+        spread: Spreading | None = None,
     ) -> None:
         self.cell = cell
         self.model = cell.model
@@ -73,21 +78,27 @@ class RecordingEngine:
         self.gate = Gate()
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them."""
+        self.cuts = Cuts()
         self._writer = writer
         self._progress = progress
         self._load = load
         self._cache = cache
+        self._spread = spread
+        """Where the model is asked in replicas: makes them, once there is something to ask."""
+        self._standing: Standing | None = None
         self._keys = KeyMaker(cell.model.identity)
         self._lock = threading.Lock()
         self._repeats: Counter[str] = Counter()
         self._budget = ErrorBudget(options.on_error)
         self._loop = asyncio.get_running_loop()
         self._turn = asyncio.Lock()
+        self._starting = asyncio.Lock()
         self._turn_here = threading.Lock()
         self._is_loaded = False
         self._scheduler = Scheduler(self.model, batch_size=self._batch_size(), concurrency=options.concurrency)
         # Two changes of threads for every batch would cost more than all the rest; the cache belongs to the loop's.
-        self._works_here = not self._scheduler.is_async and self._scheduler.window == 1 and cache is None
+        in_turn = not self._scheduler.is_async and self._scheduler.window == 1
+        self._works_here = in_turn and cache is None and spread is None
         self._index = writer.cell(cell.task.name, cell.model_name)
         self._known: dict[str, Answered] = {
             answer.key: answer
@@ -160,7 +171,7 @@ class RecordingEngine:
                 key = first
                 if repeat:
                     # A seeded model would otherwise give the same answer to every repeat.
-                    seed = None if seed is None else seed + repeat
+                    seed = None if seed is None else repeated(seed, repeat)
                     key = self._keys.key_of(prompt, chosen, seed, repeat, hints)
                 name = ids[place] if ids else f"call-{self.calls:06d}"
                 self.calls += 1
@@ -214,25 +225,46 @@ class RecordingEngine:
     async def _answer(self, jobs: Sequence[Job]) -> list[Output]:
         outputs: dict[int, Output] = {}
         for alike in self._lacking(jobs, outputs):
-            if self._load is not None:
+            if self._spread is None and self._load is not None:
                 await self._load(self.model)
             await self._ask(alike, outputs)
         return [outputs[place] for place in range(len(jobs))]
 
     async def _ask(self, jobs: Sequence[Job], outputs: dict[int, Output]) -> None:
+        if self._scheduler.is_async:
+            await self._put(jobs, _Desk(self, outputs))
+        else:
+            # A driver may have threads; a model that works in batches is asked by one of them at a time.
+            async with self._turn:
+                await self._put(jobs, _Desk(self, outputs))
+        if self.gate.stopped:
+            raise CancelledError
+
+    async def _put(self, jobs: Sequence[Job], desk: "_Desk") -> None:
+        if self._spread is not None:
+            await (await self._replicas(self._spread)).ask(jobs, desk)
+            return
         work = Work(iter(jobs))
         self.gate.open.append(work)
         try:
-            if self._scheduler.is_async:
-                await self._scheduler.run(work, _Desk(self, outputs))
-            else:
-                # A driver may have threads; a model that works in batches is asked by one of them at a time.
-                async with self._turn:
-                    await self._scheduler.run(work, _Desk(self, outputs))
+            await self._scheduler.run(work, desk)
         finally:
             self.gate.open.remove(work)
-        if self.gate.stopped:
-            raise CancelledError
+
+    async def _replicas(self, spread: Spreading) -> Standing:
+        async with self._starting:
+            if self._standing is None:
+                self._standing = Standing(await spread())
+                self.gate.open.append(self._standing.work)
+                if self.gate.stopped:
+                    self._standing.work.stop()
+        return self._standing
+
+    async def close(self) -> None:
+        """No more questions: what waits for an answer waits no longer."""
+        self.gate.stop()
+        if self._standing is not None:
+            await self._standing.close()
 
     def _recall(self, job: Job, outputs: dict[int, Output]) -> bool:
         """Whether the answer is known: from this run's journal, or from the cache shared between runs."""
@@ -240,6 +272,7 @@ class RecordingEngine:
         if known is not None:
             output = output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
             outputs[job.order] = output
+            self.cuts.count((job.sample.id, job.epoch, job.round), output)
             self._progress.reused += 1
             self._progress.done += 1
             self._count_failure(job, output)
@@ -269,6 +302,7 @@ class RecordingEngine:
         )
         self._progress.done += 1
         count_usage(self.tokens, output.usage)
+        self.cuts.count((job.sample.id, job.epoch, job.round), output)
         if output.error is not None:
             self._count_failure(job, output)
             self._budget.count(output.error)
@@ -307,16 +341,20 @@ async def drive(
     progress: CellProgress,
     *,
     load: Load | None,
+    spread: Spreading | None = None,
     cache: ResponseCache | None = None,
     hold: Callable[[Work], None] | None = None,
     tokens: dict[str, float] | None = None,
+    cuts: Cuts | None = None,
 ) -> list[Result]:
     """Runs a task's driver against the recording engine, and turns what it returns into results.
 
-    Without `load` the model is not asked. `hold` is given the work, so that an interruption can stop it; an
-    interrupted driver has no results.
+    Without `load` the model is not asked; with `spread` its replicas are. `hold` is given the work, so that an
+    interruption can stop it; an interrupted driver has no results.
     """
-    engine = RecordingEngine(cell, writer, options, progress, load, cache)
+    engine = RecordingEngine(cell, writer, options, progress, load, cache, spread)
+    if cuts is not None:
+        engine.cuts = cuts
     if hold is not None:
         hold(engine.gate)
     progress.state = "running"
@@ -330,7 +368,7 @@ async def drive(
         raise engine.failure or blamed(ScorerError, error, f"driver of task {cell.task.name!r}") from error
     finally:
         # Also when this coroutine is cancelled: the thread then ends at its next question.
-        engine.gate.stop()
+        await engine.close()
         writer.journal.flush()
         if tokens is not None:
             tokens.update({name: number for name, number in engine.tokens.items() if number})

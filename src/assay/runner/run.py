@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, Model, StoreError
+from ..core import AssayError, BadSample, Model, StoreError
 from ..media.checks import check_media
 from ..store import Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
@@ -106,14 +106,27 @@ def _in_loop(action: Callable[[], Any]) -> RunResult:
 async def _run(
     options: RunOptions, objects: Mapping[str, Model], watcher: Watcher, *, ask_model: bool = True
 ) -> RunResult:
+    redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
+    try:
+        return await _planned_run(options, objects, watcher, redactor, ask_model)
+    except AssayError as error:
+        redactor.hide(error)  # a model that could not be built may say what it was built with
+        raise
+
+
+async def _planned_run(
+    options: RunOptions, objects: Mapping[str, Model], watcher: Watcher, redactor: Redactor, ask_model: bool
+) -> RunResult:
     cells = make_plan(options, objects)
     if options.on_data_error == "stop":
         _refuse_bad_rows(cells)
     if ask_model:
         check_spread(options, cells)
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
-    folder = run_folder(options)
-    redactor = Redactor.of(options.model_args, options.judge_args)
+    folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
+    for cell in cells:
+        if hasattr(cell.model, "write_under"):
+            cell.model.write_under(folder)
     cache = ResponseCache(options.cache, redactor) if options.cache and ask_model else None
     try:
         with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor) as writer:
@@ -123,19 +136,17 @@ async def _run(
             cache.close()
 
 
-def run_folder(options: RunOptions) -> Path:
-    """Where a run is kept: `-o`, or a name under `runs/` that the same command finds again."""
+def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
+    """Where a run is kept: `-o`, or a name under `runs/` that the same command finds again.
+
+    `planned` are the models that are asked where the options name none: those that the tasks bring, else the default.
+    """
     if options.output:
         return Path(options.output).expanduser()
+    models = options.models or planned or (DEFAULT_MODEL,)
     names = [safe_name(Path(str(getattr(t, "name", t))).stem, 24) for t in options.tasks]
-    label = "+".join(names)[:48] + "--" + safe_name(_first_model(options), 24)
-    return Path("runs") / f"{label}-{options.folder_digest()}"
-
-
-def _first_model(options: RunOptions) -> str:
-    """What a run's folder is called after: its first model, or that of its first task."""
-    own = tuple(getattr(options.tasks[0], "models", ())) if options.tasks else ()
-    return Path((*options.models, *own, DEFAULT_MODEL)[0].partition(":")[0]).stem
+    label = "+".join(names)[:48] + "--" + safe_name(Path(models[0].partition(":")[0]).stem, 24)
+    return Path("runs") / f"{label}-{options.but(models=models).folder_digest()}"
 
 
 def _refuse_bad_rows(cells: Sequence[Cell]) -> None:

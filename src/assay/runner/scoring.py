@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from ..core import Outcome, Output, Sample, Score, StoreError, UsageError, as_score, blamed
+from ..core import ErrorInfo, Outcome, Output, Sample, Score, StoreError, UsageError, as_score, blamed
 from ..core.errors import ScorerError
 from ..store.journal import score_line
 from ..store.secrets import scrub
@@ -137,11 +137,8 @@ class Scoring:
     @staticmethod
     def _without_scorer(output: Output) -> Score | None:
         """The outcomes no scorer needs to see."""
-        error = output.error
-        if error is not None and error.kind == "data":  # its row's fault, found where it was decoded
-            return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
-        if error is not None:
-            return Score(None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"})
+        if output.error is not None:
+            return failure_score(output.error)
         if not output.candidates:
             return None
         first = output.candidates[0]
@@ -158,6 +155,30 @@ class Scoring:
         if score.outcome is Outcome.UNPARSED and output.stop_reason == "length":
             return replace(score, outcome=Outcome.TRUNCATED)
         return score
+
+
+def failure_score(error: ErrorInfo) -> Score:
+    """The verdict where no answer came: the row's fault, found where it was decoded, or the model's."""
+    if error.kind == "data":
+        return Score(None, Outcome.DATA_ERROR, details={"error": error.message})
+    return Score(None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"})
+
+
+def with_rounds(outputs: Sequence[Output]) -> Output:
+    """The last answer of a dialogue, with all answers beside it for scorers that look back."""
+    last = outputs[-1]
+    if len(outputs) == 1:
+        return last
+    texts = [output.text for output in outputs]
+    return Output(
+        last.candidates,
+        last.likelihoods,
+        last.usage,
+        last.seconds,
+        last.state,
+        last.error,
+        {**last.details, "rounds": texts},
+    )
 
 
 def reduce_candidates(scores: Sequence[Score], reducer: str = "mean") -> Score:

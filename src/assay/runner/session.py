@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..core import AssayError, ErrorBudgetExceeded, Model, Result
+from ..core import AssayError, ErrorBudgetExceeded, Model, ModelError, Result, blamed
 from ..core.record import result_from_plain
 from ..core.score import UNRESOLVED
 from ..store import RunWriter
@@ -22,6 +22,7 @@ from .manifest import changed_digests, described_cell, is_manifest, make_manifes
 from .options import RunOptions
 from .pipeline import CellRun
 from .plan import Cell
+from .preflight import first_prompt, prompt_faults
 from .recording import drive
 from .result import RunResult
 from .schedule import DRAIN_SECONDS, Scheduler
@@ -77,6 +78,7 @@ class Session:
         if str(self.writer.repair):
             self._say(f"{self.writer.layout.journal.name}: {self.writer.repair}")
         self.watcher.start(self.progress)
+        self._name_own_models()
         ticking = asyncio.ensure_future(self._tick())
         try:
             with self._signals():
@@ -93,6 +95,16 @@ class Session:
             self.watcher.stop()
             await self._close_models()
         return self._finish(manifest)
+
+    def _name_own_models(self) -> None:
+        """Says which of the models that a task brings is asked, where the run names none and there was a choice."""
+        for cell in self.cells:
+            others = [name for name in cell.task.models if name != cell.model_name]
+            if not self.options.models and others:
+                listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
+                self._whisper(
+                    f"{cell.task.name}: asks {cell.model_name}, as its files say; --model takes another: {listed}"
+                )
 
     def _finished_before(self, before: Mapping[str, Any]) -> RunResult | None:
         """The results of an earlier run of the same thing, when it is complete and nothing has changed since."""
@@ -132,6 +144,9 @@ class Session:
         progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
         helpers = Helpers(self.options, self.writer, cell, cache)
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
+        if self.ask_model and is_spread(self.options):
+            for line in helpers.single():
+                self._whisper(line)
         running = CellRun(
             cell,
             self.writer,
@@ -150,9 +165,11 @@ class Session:
                     self.options,
                     progress,
                     load=self._load if self.ask_model else None,
+                    spread=(lambda: self._spread_of(cell, progress)) if is_spread(self.options) else None,
                     cache=cache,
                     hold=self._hold,
                     tokens=running.tokens,
+                    cuts=running.cuts,
                 )
             elif self.ask_model:
                 await self._ask(cell, running)
@@ -174,6 +191,7 @@ class Session:
         self.writer.journal.flush()
         self.usage[f"{cell.task.name}/{cell.model_name}"] = meter.read(running)
         self.usage.update(helpers.spent())
+        self.notes += running.cuts.lines(cell.task.name, cell.model_name)
         if cell.task.driver is None:
             await self._summarize(cell, running, progress)
 
@@ -195,11 +213,12 @@ class Session:
         if self._work.has_jobs():
             running.progress.state = "loading"
             await self._load(cell.model)
+            await self._warn(cell)
         running.progress.state = "running"
         await running.run(scheduler, self._work)
 
     async def _ask_replicas(self, cell: Cell, running: CellRun) -> None:
-        """The model is loaded by its replicas only; those of another model make room first."""
+        """The model is loaded by its replicas only."""
         model = cell.model
         is_whole = getattr(model, "whole_dialogues", False)
         work = self._work = SharedWork(
@@ -211,12 +230,19 @@ class Session:
         )
         if work.has_jobs():
             running.progress.state = "loading"
-            if self._spread is None or self._spread.model is not model:
-                await self._close_spread()
-                self._spread = await make_spread(cell, self.options, self._say)
-            self._spread.watched_by(running.progress)
+            if not getattr(model, "preflight_loads", False):
+                await self._warn(cell)
+            spread = await self._spread_of(cell, running.progress)
             running.progress.state = "running"
-            await running.run(self._spread, work)
+            await running.run(spread, work)
+
+    async def _spread_of(self, cell: Cell, progress: CellProgress) -> Spread:
+        """The replicas of a cell's model; those of another model make room first."""
+        if self._spread is None or self._spread.model is not cell.model:
+            await self._close_spread()
+            self._spread = await make_spread(cell, self.options, self._say, self._whisper)
+        self._spread.watched_by(progress)
+        return self._spread
 
     async def _close_spread(self) -> None:
         if self._spread is not None:
@@ -229,10 +255,32 @@ class Session:
             return
         self._loaded.append(model)
         load = getattr(model, "load", None)
-        if load is not None:
+        if load is None:
+            return
+        try:
             done = await in_thread(load)
             if inspect.isawaitable(done):
                 await done
+        except AssayError:
+            raise
+        except Exception as error:
+            name = next((cell.model_name for cell in self.cells if cell.model is model), type(model).__name__)
+            raise blamed(ModelError, error, f"model {name!r} could not be loaded") from error
+
+    async def _warn(self, cell: Cell) -> None:
+        """Says once what is wrong with how the model renders prompts; the run goes on."""
+        if not hasattr(cell.model, "preflight"):
+            return
+        try:
+            prompt = first_prompt(cell)
+            faults = await in_thread(prompt_faults, cell, prompt) if prompt is not None else ()
+        except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
+            self._whisper(f"{cell.model_name}: the prompts of {cell.task.name} were not looked at: {error}")
+            return
+        for fault in faults:
+            line = f"warning: {cell.model_name}: {fault} (--dry_run shows the first prompt)"
+            if line not in self.notes:
+                self._say(line)
 
     async def _close_models(self) -> None:
         await self._close_spread()

@@ -2,17 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import EMPTY, Outcome, Output, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
+from ..core import EMPTY, Outcome, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
 from ..core.record import output_from_plain
 from ..store import RunWriter
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
 from .components import build_summarizer
 from .plan import Cell
-from .scoring import Scoring
+from .scoring import Scoring, failure_score, with_rounds
 from .threads import in_thread
 
 
@@ -71,23 +71,19 @@ async def set_level(
     outcomes = Counter(str(fault.outcome) for fault in faults)
     for item in cell.view():
         stored = answers.get((item.id, 0)) if isinstance(item, Sample) else None
-        if stored and stored[-1] is not None and not stored[-1].failed:
-            said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in stored if a is not None]
-            rows.append((item, said[0] if len(said) == 1 else _with_rounds(said)))
-        elif stored:
-            outcomes[Outcome.MODEL_ERROR.value] += 1
+        if not stored:
+            continue
+        said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in stored if a is not None]
+        if said[-1].error is not None:
+            outcomes[failure_score(said[-1].error).outcome.value] += 1
+        else:
+            rows.append((item, with_rounds(said)))
     with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
         # A scorer that writes files or asks judges is told which run, task and model it is about.
         scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
         # Other people's code may take its time, or wait for judges: the loop goes on meanwhile.
         values = await in_thread(scorer.score_all, rows)
     return set_level_results(cell, scoring, values, len(rows), expected, outcomes)
-
-
-def _with_rounds(outputs: Sequence[Output]) -> Output:
-    """The last answer of a dialogue, with the texts of all beside it."""
-    texts = [output.text for output in outputs]
-    return replace(outputs[-1], details={**outputs[-1].details, "rounds": texts})
 
 
 def set_level_results(

@@ -144,7 +144,8 @@ def write_csv(reader: RunReader, path: Path) -> int:
     def write(draft: Path) -> int:
         count = 0
         with draft.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
+            # With any other line end a carriage return inside a cell would not be quoted, and start a row.
+            writer = csv.writer(file, lineterminator="\r\n")
             writer.writerow(COLUMNS)
             for row in rows_of(reader):
                 writer.writerow([_cell(name, row[name]) for name in COLUMNS])

@@ -18,9 +18,15 @@ Cell = tuple[str, str]
 """Task and model: what one number is about."""
 
 
+class _Details(msgspec.Struct):
+    truncated_tokens: Any = None
+    answer_room: Any = None
+
+
 class _Answer(msgspec.Struct):
     error: Any = None
     state: Any = None
+    details: _Details | None = None
 
 
 class _OutputHead(msgspec.Struct):
@@ -54,6 +60,9 @@ class Answered:
     key: str
     offset: int
     failed: bool = False
+    truncated_tokens: Any = None
+    """This and the next: what the model said in the details of its output, whatever that is."""
+    answer_room: Any = None
 
 
 @dataclass(slots=True)
@@ -80,6 +89,8 @@ class Index:
         self.path = path
         self.cells: dict[Cell, CellIndex] = {}
         self.damaged = 0
+        self.damaged_range: tuple[int, int] | None = None
+        """From the first damaged byte to behind the last, as far as lines can tell."""
         self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
@@ -103,9 +114,10 @@ class Index:
             self._file = None
 
     def _scan(self) -> None:
+        damaged = []
         for offset, line in read_lines(self.path):
             if line is None:
-                self.damaged += 1
+                damaged.append(offset)
                 continue
             try:
                 if line.startswith(b'{"kind":"output"'):
@@ -113,19 +125,27 @@ class Index:
                 elif line.startswith(b'{"kind":"score"'):
                     self._add_score(offset, line)
             except (TypeError, ValueError, RecursionError):
-                self.damaged += 1  # whole, but not a record: somebody else's line
+                damaged.append(offset)  # whole, but not a record: somebody else's line
+        if damaged:
+            self.damaged = len(damaged)
+            self.damaged_range = damaged[0], damaged[-1] + len(self._line(damaged[-1])) + 1
 
     def _add_output(self, offset: int, line: bytes) -> None:
         try:
             head = _output_head(line)
             failed = head.output.error is not None
+            details = head.output.details
+            cut, room = (details.truncated_tokens, details.answer_room) if details is not None else (None, None)
             id, epoch, round, key, task, model = head.id, head.epoch, head.round, head.key, head.task, head.model
         except msgspec.DecodeError:
             record = decode_output(line)
             failed = record.failed
+            said = record.output.get("details")
+            said = said if isinstance(said, dict) else {}
+            cut, room = said.get("truncated_tokens"), said.get("answer_room")
             id, epoch, round, key = record.id, record.epoch, record.round, record.key
             task, model = record.task, record.model
-        self.cell(task, model).add_output(id, epoch, round, Answered(key, offset, failed))
+        self.cell(task, model).add_output(id, epoch, round, Answered(key, offset, failed, cut, room))
 
     def _add_score(self, offset: int, line: bytes) -> None:
         head: _ScoreHead | ScoreRecord

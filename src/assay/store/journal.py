@@ -65,13 +65,15 @@ class Repair:
 
     torn_bytes: int = 0
     damaged_lines: int = 0
+    damaged_range: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         parts = []
         if self.torn_bytes:
             parts.append(f"a torn last line of {self.torn_bytes} bytes was cut off")
         if self.damaged_lines:
-            parts.append(f"{self.damaged_lines} damaged lines were passed over and will be asked again")
+            where = " (bytes {} to {})".format(*self.damaged_range) if self.damaged_range else ""
+            parts.append(f"{self.damaged_lines} damaged lines were passed over and will be asked again{where}")
         return "; ".join(parts)
 
 

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,11 @@ def write_whole(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
+
+
+def drafts_of(path: Path) -> Iterator[Path]:
+    """The unfinished copies of a derived file; whoever wrote them is gone if nobody else may write here."""
+    return path.parent.glob(f".{path.name}.*")
 
 
 def sync_folder(folder: Path) -> None:

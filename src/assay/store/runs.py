@@ -14,7 +14,7 @@ from ..media import described
 from .blobs import Blobs
 from .index import Answered, CellIndex, Index, Scores
 from .journal import Journal, Repair, open_journal, output_line
-from .layout import Layout, disk_error, write_whole
+from .layout import Layout, disk_error, drafts_of, write_whole
 from .lock import FolderLock
 from .secrets import Redactor
 
@@ -74,6 +74,7 @@ class RunWriter:
         try:
             if self._fresh:
                 self._forget()
+            self._remove_drafts()
             self.journal: Journal
             self.journal, repair = open_journal(self.layout.journal, self.redactor)
             self._index: Index | None = None
@@ -101,6 +102,15 @@ class RunWriter:
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
         shutil.rmtree(self.layout.media, ignore_errors=True)
+
+    def _remove_drafts(self) -> None:
+        """What a killed writer of a derived file left behind."""
+        try:
+            for path in (self.layout.manifest, self.layout.summary):
+                for draft in drafts_of(path):
+                    draft.unlink(missing_ok=True)
+        except OSError as error:
+            raise disk_error(error, self.layout.folder) from error
 
     def write_output(
         self, task: str, model: str, id: str, key: str, prompt: Prompt, output: Output, **more: Any
@@ -138,7 +148,7 @@ class RunWriter:
     @property
     def repair(self) -> Repair:
         """What was wrong with the journal."""
-        return Repair(self._torn_bytes, self.index.damaged)
+        return Repair(self._torn_bytes, self.index.damaged, self.index.damaged_range)
 
     def scores_at(self, offsets: Sequence[int]) -> Scores:
         """The score records whose lines lie at `offsets`."""

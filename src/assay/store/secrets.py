@@ -1,8 +1,9 @@
 """Secrets: kept out of everything a run writes, by value.
 
-A secret is the value of an environment variable, or of a model's option, whose name says so. It is searched for in each
-line just before it is written; without secrets that costs nothing. Passwords in URLs and bearer tokens are known by
-their form: they are taken out of error messages and manifests, but not out of prompts and answers, which are data.
+A secret is the value of an environment variable whose name says so, or one among the options of a model
+(`core.secrets`). It is searched for in each line just before it is written; without secrets that costs nothing.
+Passwords in URLs, keys in queries and the values of headers that hold a key are known by their form: they are taken out
+of error messages and manifests, but not out of prompts and answers, which are data.
 """
 
 import json
@@ -10,28 +11,36 @@ import os
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote, unquote
+
+from ..core import AssayError, PlanError
+from ..core.secrets import HIDDEN, secrets_of
 
 SHORTEST = 8
-"""Shorter values are words of everyday text."""
+"""Shorter values are words of everyday text: they are not searched for in prompts and answers."""
+SHORTEST_IN_MESSAGES = 4
 REDACTED = "[redacted]"
 _ENVIRONMENT_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-# Options are named more freely than variables: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
-_OPTION_NAME = re.compile(
-    r"(?:.*(?:api|access|secret|private|auth)[_-]?)?key|(?:.*(?:auth|access|api|hf|bearer|refresh)[_-]?)?token"
-    r"|.*secret.*|.*password.*",
+_USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
+_QUERY = re.compile(
+    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)(?!\[redacted)[^&\s\"'#]{8,}", re.IGNORECASE
+)
+_HEADER = re.compile(
+    r"(\b(?:(?:proxy-)?authorization|[\w-]*api-key|[\w-]*auth-token|[\w-]*access-token)[\"']?\s*[:=]\s*[\"']?"
+    r"(?:(?:bearer|basic|token)\s+)?)(?!\[redacted)[^\s\"',;]{8,}",
     re.IGNORECASE,
 )
-_USER_IN_URL = re.compile(r"(?<=://)[^/\s@\"']*:[^/\s@\"']*(?=@)")
-_BEARER = re.compile(r"(?<=Bearer )[^\s\"',;]{8,}")
+_BEARER = re.compile(r"(?<=Bearer )(?!\[redacted)[^\s\"',;]{8,}")
 
 
 class Redactor:
     """Takes known secrets out of what is about to be written."""
 
-    def __init__(self, secrets: frozenset[str] = frozenset()) -> None:
-        # The longest first: one secret may begin with another.
-        self._texts = sorted(secrets, key=lambda secret: (-len(secret), secret))
-        self._bytes = list(dict.fromkeys(form for secret in self._texts for form in _json_forms(secret)))
+    def __init__(self, secrets: frozenset[str] = frozenset(), in_messages: frozenset[str] = frozenset()) -> None:
+        """`in_messages` are further ones, which prompts and answers may hold by chance."""
+        searched = _longest_first(secrets)
+        self._texts = _longest_first(secrets | in_messages)
+        self._bytes = list(dict.fromkeys(form for secret in searched for form in _json_forms(secret)))
 
     @classmethod
     def of(cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> "Redactor":
@@ -42,9 +51,13 @@ class Redactor:
             for name, value in variables.items()
             if _ENVIRONMENT_NAME.search(name) and len(value) >= SHORTEST and not os.path.exists(value)
         }
-        for options in settings:
-            found |= _secret_options(options)
-        return cls(frozenset(found))
+        # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
+        urls = secrets_of([value for value in variables.values() if "://" in value])
+        found |= {secret for secret, is_sure in urls.items() if is_sure and len(secret) >= SHORTEST}
+        given = secrets_of(list(settings))
+        found |= {secret for secret, is_sure in given.items() if _is_searched(secret, is_sure)}
+        others = {secret for secret in given if len(secret) >= SHORTEST_IN_MESSAGES}
+        return cls(frozenset(found), frozenset(others - found))
 
     def line(self, body: bytes) -> bytes:
         """A line of JSON without the secrets; one search for each, no copy where there is none."""
@@ -56,7 +69,8 @@ class Redactor:
     def text(self, text: str) -> str:
         """A message, without the secrets and without what looks like one."""
         for secret in self._texts:
-            text = text.replace(secret, REDACTED)
+            if secret in text:
+                text = text.replace(secret, REDACTED) if len(secret) >= SHORTEST else _word(secret).sub(REDACTED, text)
         return scrub(text)
 
     def plain(self, value: Any) -> Any:
@@ -69,22 +83,48 @@ class Redactor:
             return [self.plain(entry) for entry in value]
         return value
 
+    def hide(self, error: AssayError) -> None:
+        """Takes secrets out of an error's line; what caused it is forgotten where it shows one."""
+        for fault in error.faults if isinstance(error, PlanError) else ():
+            self.hide(fault)
+        error.what = self.text(error.what)
+        error.where = error.where and self.text(error.where)
+        error.fix = error.fix and self.text(error.fix)
+        error.args = (error.what,)
+        cause = error.__cause__ or error.__context__
+        while cause is not None:
+            if self.text(str(cause)) != str(cause):
+                error.__cause__, error.__suppress_context__ = None, True
+                return
+            cause = cause.__cause__ or cause.__context__
+
 
 def scrub(text: str) -> str:
-    """A message without passwords in URLs and without bearer tokens."""
-    if "@" in text and "://" in text:
-        text = _USER_IN_URL.sub(REDACTED, text)
+    """A message without what looks like a key: passwords in URLs, keys in queries, headers that hold one."""
+    if "://" in text:
+        text = _USER_IN_URL.sub(lambda user: user[0] if not HIDDEN.sub("", user[0]).strip(":") else REDACTED, text)
+    if "=" in text:
+        text = _QUERY.sub(rf"\g<1>{REDACTED}", text)
+    if ":" in text or "=" in text:
+        text = _HEADER.sub(rf"\g<1>{REDACTED}", text)
     return _BEARER.sub(REDACTED, text) if "Bearer " in text else text
 
 
-def _secret_options(options: Mapping[str, Any]) -> set[str]:
-    found: set[str] = set()
-    for name, value in options.items():
-        if isinstance(value, Mapping):
-            found |= _secret_options(value)
-        elif isinstance(value, str) and len(value) >= SHORTEST and _OPTION_NAME.fullmatch(str(name)):
-            found.add(value)
-    return found
+def _is_searched(secret: str, is_sure: bool) -> bool:
+    """Whether a secret is searched for in prompts and answers; a header's plain word is likely to be one of theirs."""
+    return len(secret) >= SHORTEST and (is_sure or not (secret.isalpha() and secret.islower()))
+
+
+def _longest_first(secrets: frozenset[str]) -> list[str]:
+    """Each secret as it is and as URLs have it; the longest first, since one may begin with another."""
+    others = {form for secret in secrets for form in (quote(secret, safe=""), unquote(secret))}
+    known = secrets | {form for form in others if len(form) >= SHORTEST}
+    return sorted(known, key=lambda secret: (-len(secret), secret))
+
+
+def _word(secret: str) -> re.Pattern[str]:
+    """A short secret where it stands alone: it may also be a piece of a word."""
+    return re.compile(rf"(?<![\w-]){re.escape(secret)}(?![\w-])")
 
 
 def _json_forms(secret: str) -> list[bytes]:

@@ -77,7 +77,7 @@ class Replica:
             raise UsageError(
                 "the model built there is not the one built here (other code, weights or options)",
                 where=where,
-                fix="give every machine the same files",
+                fix="give every machine the same files; with GPUs on some of them only, say -a dtype=…",
             )
         return cls(number, channel)
 

@@ -1,0 +1,21 @@
+"""The fault plan: the tests that the table of docs/reliability.md names, beside those that read its counts."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "faults"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks them, so that `-m faults` takes them all."""
+    page = (HERE.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([\w/]+\.py::test_\w+)`", page))
+    for item in items:
+        name = f"{item.path.relative_to(HERE).as_posix()}::{getattr(item, 'originalname', item.name)}"
+        if item.path.is_relative_to(HERE) and name in named:
+            item.add_marker("faults")

@@ -1,0 +1,77 @@
+"""How often the faults are tried: a few times on every commit, as often as the fault plan says at night.
+
+`ASSAY_FAULTS=night` (as `make faults` sets it) takes the large counts. Tests that read a count carry the marker
+`faults`; what they draw at random comes from `drawn`, so that every run of them, and every worker, draws the same.
+"""
+
+import os
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+SETTING = "ASSAY_FAULTS"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """One set of counts."""
+
+    kills: int
+    """Of a run of 2,000 samples, at points of its progress."""
+    kills_while_summing: int
+    """At steps of writing `summary.json`."""
+    kills_while_indexing: int
+    """While the journal of the run before is read."""
+    kills_of_replicas: int
+    """Of one replica, for each kind of model and of work: four kinds."""
+    full_disks: int
+    """Sizes of a disk that is too small for the run."""
+    rounds_of_writers: int
+    """Ten processes that want to write to one folder."""
+    rounds_of_sharing: int
+    """Two runs with one cache at the same time."""
+    interruptions: int
+    """Points of progress for each signal."""
+    sleepers: int
+    """Runs that are stopped, each at another point of its progress."""
+    sleep_seconds: float
+    runs_with_secrets: int
+    """Runs whose faults show every planted secret."""
+
+
+COMMIT = Counts(
+    kills=10,
+    kills_while_summing=3,
+    kills_while_indexing=2,
+    kills_of_replicas=1,
+    full_disks=1,
+    rounds_of_writers=5,
+    rounds_of_sharing=5,
+    interruptions=1,
+    sleepers=1,
+    sleep_seconds=0.3,
+    runs_with_secrets=2,
+)
+NIGHT = Counts(
+    kills=50,
+    kills_while_summing=20,
+    kills_while_indexing=10,
+    kills_of_replicas=5,
+    full_disks=20,
+    rounds_of_writers=50,
+    rounds_of_sharing=20,
+    interruptions=20,
+    sleepers=20,
+    sleep_seconds=60.0,
+    runs_with_secrets=100,
+)
+COUNTS = {"": COMMIT, "night": NIGHT}[os.environ.get(SETTING, "")]
+
+
+def drawn(purpose: str, places: Iterable[T], count: int) -> list[T]:
+    """`count` of the places in their order; which ones depends on the purpose alone."""
+    places = list(places)
+    chosen = sorted(random.Random(purpose).sample(range(len(places)), count))
+    return [places[place] for place in chosen]
