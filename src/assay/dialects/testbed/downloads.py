@@ -5,16 +5,20 @@ is printed: scripts declare none to check. Archives are unpacked beside it, neve
 """
 
 import hashlib
+import shutil
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
 from ...core import DataError
 from ...datasets.declared_fetch import fetch_declared
 
 CACHE = Path("~/.cache/assay/scripts")
+MOST_GROWTH, SMALL = 200, 1 << 30
+"""How many times its own size an archive may unpack to, where that is more than so many bytes."""
 
 
 class Downloads:
@@ -76,18 +80,58 @@ class Downloads:
         if folder.is_dir():
             return str(folder)
         part = folder.with_name(f"{folder.name}.part")
-        part.mkdir(parents=True, exist_ok=True)
-        if is_zip:
-            with zipfile.ZipFile(archive) as opened:
-                opened.extractall(part)
-        else:
-            try:
-                with tarfile.open(archive) as tar:
-                    tar.extractall(part, filter="data")
-            except tarfile.FilterError as error:
-                raise DataError(f"the archive leads outside its folder: {error}", file=str(archive)) from error
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        try:
+            (_unzip if is_zip else _untar)(archive, part)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
         part.rename(folder)
         return str(folder)
+
+
+def _unzip(archive: Path, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            members = opened.infolist()
+            outside = next((m.filename for m in members if _leads_outside(m.filename)), None)
+            if outside is not None:
+                raise _outside(archive, outside)
+            # A member is never read beyond the size it declares.
+            _check_growth(archive, sum(member.file_size for member in members))
+            opened.extractall(folder)
+    except zipfile.BadZipFile as error:
+        raise DataError(f"the archive is damaged: {error}", file=str(archive)) from error
+
+
+def _untar(archive: Path, folder: Path) -> None:
+    unpacked = 0
+    try:
+        with tarfile.open(archive) as opened:
+            for member in opened:
+                unpacked += member.size
+                _check_growth(archive, unpacked)
+                opened.extract(member, folder, filter="data")
+    except tarfile.FilterError as error:
+        raise _outside(archive, str(error)) from error
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise DataError(f"the archive is damaged: {error}", file=str(archive)) from error
+
+
+def _leads_outside(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or PureWindowsPath(name).drive != ""
+
+
+def _outside(archive: Path, what: str) -> DataError:
+    return DataError(f"the archive leads outside its folder: {what}", file=str(archive))
+
+
+def _check_growth(archive: Path, unpacked: int) -> None:
+    if unpacked > SMALL and unpacked > MOST_GROWTH * archive.stat().st_size:
+        what = f"the archive would unpack to {unpacked / 2**30:.1f} GiB, over {MOST_GROWTH} times its size"
+        raise DataError(what, file=str(archive), fix="unpack it yourself and give the folder")
 
 
 def _mapped(value: Any, change: Callable[[Any], str]) -> Any:
