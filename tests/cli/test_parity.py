@@ -18,6 +18,24 @@ class Drifting:
     def generate(self, requests: list) -> list:
         return [Output.of(f"{r.prompt.text} of {len(requests)}") for r in requests]
 """
+TELLING = """
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from assay.core import Output
+
+@dataclass
+class Telling:
+    base_url: str = ""
+
+    def generate(self, requests: list) -> list:
+        with (Path(__file__).parent / "told.jsonl").open("a") as log:
+            for request in requests:
+                o = request.options
+                told = [o.temperature, o.top_p, o.max_tokens, o.seed, self.base_url, request.seed]
+                log.write(json.dumps(told) + "\\n")
+        return [Output.of("x") for _ in requests]
+"""
 WEIGHING = """
 from assay.core import Likelihood, Output
 
@@ -90,6 +108,18 @@ def test_likelihoods_may_differ_by_rounding_and_no_more(tmp_path, rows, capsys):
     assert near == 0
     assert "log-likelihoods at most 3.0e-06 apart" in said
     assert far == EXIT_DRIFT
+
+
+def test_generation_options_a_seed_and_an_endpoint_reach_the_model(tmp_path, rows, capsys):
+    told = model_in(tmp_path, TELLING, "Telling")
+    given = ["--temperature", "0.5", "--top_p", "0.9", "--max_tokens", "3", "--seed", "7"]
+
+    code = command([str(rows), "--model", told, "--sizes", "2", *given, "--base_url", "http://localhost:1/v1"])
+
+    assert code == 0
+    lines = {tuple(json.loads(line)) for line in (tmp_path / "told.jsonl").read_text().splitlines()}
+    assert {line[:5] for line in lines} == {(0.5, 0.9, 3, 7, "http://localhost:1/v1")}
+    assert len({line[5] for line in lines}) == 6  # one for each sample, the same in every batch
 
 
 def test_sizes_that_are_no_numbers_are_refused(tmp_path, rows):

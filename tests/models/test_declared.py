@@ -3,7 +3,10 @@
 import pytest
 
 from assay import registry
+from assay.catalogue.backends import AT_MOST, BY_OPTION
+from assay.models import build_model
 from assay.models.declared import NOT_ASKED, declared, models_that
+from assay.models.local_transformers.model import ACCEPTS
 
 
 def test_a_backend_is_spelled_as_it_is_typed_and_stand_ins_are_left_out():
@@ -16,6 +19,32 @@ def test_a_backend_is_spelled_as_it_is_typed_and_stand_ins_are_left_out():
 def test_what_makes_pictures_is_told_apart_from_what_takes_them():
     assert "renderer" in models_that("produces", "image")
     assert "renderer" not in models_that("accepts", "image")
+
+
+def test_an_endpoint_that_draws_and_speaks_by_an_option_is_named_with_it():
+    assert "openai/NAME with -a api=images" in models_that("produces", "image")
+    assert "openai/NAME with -a api=speech" in models_that("produces", "audio")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "kind"),
+    [("vllm", "produces", "image"), ("vllm", "produces", "audio"), ("diffusers", "produces", "audio"),
+     ("diffusers", "produces", "text"), ("hf", "accepts", "video")],
+)  # fmt: skip
+def test_a_backend_is_not_named_for_what_none_of_its_weights_can(name, part, kind):
+    assert not any(spelled.startswith(f"{name}/") for spelled in models_that(part, kind))
+
+
+@pytest.mark.parametrize(("api", "kind"), [("images", "image"), ("speech", "audio")])
+def test_the_option_that_is_named_makes_the_kind(monkeypatch, api, kind):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert BY_OPTION["openai"]["produces"][kind] == f"api={api}"
+
+    assert kind in build_model("openai/m", {"api": api}).abilities.produces
+
+
+def test_what_the_list_says_of_weights_is_what_the_code_takes():
+    assert AT_MOST["hf"]["accepts"] == frozenset().union(*ACCEPTS.values()) == AT_MOST["vllm"]["accepts"]
 
 
 @pytest.mark.parametrize("name", registry.models.names())

@@ -124,6 +124,187 @@ def test_a_wrong_return_type_names_the_function_and_what_came_back(tmp_path, val
 
 
 @pytest.mark.parametrize(
+    ("value", "advice"),
+    [
+        ("{'choices': [{'message': {'content': 'x'}}]}", 'reply["choices"][0]["message"]["content"]'),
+        ("{'role': 'assistant', 'content': 'x'}", 'return what stands under "content"'),
+        ("[{'generated_text': 'x'}]", 'return what stands under "generated_text"'),
+        ("{'boxes': [1, 2]}", "a structured answer is given as assay.core.Json(value)"),
+        ("{'text': None}", "it must return text, an Image"),
+        ("{'type': 'image_url'}", "it must return text, an Image"),
+    ],
+    ids=["chat", "message", "pipeline", "other", "no-words", "no-picture"],
+)
+@pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
+def test_a_dictionary_of_unknown_shape_is_a_fault_of_the_model(tmp_path, head, value, advice):
+    answers = f"[{value} for _ in requests]" if "requests" in head else value
+    file = write(tmp_path, f"{head}:\n    return {answers}")
+
+    outputs = build_model(f"{file}:generate").generate([HELLO])
+    [output] = asyncio.run(outputs) if asyncio.iscoroutine(outputs) else outputs
+
+    assert "mine.py:generate returned" in output.error.message and advice in output.error.message
+    assert "\n" not in output.error.message
+
+
+def test_a_dictionary_with_words_is_an_answer(tmp_path):
+    file = write(tmp_path, "def generate(text):\n    return {'type': 'text', 'text': 'yes'}")
+
+    assert build_model(f"{file}:generate").generate([HELLO])[0].text == "yes"
+
+
+def test_an_output_without_candidates_is_a_fault_of_the_model(tmp_path):
+    file = write(tmp_path, "from assay import Output\ndef generate(text):\n    return Output(())")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert "returned an Output without candidates and without an error; it must return" in output.error.message
+
+
+@pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
+def test_a_picture_where_text_is_asked_for_is_a_fault_of_the_model(tmp_path, head):
+    picture = "PIL.Image.new('RGB', (2, 2))"
+    answers = f"[{picture} for _ in requests]" if "requests" in head else picture
+    file = write(tmp_path, f"import PIL.Image\n{head}:\n    return {answers}")
+
+    outputs = build_model(f"{file}:generate").generate([HELLO])
+    [output] = asyncio.run(outputs) if asyncio.iscoroutine(outputs) else outputs
+
+    said = "returned image where the task asks for text; return text, or give the task produces: [image]"
+    assert f"mine.py:generate {said}" in output.error.message
+
+
+def test_a_picture_beside_words_is_an_answer(tmp_path):
+    source = """
+        from assay import Candidate, Image, Text
+        def generate(text):
+            return Candidate((Image(b"abcd"), Text("a cat")))
+    """
+    file = write(tmp_path, source)
+
+    assert build_model(f"{file}:generate").generate([HELLO])[0].text == "a cat"
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "fix"),
+    [
+        ("def generate(a, b)", "b", "-a b=VALUE, or give it a default"),
+        ("def generate(a, *, b)", "b", "-a b=VALUE, or give it a default"),
+        ("def generate(requests, options)", "options", "each request has its own: request.options"),
+    ],
+)
+def test_a_parameter_that_nobody_gives_is_refused_before_the_run(tmp_path, head, name, fix):
+    file = write(tmp_path, f"{head}:\n    return ''")
+
+    with pytest.raises(UsageError, match=f"needs a parameter '{name}' that nobody gives; fix: {fix}"):
+        build_model(f"{file}:generate")
+
+
+@pytest.mark.parametrize("method", ["generate", "likelihood"])
+def test_a_method_with_a_parameter_that_nobody_gives_is_refused_before_the_run(tmp_path, method):
+    more = {"generate": "", "likelihood": ""} | {method: ", extra"}
+    file = write(
+        tmp_path,
+        f"""
+        class Mine:
+            def generate(self, requests{more["generate"]}):
+                return []
+
+            def likelihood(self, requests{more["likelihood"]}):
+                return []
+        """,
+    )
+
+    with pytest.raises(UsageError, match=f"`{method}` of .* needs a parameter 'extra' .*; fix: give it a default"):
+        build_model(f"{file}:Mine")
+
+
+def test_a_parameter_that_the_command_gives_is_not_missing(tmp_path):
+    file = write(tmp_path, "def generate(text, b, seed, *rest, **more):\n    return text + b")
+
+    [output] = build_model(f"{file}:generate", {"b": "!"}).generate([HELLO])
+
+    assert output.text == "hello!"
+
+
+@pytest.mark.parametrize("wait", ["", "async "])
+def test_a_batch_that_is_no_list_says_what_to_return(tmp_path, wait):
+    file = write(tmp_path, f"{wait}def generate(requests):\n    {'yield' if wait else 'return'} 5")
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    came = "an async generator; return one for each in a list, as in [answer async for" if wait else "5; return one"
+    assert f"was given 1 requests and returned {came}" in output.error.message
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "said"),
+    [
+        ("float('nan')", "non_finite", "returned nan for continuation 2 of 2; a log-probability is a number up to 0"),
+        ("1.0", "exception", "returned 1 for continuation 2 of 2; a log-probability is at most 0: take math.log"),
+        ("'much'", "exception", "returned [-1.0, 'much'] for one request; return one log-probability"),
+        ("()", "exception", "returned [-1.0, ()] for one request; return one log-probability"),
+    ],
+)
+def test_a_number_that_is_no_log_probability_is_refused(tmp_path, value, kind, said):
+    file = write(tmp_path, CLASS.replace("[(-1.0, True), -2.0]", f"[-1.0, {value}]"))
+    request = Request(Prompt((Message.of("user", "x"),), continuations=("a", "b")))
+
+    [output] = build_model(f"{file}:Mine").likelihood([request])
+
+    assert output.error.kind == kind and said in output.error.message
+
+
+@pytest.mark.parametrize("value", ["1e-6", "0.0", "float('-inf')"])
+def test_rounding_and_impossible_continuations_are_weighed(tmp_path, value):
+    file = write(tmp_path, CLASS.replace("[(-1.0, True), -2.0]", f"[-1.0, {value}]"))
+    request = Request(Prompt((Message.of("user", "x"),), continuations=("a", "b")))
+
+    [output] = build_model(f"{file}:Mine").likelihood([request])
+
+    assert output.error is None and len(output.likelihoods) == 2
+
+
+@pytest.mark.parametrize("more", ["", "    abilities = assay.Abilities()\n"])
+def test_a_class_with_an_identity_of_its_own_is_told_apart_by_its_options(tmp_path, more):
+    source = "import assay\nclass Mine:\n    identity = {'mine': 1}\n"
+    method = "    def __init__(self, times=1):\n        pass\n    def generate(self, requests):\n        return []\n"
+    file = write(tmp_path, source + more + method)
+
+    one, two = (build_model(f"{file}:Mine", {"times": times}).identity for times in (1, 2))
+
+    assert one != two
+    assert build_model(f"{file}:Mine").identity == {"mine": 1}
+
+
+def test_a_class_that_cannot_be_told_apart_is_refused(tmp_path):
+    file = write(
+        tmp_path,
+        """
+        import assay
+        class Mine:
+            __slots__ = ()
+            abilities, identity = assay.Abilities(), {"mine": 1}
+            def __init__(self, times=1):
+                pass
+            def generate(self, requests):
+                return []
+        """,
+    )
+
+    with pytest.raises(UsageError, match="has the same identity with all options; fix: make `identity` a property"):
+        build_model(f"{file}:Mine", {"times": 2})
+
+
+def test_a_secret_option_is_in_the_identity_as_a_digest(tmp_path):
+    file = write(tmp_path, "def generate(text, api_key=''):\n    return text")
+
+    one, two = (build_model(f"{file}:generate", {"api_key": key}).identity["args"] for key in ("1234", "5678"))
+
+    assert one != two and "1234" not in str(one) and one["api_key"].startswith("[redacted:")
+
+
+@pytest.mark.parametrize(
     ("value", "came", "advice"),
     [
         ("(piece for piece in 'ab')", "a generator", 'join the pieces first, as in "".join(pieces)'),
@@ -176,7 +357,7 @@ def test_a_picture_or_a_sound_may_be_returned(tmp_path):
     file = write(tmp_path, "from assay.core import Audio\ndef generate(text) -> Audio:\n    return Audio(b'RIFF')")
 
     model = build_model(f"{file}:generate")
-    [output] = model.generate([HELLO])
+    [output] = model.generate([Request(Prompt(HELLO.messages, produces=("audio",)))])
 
     assert output.media == (Audio(b"RIFF"),)
     assert model.abilities.produces == {"audio"}

@@ -3,6 +3,7 @@
 import base64
 import io
 import wave
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,14 @@ def ask(*content, system=None, produces=("text",), **options):
 
 def put(put_to, server, *requests, **options):
     return put_to(server, "gemini/some-model", *requests, base="/v1beta", **options)
+
+
+def test_the_seed_of_the_request_is_sent_and_not_the_one_of_the_run(service, put_to):
+    server = service(ANSWER)
+
+    put(put_to, server, replace(ask("2+2?", seed=7), seed=71))
+
+    assert server.asked[0]["generationConfig"] == {"seed": 71}
 
 
 def test_a_question_and_its_answer(service, put_to):

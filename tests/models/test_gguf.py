@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from assay.core import GenerateOptions, Message, MissingExtra, ModelError, Prompt, Request, UsageError
+from assay.core import GenerateOptions, Message, MissingExtra, ModelError, Prompt, Request, UsageError, seeds_of
 from assay.models import build_model, embedded
 from assay.models.gguf import Gguf
 
@@ -175,6 +175,27 @@ def asked(small, monkeypatch):
     return bodies
 
 
+class TestDraws:
+    pytestmark = needs_model
+
+    @pytest.mark.parametrize("seed", [None, 7])
+    def test_every_candidate_of_every_repeat_of_every_sample_has_a_seed_of_its_own(self, small, asked, seed):
+        places = [seeds_of(seed, sample, repeat) for sample in "ab" for repeat in range(3)]
+        requests = [
+            Request(ask("Tell a story.").prompt, GenerateOptions(temperature=1.0, n=n, max_tokens=1, seed=seed), own,
+                    draw=draw)
+            for n in (3, 2)
+            for own, draw in places
+        ]  # fmt: skip
+
+        small.generate(requests)
+
+        sent = [body["seed"] for _, body in asked]
+        three, two = sent[: 3 * len(places)], sent[3 * len(places) :]
+        assert len(set(three)) == 3 * len(places)
+        assert two == [seed for place, seed in enumerate(three) if place % 3 < 2]
+
+
 class TestLongPrompts:
     """`small` takes 256 tokens."""
 
@@ -182,26 +203,44 @@ class TestLongPrompts:
     long = "There was a city by a river, and people lived in it. " * 40
 
     def test_with_left_the_beginning_goes_and_is_counted(self, small, asked):
-        request = ask(f"{self.long} {GERMANY}", max_tokens=200, stop=("\n",))
+        request = ask(f"{self.long} {GERMANY}", max_tokens=192, stop=("\n",))
         whole = small._prompts.encode(request.prompt)
 
         [output] = small.generate([request])
 
         assert "Germany" in output.text
-        assert asked[-1][1]["prompt"] == list(whole[-56:])
-        assert output.details == {"truncated_tokens": len(whole) - 56}
-        assert output.usage.input_tokens == 56
+        assert asked[-1][1]["prompt"] == list(whole[-64:])
+        assert output.details == {"truncated_tokens": len(whole) - 64}
+        assert output.usage.input_tokens == 64
 
     def test_with_middle_both_ends_stay(self, small, asked, monkeypatch):
         monkeypatch.setattr(small, "truncate", "middle")
         prompt = Prompt((Message.of("Text", self.long), Message("Summary")))
         whole = small._prompts.encode(prompt)
 
-        [output] = small.generate([Request(prompt, GenerateOptions(max_tokens=206, stop=(" ",), n=2))])
+        [output] = small.generate([Request(prompt, GenerateOptions(max_tokens=186, stop=(" ",), n=2))])
 
-        assert [body["prompt"] for _, body in asked[1:]] == [[*whole[:25], *whole[-25:]]] * 2
+        assert [body["prompt"] for _, body in asked] == [[*whole[:35], *whole[-35:]]] * 2
         assert len(output.candidates) == 2
-        assert output.details == {"truncated_tokens": len(whole) - 50}
+        assert output.details == {"truncated_tokens": len(whole) - 70}
+
+    def test_the_models_own_limit_takes_at_most_half_of_the_context(self, small):
+        [output] = small.generate([ask(self.long, stop=(" ",))])
+
+        assert output.usage.input_tokens == 128
+
+    def test_an_answer_that_ends_for_want_of_room_says_so(self, small, monkeypatch):
+        monkeypatch.setattr(small, "truncate", "refuse")
+        prompt = Prompt((Message.of("Text", self.long[:900]), Message("Summary")))
+        length = len(small._prompts.encode(prompt))
+
+        squeezed, asked_for = (
+            small.generate([Request(prompt, GenerateOptions(max_tokens=most))])[0] for most in (None, 2)
+        )
+
+        assert 230 < length < 254, "the prompt leaves little room"
+        assert squeezed.stop_reason == asked_for.stop_reason == "length"
+        assert squeezed.details == {"answer_room": 256 - length} and asked_for.details == {}
 
     def test_the_tokens_counted_are_those_llama_cpp_counts(self, small, monkeypatch):
         chat = ask(self.long)
@@ -242,6 +281,17 @@ class TestLongPrompts:
         assert [found.tokens for found in output.likelihoods] == [len(p.tokens) - p.start for p in whole]
         assert all(len(body["prompt"]) + body["max_tokens"] <= 256 for _, body in asked)
         assert output.details == {"truncated_tokens": max(len(pair.tokens) for pair in whole) - 256}
+
+    def test_a_continuation_longer_than_the_context_is_a_failure(self, small):
+        [output] = small.likelihood([Request(Prompt((Message.of("user", "Hm"),), continuations=(self.long, " a")))])
+
+        assert output.error.kind == "context" and "a continuation has " in output.error.message
+
+    @pytest.mark.parametrize("options", [{"max_tokens": 0}, {"context": -5}, {"chat_template": "nofile.jinja"}])
+    def test_options_that_cannot_be_are_refused(self, small, options):
+        [name] = options
+        with pytest.raises(UsageError, match=f"{name}=.* is no .*fix: "):
+            Gguf(small.path, **options)
 
     def test_an_unknown_policy_is_refused(self, small):
         with pytest.raises(UsageError, match="truncate='right' is not a policy; fix: refuse, left or middle"):

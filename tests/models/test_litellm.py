@@ -1,6 +1,8 @@
 """litellm's real `acompletion` against a local server; and what is said where it is not installed."""
 
+import asyncio
 import importlib.util
+from dataclasses import replace
 
 import pytest
 
@@ -62,6 +64,30 @@ def test_each_failure_is_one_attempt_with_its_kind(service, put_to, status, body
 
 
 @installed
+def test_the_seed_of_the_request_is_sent_and_not_the_one_of_the_run(service, put_to):
+    server = service(ANSWER)
+
+    put_to(server, "litellm/openai/some-model", replace(ask(seed=7), seed=71))
+
+    assert server.asked[0]["seed"] == 71
+
+
+@installed
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [("openai/gpt", "OPENAI_API_KEY"), ("gemini/some", "GOOGLE_API_KEY, GEMINI_API_KEY")],
+)
+def test_a_missing_key_is_one_line_that_names_it_and_is_not_tried_again(monkeypatch, name, keys):
+    for variable in ("OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+
+    [output] = asyncio.run(build_model(f"litellm/{name}").generate([ask()]))
+
+    assert (output.error.kind, output.error.retryable) == ("auth", False)
+    assert output.error.message == f"litellm finds no key for {name!r}; fix: set {keys} in the environment"
+
+
+@installed
 def test_more_than_text_several_candidates_and_log_probabilities_are_asked_for(service, put_to):
     tokens = {"content": [{"token": "Four", "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
     choices = [{**ANSWER["choices"][0], "index": index, "logprobs": tokens} for index in range(2)]
@@ -84,8 +110,6 @@ def test_more_than_text_several_candidates_and_log_probabilities_are_asked_for(s
 
 @installed
 def test_a_server_that_is_not_there_is_tried_again_by_us_alone(put_to, service):
-    import asyncio
-
     model = build_model("litellm/openai/some-model", {"base_url": "http://127.0.0.1:1/v1"})
 
     [output] = asyncio.run(model.generate([ask()]))

@@ -11,6 +11,7 @@ from assay.core import Image, Message, Prompt, Request, Text, UsageError
 from assay.core.request import GenerateOptions
 from assay.media import image_from
 from assay.models import build_model
+from assay.store import RunReader
 
 pytestmark = [
     pytest.mark.torch,
@@ -80,9 +81,9 @@ def drawing(folders):
     return build_model(f"diffusers/{folders}/draws", SMALL)
 
 
-def ask(text, n=1, key="k", picture=None):
+def ask(text, n=1, draw="", picture=None):
     said = (Text(text),) if picture is None else (picture, Text(text))
-    return Request(Prompt((Message("user", said),), produces=("image",)), GenerateOptions(n=n), key=key)
+    return Request(Prompt((Message("user", said),), produces=("image",)), GenerateOptions(n=n), draw=draw)
 
 
 def pixels(output, index=0):
@@ -107,16 +108,90 @@ def test_a_candidate_is_the_same_picture_however_many_are_asked_for(drawing):
 
 
 def test_neighbours_do_not_change_a_picture(drawing):
-    alone = [drawing.generate([ask(text, key=text)])[0] for text in ("a cat", "a dog", "a boat")]
-    together = drawing.generate([ask(text, key=text) for text in ("a cat", "a dog", "a boat")])
+    alone = [drawing.generate([ask(text)])[0] for text in ("a cat", "a dog", "a boat")]
+    together = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
 
     assert [pixels(output) for output in together] == [pixels(output) for output in alone]
 
 
-def test_another_sample_or_seed_is_another_picture(drawing):
-    first, other = drawing.generate([ask("a cat", key="1"), ask("a cat", key="2")])
+def test_another_sample_is_another_picture_of_the_same_words(drawing):
+    first, other = drawing.generate([ask("a cat", draw="7/0/0/a"), ask("a cat", draw="7/0/0/b")])
 
     assert pixels(first) != pixels(other)
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+def test_a_run_with_more_candidates_begins_with_the_same_pictures_and_no_two_are_alike(folders, tmp_path, seed):
+    rows = [{"id": str(n), "question": "Draw a cat."} for n in range(2)]
+    task = assay.Task(
+        "drawn", dataset=rows, template="{{ question }}", produces=("image",), scorers=(lambda s, o: len(o.media),)
+    )
+    drawn = {}
+    for n in (2, 3):
+        assay.run(
+            task, f"diffusers/{folders}/draws", model_args=SMALL, generation={"n": n}, seed=seed, epochs=2,
+            output=str(tmp_path / str(n)),
+        )  # fmt: skip
+        drawn[n] = [
+            [candidate["parts"][0]["sha256"] for candidate in record.output["candidates"]]
+            for record in RunReader(tmp_path / str(n)).outputs()
+        ]
+
+    assert [pictures[:2] for pictures in drawn[3]] == drawn[2]
+    assert len({picture for pictures in drawn[3] for picture in pictures}) == 2 * 2 * 3
+
+
+@pytest.mark.parametrize("part", ["unet", "vae"])
+def test_a_picture_that_is_not_finite_is_a_failure(folders, part):
+    import torch
+
+    model = build_model(f"diffusers/{folders}/draws", SMALL)
+    model.load()
+    with torch.no_grad():
+        {"unet": model._pipe.unet.conv_out, "vae": model._pipe.vae.decoder.conv_out}[part].weight.fill_(float("nan"))
+
+    [output] = model.generate([ask("a cat", n=2)])
+
+    assert output.error.kind == "non_finite" and not output.error.retryable
+    assert "computed a picture that is not finite" in output.error.message
+
+
+def test_the_pictures_are_those_the_pipeline_itself_makes(drawing):
+    import torch
+
+    [made] = drawing.generate([ask("a red cat")])
+    generator = torch.Generator("cpu").manual_seed(made.details["seeds"][0])
+    with torch.inference_mode():
+        own = drawing._pipe(prompt="a red cat", generator=generator, num_inference_steps=2, height=16, width=16)
+
+    assert image_from(own.images[0]).data() == pixels(made)
+
+
+def test_a_hub_that_cannot_be_reached_is_one_line_after_one_attempt(monkeypatch):
+    import huggingface_hub
+
+    attempts = []
+
+    def offline(url, **_):
+        attempts.append(url)
+        raise OSError("Name or service not known\nRequest ID: 1")
+
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", offline)
+
+    with pytest.raises(UsageError) as said:
+        _ = build_model("diffusers/org/name").abilities
+
+    assert str(said.value) == (
+        "org/name: cannot get the pipeline: Name or service not known; "
+        "fix: check the name and the network, or give a local folder"
+    )
+    assert len(attempts) == 1
+
+
+def test_the_precision_that_is_taken_is_part_of_the_identity(folders):
+    full, half = (build_model(f"diffusers/{folders}/draws", {"device": device}) for device in ("cpu", "cuda"))
+
+    assert (full.identity["dtype"], half.identity["dtype"]) == ("float32", "bfloat16")
 
 
 def test_n_pictures_are_one_call(drawing, monkeypatch):
@@ -129,7 +204,7 @@ def test_n_pictures_are_one_call(drawing, monkeypatch):
         return own(pipe, *args, **kwargs)
 
     monkeypatch.setattr(type(drawing._pipe), "__call__", counted)
-    drawing.generate([ask("a cat", n=2, key="1"), ask("a dog", n=2, key="2"), ask("a hat", n=2, key="3")])
+    drawing.generate([ask("a cat", n=2), ask("a dog", n=2), ask("a hat", n=2)])
 
     assert calls == [(2, 2), (2, 1)]  # four pictures at a time on a CPU
 
@@ -145,9 +220,9 @@ def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
             raise torch.OutOfMemoryError("no room")
         return own(pipe, *args, **kwargs)
 
-    whole = drawing.generate([ask(text, key=text) for text in ("a cat", "a dog", "a boat")])
+    whole = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
     monkeypatch.setattr(type(drawing._pipe), "__call__", small_memory)
-    halved = drawing.generate([ask(text, key=text) for text in ("a cat", "a dog", "a boat")])
+    halved = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
 
     assert [pixels(output) for output in halved] == [pixels(output) for output in whole]
 

@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import time
+from dataclasses import replace
 from email.utils import formatdate
 
 import pytest
@@ -61,6 +62,15 @@ def answering(body, status=200, headers=None, seen=None):
         return web.json_response(body, status=status, headers=headers)
 
     return handle
+
+
+def test_the_seed_of_the_request_is_sent_and_not_the_one_of_the_run():
+    seen = []
+    own = [replace(ask("2+2?", seed=7), seed=seed) for seed in (71, 72)]
+
+    answered(answering(reply("four"), seen=seen), *own)
+
+    assert [body["seed"] for _, _, body in seen] == [71, 72]
 
 
 def test_a_chat_is_sent_and_its_answer_read():

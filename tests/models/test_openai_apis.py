@@ -1,6 +1,7 @@
 """The APIs of the OpenAI-compatible model beside chat and completions; bodies as the public reference has them."""
 
 import base64
+from dataclasses import replace
 
 import pytest
 
@@ -195,6 +196,15 @@ def test_pictures_are_asked_for_in_a_chat_and_come_beside_the_words(service, put
     ]
     assert [[medium.data() for medium in candidate.media] for candidate in output.candidates] == [[PNG], [PNG]]
     assert output.text == "Here."
+
+
+def test_pictures_are_drawn_by_the_seed_of_the_request(service, put_to):
+    server = service({"data": [{"b64_json": b64(PNG)}]})
+    request = replace(ask("a cat", seed=71), options=GenerateOptions(seed=7))
+
+    put_to(server, "openai/m", request, api="images")
+
+    assert server.asked[0]["seed"] == 71
 
 
 def test_pictures_are_drawn_n_at_a_time(service, put_to):

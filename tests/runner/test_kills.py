@@ -54,7 +54,7 @@ def killed_at(long: LongRun, module: str, name: str, call: int) -> int:
 STEPS = [
     *[("os", "replace", call) for call in (1, 2, 3)],
     *[("os", "fsync", call) for call in (1, 2, 3, 4, 5, 6)],
-    *[("tempfile", "mkstemp", call) for call in (1, 2, 3)],
+    *[("assay.store.layout", "new_draft", call) for call in (1, 2, 3)],
     *[("os", "fdatasync", 1), ("os", "ftruncate", 1)],
     *[("os", "write", call) for call in (1, 2, 3, 4, 5, 6)],
 ]

@@ -108,3 +108,48 @@ def test_single_questions_of_such_a_model_still_come_in_batches(tmp_path):
     result = run(Task("ask", rows, scorers=("exact_match",)), model, output=str(tmp_path / "run"))
 
     assert (result.results[0].value, max(sizes)) == (1.0, 4)
+
+
+OWN = """
+import PIL.Image
+from assay import Output
+
+class Repeats:
+    identity = {"repeats": 1}
+
+    def __init__(self, times=1):
+        self.times = times
+
+    def generate(self, text):
+        return "x" * self.times
+
+def chat(messages):
+    return {"choices": [{"message": {"content": "first"}}]}
+
+def picture(messages):
+    return PIL.Image.new("RGB", (2, 2))
+
+def nothing(messages):
+    return Output(())
+"""
+
+
+@pytest.mark.parametrize("name", ["chat", "picture", "nothing"])
+def test_what_is_no_answer_is_a_fault_of_the_model_and_not_a_wrong_answer(tmp_path, name):
+    (tmp_path / "own.py").write_text(OWN)
+
+    result = run(task(), f"{tmp_path / 'own.py'}:{name}", output=str(tmp_path / "run"), on_error="continue")
+
+    assert result.results[0].n == 0 and result.results[0].outcomes == {"model_error": 1}
+
+
+def test_a_class_with_other_options_is_not_answered_from_the_cache(tmp_path):
+    (tmp_path / "own.py").write_text(OWN)
+    rows = [{"id": "1", "question": "q", "answer": "xx"}]
+    asked = Task("who", rows, scorers=("exact_match",))
+    model, cache = f"{tmp_path / 'own.py'}:Repeats", str(tmp_path / "cache")
+
+    once = run(asked, model, model_args={"times": 1}, cache=cache, output=str(tmp_path / "once"))
+    twice = run(asked, model, model_args={"times": 2}, cache=cache, output=str(tmp_path / "twice"))
+
+    assert (once.results[0].value, twice.results[0].value) == (0.0, 1.0)

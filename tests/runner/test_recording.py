@@ -196,7 +196,7 @@ def test_five_identical_prompts_are_five_requests_each_with_its_own_seed(tmp_pat
 
     def driver(engine: RecordingEngine) -> dict[str, float]:
         drawn = texts(engine.generate([say("draw")] * 5))
-        return {"different": len(set(drawn)), "ordered": drawn == [f"{n}:{7 + n}" for n in range(5)]}
+        return {"different": len(set(drawn)), "ordered": drawn == [f"{n}:{7 + n * 65536}" for n in range(5)]}
 
     result = run_driver(driver, model, tmp_path, seed=7)
 

@@ -47,6 +47,7 @@ PROMPTS = st.builds(
 REQUESTS = st.builds(
     Request, PROMPTS, OPTIONS, st.none() | st.integers(0, 2**70), st.integers(0, 3),
     hints=st.dictionaries(st.sampled_from(["task", "split"]), TEXTS), key=st.just("k"), id=TEXTS,
+    draw=TEXTS,
 )  # fmt: skip
 NUMBERS = st.floats(allow_nan=False)
 CANDIDATES = st.builds(

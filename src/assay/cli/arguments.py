@@ -65,6 +65,22 @@ def key_values(text: str | Sequence[str] | None, *, option: str) -> dict[str, An
     return values
 
 
+def typed_options(arguments: Sequence[str]) -> list[dict[str, Any]]:
+    """The options of models in a command, as far as they can be read: for whoever looks for secrets among them."""
+    found: list[dict[str, Any]] = []
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, value = argument.partition("=")
+        name, value = name.replace("-", "_").lstrip("_"), value if equals and name.startswith("--") else following
+        if name.endswith("base_url"):
+            found.append({"base_url": value})
+        elif name == "a" or name.endswith(("_args", "_body")):
+            try:
+                found.append(key_values(value, option=argument))
+            except UsageError:
+                found.append({"unread": value})
+    return found
+
+
 def _split_pairs(piece: str) -> list[str]:
     """Pairs between commas; a comma inside a value stays, since what follows it is no `name=`."""
     pairs: list[str] = []

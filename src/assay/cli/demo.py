@@ -5,8 +5,6 @@ recogniser), image in, image out. All but the first are specialists, and the las
 """
 
 import json
-import shutil
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -152,6 +150,7 @@ def _print(results: Sequence[Result], lines: Sequence[str], asked: Sequence[str]
     from rich.console import Console
 
     from ..report import printable, show_table
+    from .display import typed_command
 
     console = Console(file=out, highlight=False, width=None if out.isatty() else 150)
     console.print()
@@ -162,7 +161,7 @@ def _print(results: Sequence[Result], lines: Sequence[str], asked: Sequence[str]
     console.print("Small sets: a smoke test of every modality, not a measure of ability. The models:")
     for name, line in about(asked):
         console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
-    command = "assay" if shutil.which("assay") else sys.argv[0]
+    command = typed_command()
     steps = (
         f"runs: {folder}; next:",
         f"  {command} show {folder}/text     every sample: prompt, answer, verdict",

@@ -1,9 +1,11 @@
 """What a run shows on the terminal: progress, the table, the folder, what to try next."""
 
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, TextIO
 
 from ..runner.result import RunResult
@@ -66,8 +68,19 @@ def _epochs(result: RunResult, console: Any) -> None:
 
 def next_steps(result: RunResult) -> Sequence[str]:
     """The next two commands to try."""
-    command = "assay" if shutil.which("assay") else sys.argv[0]
+    command, folder = typed_command(), shlex.quote(str(result.folder))
     return (
-        f"{command} show {result.folder}     every sample: prompt, answer, verdict",
-        f"{command} score {result.folder}    score again without asking the model",
+        f"{command} show {folder}     every sample: prompt, answer, verdict",
+        f"{command} score {folder}    score again without asking the model",
     )
+
+
+def typed_command() -> str:
+    """How assay is called here, as it can be typed again: as it was just now, as far as that is known."""
+    called = Path(sys.argv[0])
+    if called.name != "__main__.py":
+        if shutil.which("assay"):
+            return "assay"
+        if called.stem == "assay":
+            return shlex.quote(sys.argv[0])
+    return "python -m assay"

@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         if debug:
             raise
         for line in str(error).split("\n"):
-            print(f"assay: {_without_secrets(line)}", file=sys.stderr)
+            print(f"assay: {_without_secrets(line, given)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         if debug:
@@ -82,16 +82,17 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:  # the last boundary: a fault of assay itself, said in one line
         if debug:
             raise
-        what = _without_secrets(" ".join(f"{type(error).__name__}: {error}".split()))
+        what = _without_secrets(" ".join(f"{type(error).__name__}: {error}".split()), given)
         print(f"assay: unexpected {what}; fix: run it again with --debug and report what it prints", file=sys.stderr)
         return 1
 
 
-def _without_secrets(line: str) -> str:
-    """A line without the keys of the environment: whoever failed may have shown what he was given."""
+def _without_secrets(line: str, given: list[str]) -> str:
+    """A line without the keys of the environment and of the command: it may show what its author was given."""
     from ..store.secrets import Redactor
+    from .arguments import typed_options
 
-    return Redactor.of().text(line)
+    return Redactor.of(*typed_options(given)).text(line)
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from ..core import BadSample, Candidate, Output, Request, Sample, UsageError
+from ..core import BadSample, Candidate, Output, Request, Sample, UsageError, seeds_of
 from ..core.request import KeyMaker
 from ..report import printable
 from ..runner.calls import call_async, call_model
 from ..runner.options import RunOptions
 from ..runner.plan import Cell, make_plan
 from .arguments import Parser, key_values
+from .run import GENERATION_FLAGS
 
 TIE = 1e-4
 DRIFT = 1e-3
@@ -66,22 +67,29 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("task")
     p.add_argument("-M", "--model", required=True)
     p.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of the model")
+    p.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
     p.add_argument("-k", "--samples", type=int, default=16, help="how many samples (16)")
     p.add_argument("--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)")
     p.add_argument("--data", default=None, help="a file or folder in place of the task's own data")
-    p.add_argument("--max_tokens", type=int, default=None)
     p.add_argument("--num_fewshot", type=int, default=None)
+    for name, kind in GENERATION_FLAGS:
+        p.add_argument(f"--{name}", type=kind, default=None)
+    p.add_argument("--seed", type=int, default=None)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
+    model_args = key_values(given.model_args, option="--model_args")
+    if given.base_url:
+        model_args["base_url"] = given.base_url
     run = RunOptions(
         tasks=(given.task,),
         models=(given.model,),
-        model_args=key_values(given.model_args, option="--model_args"),
+        model_args=model_args,
         data=given.data,
         limit=given.samples,
         num_fewshot=given.num_fewshot,
-        generation={} if given.max_tokens is None else {"max_tokens": given.max_tokens},
+        generation={name: value for name, _ in GENERATION_FLAGS if (value := getattr(given, name)) is not None},
+        seed=given.seed,
     )
     found = [(cell, parities(cell, _sizes(given.sizes), given.samples)) for cell in make_plan(run)]
     if given.json:
@@ -137,7 +145,8 @@ def _requests(cell: Cell, count: int) -> list[Request]:
 def _request(cell: Cell, keys: KeyMaker, sample: Sample) -> Request:
     prompt = cell.template(sample)
     options = prompt.options or cell.options
-    made = Request(prompt, options, options.seed, hints=cell.task.hints, id=sample.id)
+    seed, draw = seeds_of(options.seed, sample.id)
+    made = Request(prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw)
     return replace(made, key=keys.key(made))
 
 

@@ -81,7 +81,7 @@ def parser() -> Parser:
     generation.add_argument("--gen_kwargs", "--generation_config", action="append", default=None, metavar="K=V,…")
     generation.add_argument("--epochs", "--repeats", type=int, default=None, help="ask each sample so often")
     generation.add_argument("--reducer", default=None, help="mean, majority, max")
-    generation.add_argument("--seed", type=int, default=None)
+    generation.add_argument("--seed", type=int, default=None, help="what is drawn is made of it, sample and epoch")
     work = p.add_argument_group("work")
     work.add_argument("-b", "--batch_size", type=int, default=None)
     work.add_argument("--concurrency", "--max_connections", type=int, default=None)

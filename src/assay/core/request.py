@@ -15,6 +15,7 @@ from .errors import UsageError, nearest, shorten
 from .media import Media
 from .message import Message, Text, generation_role, has_free_roles, part_to_plain, render_text
 from .sample import EMPTY
+from .secrets import veiled
 
 _NUMBERS = ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0}
@@ -177,7 +178,8 @@ class KeyMaker:
     """Makes request keys for one model with one set of options; the constant part is hashed once."""
 
     def __init__(self, identity: Mapping[str, Any]) -> None:
-        self._base = hashlib.sha256(canonical(identity))
+        # Keys are kept and shared: a quick digest of a short secret could be guessed from them.
+        self._base = hashlib.sha256(canonical(veiled(identity)))
         self._options: GenerateOptions | None = None
         self._start = self._base
 

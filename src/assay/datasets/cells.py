@@ -1,5 +1,6 @@
 """Cells: the value of one column as the part it plays: a question, an answer, an id, a conversation."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,8 +18,20 @@ def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
     raise RowFault(f"expected text, found {_type_name(value)}", column=column, got=value, fix="write it as text")
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a cell holds nothing: null, or the NaN by which tables of numbers write it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def as_name(value: Any) -> str | None:
+    """What a row belongs to: a group, a cluster, a part of a breakdown; `None` where its cell is empty."""
+    return None if is_missing(value) or value == "" else str(value)
+
+
 def as_target(value: Any) -> Any:
-    """The right answer: numbers as text, a list as a tuple of which any will do, the rest as it is."""
+    """The right answer: numbers as text, a list as a tuple of which any will do, NaN as none, the rest as it is."""
+    if is_missing(value):
+        return None
     if isinstance(value, (bool, int, float)):
         return str(value)
     if isinstance(value, (list, tuple)):
@@ -30,10 +43,10 @@ def as_id(value: Any, column: str) -> str:
     """An id as text, exactly; raises for one that is missing or cannot be a line of a report."""
     if isinstance(value, str):
         text = value
+    elif is_missing(value):
+        text = ""
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         text = str(value)
-    elif value is None:
-        text = ""
     else:
         raise RowFault(f"an id must be text, found {_type_name(value)}", column=column, got=value)
     if not text:

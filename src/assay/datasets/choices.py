@@ -2,16 +2,36 @@
 
 Options come as a list, as a dictionary of labels to texts, as `{"text": […], "label": […]}`, as a JSON list in a text
 cell, or as columns A, B, C…. The right one may be given by its letter, its label, its number from 0, or its text.
+
+A number, written as one or as text, is a label first. In a column that holds numbers from 0 it is one of those, else
+the text of an option. Where nobody said which and both readings are possible and differ, `TwoReadings` is raised.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from .cells import is_missing
 from .faults import RowFault
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+Way = Literal["text", "index"]
+"""How numbers among the right answers are read."""
+
+
+class TwoReadings(RowFault):
+    """A number that is the text of one option and the place of another."""
+
+    def __init__(self, gold: Any, by_text: int, by_index: int, column: str) -> None:
+        super().__init__(
+            f"the right answer is the text of option {LETTERS[by_text]} and the number, from 0, of option"
+            f" {LETTERS[by_index]}",
+            column=column,
+            got=gold,
+            fix="say which is meant: --columns answer=text, or --columns answer=index",
+        )
 
 
 def options_of(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -35,10 +55,10 @@ def options_of(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...
 
 def options_from_cells(row: Mapping[str, Any], columns: Sequence[str]) -> tuple[str, ...]:
     """The options of columns A, B, C…; empty cells at the end are no options."""
-    cells = [row.get(column) for column in columns]
-    while cells and cells[-1] in (None, ""):
+    cells = ["" if is_missing(cell) else cell for cell in map(row.get, columns)]
+    while cells and cells[-1] == "":
         cells.pop()
-    texts = tuple(_as_text("" if cell is None else cell, n, columns[n - 1]) for n, cell in enumerate(cells, 1))
+    texts = tuple(_as_text(cell, n, columns[n - 1]) for n, cell in enumerate(cells, 1))
     check_options(texts, columns[0])
     return texts
 
@@ -59,17 +79,18 @@ def check_options(texts: Sequence[str], column: str) -> None:
         )
 
 
-def letter_of(gold: Any, texts: Sequence[str], labels: Sequence[str], column: str, *, is_index: bool) -> Any:
-    """The letter of the right option; a tuple of letters where several are right."""
+def letter_of(gold: Any, texts: Sequence[str], labels: Sequence[str], column: str, *, is_index: bool | None) -> Any:
+    """The letter of the right option; a tuple of letters where several are right.
+
+    `is_index` says what a number is read as first: a place from 0, or an option's text; `None` where nobody said.
+    """
     if isinstance(gold, Sequence) and not isinstance(gold, (str, bytes)):
         return tuple(letter_of(one, texts, labels, column, is_index=is_index) for one in gold)
-    place: int | None = None
-    if isinstance(gold, (int, float)) and not isinstance(gold, bool):
-        place = int(gold) if gold == int(gold) and 0 <= gold < len(texts) else None
-        if place is None and str(gold) in texts:
-            place = list(texts).index(str(gold))
-    elif isinstance(gold, str):
-        place = _place_of_text(gold, texts, labels, is_index)
+    by_text, by_index = readings(gold, texts, labels)
+    if is_index is None and by_text is not None and by_index is not None and by_text != by_index:
+        raise TwoReadings(gold, by_text, by_index, column)
+    first, second = (by_index, by_text) if is_index else (by_text, by_index)
+    place = second if first is None else first
     if place is None:
         shown = ", ".join(LETTERS[: len(texts)])
         raise RowFault(
@@ -81,20 +102,41 @@ def letter_of(gold: Any, texts: Sequence[str], labels: Sequence[str], column: st
     return LETTERS[place]
 
 
-def _place_of_text(gold: str, texts: Sequence[str], labels: Sequence[str], is_index: bool) -> int | None:
-    gold = gold if gold in texts else gold.strip()
-    by_index = int(gold) if gold.isascii() and gold.isdigit() and len(gold) < 3 and int(gold) < len(texts) else None
-    if labels and gold in labels:
-        return list(labels).index(gold)
-    if is_index and by_index is not None:
-        return by_index
-    if len(gold) == 1 and gold in LETTERS[: len(texts)]:
-        return LETTERS.index(gold)
-    if gold in texts:
-        return list(texts).index(gold)
-    if len(gold) == 1 and gold.upper() in LETTERS[: len(texts)]:
-        return LETTERS.index(gold.upper())
-    return by_index
+def way_of(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> Way | None:
+    """How answers like this one are read, where it can be an option in one way only; letters and labels do not tell."""
+    by_text, by_index = readings(gold, texts, labels)
+    if by_index is not None:
+        return "index" if by_text is None else None
+    is_text = by_text is not None and not labels and texts[by_text] in _written(gold, texts)
+    return "text" if is_text else None
+
+
+def readings(gold: Any, texts: Sequence[str], labels: Sequence[str]) -> tuple[int | None, int | None]:
+    """Which option is right if its letter, label or text was given, and which if its number from 0 was."""
+    written = _written(gold, texts)
+    letters = LETTERS[: len(texts)]
+    for text in written:
+        if text in labels:
+            return list(labels).index(text), None
+    if written and len(written[0]) == 1 and written[0] in letters:
+        return letters.index(written[0]), None
+    by_index = int(written[-1]) if written and written[-1].isascii() and written[-1].isdigit() else len(texts)
+    as_index = by_index if by_index < len(texts) else None
+    for text in written:
+        if text in texts:
+            return list(texts).index(text), as_index
+    if written and len(written[0]) == 1 and written[0].upper() in letters:
+        return letters.index(written[0].upper()), None
+    return None, as_index
+
+
+def _written(gold: Any, texts: Sequence[str]) -> tuple[str, ...]:
+    """An answer as it may stand among options: `2.0` also as `2`; nothing for what is neither text nor a number."""
+    if isinstance(gold, str):
+        return (gold if gold in texts else gold.strip(),)
+    if not isinstance(gold, (int, float)) or isinstance(gold, bool) or not math.isfinite(gold):
+        return ()
+    return (str(gold), str(int(gold))) if isinstance(gold, float) and gold == int(gold) else (str(gold),)
 
 
 def _from_text(cell: str, column: str) -> Any:
@@ -117,7 +159,7 @@ def _from_text(cell: str, column: str) -> Any:
 def _as_text(option: Any, number: int, column: str) -> str:
     if isinstance(option, str):
         return option
-    if isinstance(option, (int, float)) and not isinstance(option, bool):
+    if isinstance(option, (int, float)) and not isinstance(option, bool) and not is_missing(option):
         return str(option)
     raise RowFault(f"option {number} is not text", column=column, got=option, fix="write every option as text")
 

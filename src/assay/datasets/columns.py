@@ -3,6 +3,9 @@
 Names are matched by convention, or said outright: `columns={"input": "q", "target": "gold", "choices": "A,B,C",
 "image": "photo"}`; an empty name says that there is none. The mapping is worked out once for each set of columns and
 then only applied.
+
+`answer` among them names no column: it says how numbers in the column of the right option are read, `answer=text` or
+`answer=index` (from 0).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..core import EMPTY, Media, Message, Sample, UsageError, nearest
-from .cells import as_input, as_target, dialogue_of
-from .choices import LETTERS, letter_of, options_from_cells, options_of
+from .cells import as_input, as_name, as_target, dialogue_of, is_missing
+from .choices import LETTERS, Way, letter_of, options_from_cells, options_of, way_of
 from .faults import RowFault
 from .media import KINDS, column_list, media_columns, media_of, within_reach
 from .reach import Reach
@@ -42,7 +45,10 @@ CONVENTION: dict[str, tuple[str, ...]] = {
     "group": (),
     "cluster": (),
 }
-PARTS = (*CONVENTION, *KINDS)
+ANSWER = "answer"
+"""The setting that says how numbers in the column of the right option are read."""
+WAYS = ("text", "index")
+PARTS = (*CONVENTION, *KINDS, ANSWER)
 LISTED = frozenset({"choices", *KINDS})
 """Parts that several columns may play, named with commas between."""
 INDEX_COLUMNS = frozenset({"label", "answer_index", "answer_idx", "gold"})
@@ -68,7 +74,8 @@ class Columns:
     tags: tuple[str, ...] = ()
     group: str | None = None
     cluster: str | None = None
-    index_like: bool = False
+    is_index: bool | None = None
+    """Whether a number in the column of the right option counts options from 0, or is one's text; `None`: not said."""
     lacking: tuple[str, ...] = ()
     """Columns that were asked for and are not there: each row with these columns is faulty."""
     plain: bool = False
@@ -97,14 +104,9 @@ class Columns:
         if self.lacking:
             raise RowFault(f"column {self.lacking[0]!r} is missing", column=self.lacking[0], got=sorted(row)[:8])
         target = None if self.target is None else row[self.target]
-        choices: tuple[str, ...] = ()
-        labels: tuple[str, ...] = ()
-        if self.option_cells:
-            choices = options_from_cells(row, self.option_cells)
-        elif self.choices is not None and row[self.choices] is not None:
-            choices, labels = options_of(row[self.choices], self.choices)
-        if choices and target is not None:
-            target = letter_of(target, choices, labels, self.target or "", is_index=self.index_like)
+        choices, labels = self._options(row)
+        if choices and not is_missing(target):
+            target = letter_of(target, choices, labels, self.target or "", is_index=self.is_index)
         else:
             target = as_target(target)
         turns: tuple[Any, ...] = ()
@@ -123,11 +125,35 @@ class Columns:
             choices,
             row,
             media_of(row, self.media, reach) if self.media else (),
-            {name: str(row[name]) for name in self.tags} if self.tags else EMPTY,
-            None if self.group is None else str(row[self.group]),
-            None if self.cluster is None else str(row[self.cluster]),
+            tags_of(row, self.tags) if self.tags else EMPTY,
+            None if self.group is None else as_name(row[self.group]),
+            None if self.cluster is None else as_name(row[self.cluster]),
             turns,
         )
+
+    def way_of(self, row: Mapping[str, Any]) -> Way | None:
+        """How a row shows that numbers among the right answers are read; `None` where it does not tell."""
+        gold = None if self.target is None else row.get(self.target)
+        try:
+            choices, labels = self._options(row)
+        except (KeyError, RowFault):
+            return None
+        golds = gold if isinstance(gold, (list, tuple)) else (gold,)
+        ways = {way_of(one, choices, labels) for one in golds} if choices else set()
+        return ways.pop() if len(ways) == 1 else None
+
+    def _options(self, row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if self.option_cells:
+            return options_from_cells(row, self.option_cells), ()
+        if self.choices is not None and row[self.choices] is not None:
+            return options_of(row[self.choices], self.choices)
+        return (), ()
+
+
+def tags_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
+    """The breakdowns of a row; one whose cell is empty is left out."""
+    named = {name: as_name(row[name]) for name in names}
+    return {name: value for name, value in named.items() if value is not None}
 
 
 def find_columns(
@@ -162,6 +188,7 @@ def find_columns(
     media, absent = media_columns(names, given)
     lacking += absent
     lower = (parts["target"] or "").lower()
+    is_index = True if lower in INDEX_COLUMNS or lower.endswith("_index") else None
     plain = (
         parts["input"] is not None
         and parts["target"] is not None
@@ -178,7 +205,7 @@ def find_columns(
         tuple(names),
         media=media,
         tags=tuple(tags),
-        index_like=lower in INDEX_COLUMNS or lower.endswith("_index"),
+        is_index=given[ANSWER] == "index" if ANSWER in given else is_index,
         lacking=tuple(lacking),
         plain=plain,
         **parts,
@@ -207,8 +234,16 @@ def check_given(given: Mapping[str, str], asked: Sequence[str], known: Sequence[
             close = nearest(part, PARTS)
             fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
             raise UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix)
+    if given.get(ANSWER, WAYS[0]) not in WAYS:
+        raise UsageError(
+            f"columns: answer is {given[ANSWER]!r}",
+            where=where or None,
+            fix=f"text or index, how numbers are read; target={given[ANSWER]} names the column",
+        )
     wanted = [*asked]
     for part, name in given.items():
+        if part == ANSWER:
+            continue
         wanted += column_list(name, known) if part in LISTED else [name] if name else []
     for name in wanted:
         if name not in known:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import DataError, Sample
-from .columns import Columns
+from .cells import as_name
+from .columns import Columns, tags_of
 from .faults import RowFault
 
 ToSample = Callable[[Mapping[str, Any]], Sample]
@@ -34,6 +35,6 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
     return replace(
         made,
         fields=made.fields or row,
-        tags=made.tags or {name: str(row[name]) for name in mapping.tags},
-        cluster=str(row[mapping.cluster]) if made.cluster is None and mapping.cluster else made.cluster,
+        tags=made.tags or tags_of(row, mapping.tags),
+        cluster=as_name(row[mapping.cluster]) if made.cluster is None and mapping.cluster else made.cluster,
     )

@@ -1,12 +1,13 @@
 """Reading: one pass over the rows of a dataset, from numbered rows to samples with ids of their own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..core import BadSample, DataError, Sample
 from .cells import as_id
+from .choices import TwoReadings, Way
 from .columns import ANYWHERE, Columns, Kind
 from .converted import ToSample, converted
 from .faults import NamedFault, RowFault
@@ -17,6 +18,8 @@ from .shards import RowData, Shard, folder_of
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
 """The mapping of a set of columns, given what the first rows had."""
+Decide = Callable[[], Way | None]
+"""How all rows together read numbers among the right answers; `None` where they do not tell, or disagree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class Reading:
         strict: bool = False,
         to_sample: ToSample | None = None,
         reach: Reach = ANYWHERE,
+        decide: Decide = lambda: None,
     ) -> None:
         self._shards = shards
         self._head = head
@@ -49,6 +53,7 @@ class Reading:
         self._on_duplicate = on_duplicate
         self._strict = strict
         self._to_sample = to_sample
+        self._decide = decide
         self._mappings: dict[tuple[str, ...], Columns] = {}
         self._seen: dict[str, tuple[int, int]] = {}
         self._reaches = [reach.beside(folder_of(shard)) for shard in shards]
@@ -76,7 +81,7 @@ class Reading:
                 own = as_id(row[mapping.id], mapping.id)
             sample_id = own if own is not None else self._number(mapping, position)
             if made is None:
-                made = mapping.sample(row, sample_id, self._reaches[at])
+                made = sample_of(mapping, row, sample_id, self._reaches[at], self._decide)
             elif made.id != sample_id:
                 made = made.named(sample_id)
             if made.media or type(made.input) is not str:
@@ -162,3 +167,14 @@ class Reading:
         made = f"{sample_id}#{number}"
         self._seen[made] = place
         return made
+
+
+def sample_of(mapping: Columns, row: Mapping[str, Any], sample_id: str, reach: Reach, decide: Decide) -> Sample:
+    """A row as a sample; where its right answer can be read in two ways, as all rows together read theirs."""
+    try:
+        return mapping.sample(row, sample_id, reach)
+    except TwoReadings:
+        way = decide()
+        if way is None:
+            raise
+        return replace(mapping, is_index=way == "index").sample(row, sample_id, reach)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, DataError, Sample
+from .choices import Way
 from .columns import ANYWHERE, Columns, Kind, check_given, find_columns
 from .converted import ToSample, converted
 from .faults import RowFault
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
-from .reading import Head, OnDuplicate, Reading
+from .reading import Head, OnDuplicate, Reading, sample_of
 from .shards import RowData, Shard, folder_of
 from .tables import Table
 
@@ -50,6 +51,7 @@ class Samples:
     _head: Head | None = field(default=None, init=False, repr=False, compare=False)
     _was_read: bool = field(default=False, init=False, repr=False, compare=False)
     """Whether some pass came to the end."""
+    _ways: set[Way] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
         take = self._reading().take
@@ -176,7 +178,7 @@ class Samples:
             try:
                 mapping = self._columns_for(tuple(row), None)
                 if self.to_sample is None:
-                    mapping.sample(row, "", self.reach.beside(folder_of(shard)))
+                    sample_of(mapping, row, "", self.reach.beside(folder_of(shard)), self._decide)
                     kind = kind or mapping.kind
                 else:
                     kind = kind or _kind_of(converted(self.to_sample, row, mapping))
@@ -207,8 +209,28 @@ class Samples:
 
     def _reading(self) -> Reading:
         return Reading(
-            self.shards, self.head, self._columns_for, self.on_duplicate, self.strict, self.to_sample, self.reach
+            self.shards,
+            self.head,
+            self._columns_for,
+            self.on_duplicate,
+            self.strict,
+            self.to_sample,
+            self.reach,
+            self._decide,
         )
+
+    def _decide(self) -> Way | None:
+        """How the rows read numbers among the right answers, where all that tell agree; reads them all, once."""
+        if self._ways is None:
+            mappings: dict[tuple[str, ...], Columns] = {}
+            ways: set[Way | None] = set()
+            for _, _, _, _, row in self._rows():
+                if isinstance(row, Mapping):
+                    names = tuple(row)
+                    mapping = mappings.get(names) or mappings.setdefault(names, self._columns_for(names, None))
+                    ways.add(mapping.way_of(row))
+            self._ways = {way for way in ways if way is not None}
+        return next(iter(self._ways)) if len(self._ways) == 1 else None
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
         return find_columns(names, self.columns, self.tags, self.cluster, needed)

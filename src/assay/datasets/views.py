@@ -29,6 +29,7 @@ class View:
     shard: tuple[int, int] | None = None
     _order: "_Index | None" = field(default=None, init=False, repr=False, compare=False)
     _length: int | None = field(default=None, init=False, repr=False, compare=False)
+    _wanted: frozenset[str] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.shard is not None and not 0 <= self.shard[0] < self.shard[1]:
@@ -39,13 +40,13 @@ class View:
         if self.ids is not None:
             stream = self._chosen(stream)
         start, stop = self._range()
-        stream = islice(stream, start, stop)
+        stream = islice(self._from(start, stream) if start else stream, None if stop is None else stop - start)
         return stream if self.shard is None else islice(stream, self.shard[0], None, self.shard[1])
 
     @property
     def known_length(self) -> int | None:
         """How many samples there are, where that is known without reading them."""
-        total = len(set(self.ids)) if self.ids is not None else self.samples.known_length
+        total = len(self._ids()) if self.ids is not None else self.samples.known_length
         start, stop = (0, None) if isinstance(self.limit, float) and total is None else self._range()
         if total is None:
             return None
@@ -71,14 +72,36 @@ class View:
 
     def _count(self) -> int:
         if self.ids is not None:
-            return len(set(self.ids))
+            return len(self._ids())
         if self._length is None:
             known = self.samples.known_length
             self._length = known if known is not None else sum(1 for _ in self.samples)
         return self._length
 
+    def _ids(self) -> frozenset[str]:
+        """The ids that are wanted: what has a comma in it and is no id stands for several."""
+        if self._wanted is None:
+            given = set(self.ids or ())
+            joined = {one for one in given if "," in one}
+            if joined:
+                joined -= {sample.id for sample in self.samples}
+            parts = {part.strip() for one in joined for part in one.split(",")} - {""}
+            self._wanted = frozenset((given - joined) | parts)
+        return self._wanted
+
+    def _from(self, start: int, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
+        """The stream after its first samples; a range that begins behind the last one is a mistake, not a part."""
+        skipped = sum(1 for _ in islice(stream, start))
+        first = next(stream, None)
+        if first is None:
+            raise UsageError(
+                f"limit {self.limit!r} begins after the last of {skipped} samples", fix=f"a range within 1-{skipped}"
+            )
+        yield first
+        yield from stream
+
     def _chosen(self, stream: Iterator[Sample | BadSample]) -> Iterator[Sample | BadSample]:
-        wanted = set(self.ids or ())
+        wanted = set(self._ids())
         seen: list[str] = []
         for sample in stream:
             if sample.id in wanted:

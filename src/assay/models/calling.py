@@ -26,6 +26,8 @@ class Call:
     """Which of `options` and `seed` it wants beside it."""
     settings: frozenset[str] | None
     """Names of its own options; `None` when it takes any."""
+    needs: tuple[str, ...]
+    """What it must be given beside the first, in order."""
     returns: Any
     """The annotation of what it gives back."""
 
@@ -58,6 +60,7 @@ def inspect_call(function: Callable[..., Any], what: str) -> Call:
         takes=_what_it_takes(positional[0]),
         passes=tuple(name for name in PASSED if name in named),
         settings=None if anything else frozenset(named - set(PASSED)),
+        needs=tuple(p.name for p in rest if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)),
         returns=signature.return_annotation,
     )
 
@@ -70,6 +73,23 @@ def check_settings(call: Call, options: Mapping[str, Any], what: str) -> None:
             known = ", ".join(sorted(call.settings)) or "none"
             fix = f"did you mean {close!r}?" if close else f"known options: {known}"
             raise UsageError(f"{what} has no option {name!r}", fix=fix)
+
+
+def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> None:
+    """Raises for a parameter without a default that nobody gives: every call would fail for it.
+
+    `options` are what it was given on the command line; `None` where nothing can be, as for a method.
+    """
+    is_batch = call.takes == "requests"
+    given = {*(options or ()), *(() if is_batch else PASSED)}
+    for name in call.needs:
+        if name in given:
+            continue
+        if is_batch and name in PASSED:
+            fix = f"each request has its own: request.{name}"
+        else:
+            fix = "give it a default" if options is None else f"-a {name}=VALUE, or give it a default"
+        raise UsageError(f"{what} needs a parameter {name!r} that nobody gives", fix=fix)
 
 
 def _what_it_takes(parameter: inspect.Parameter) -> str:

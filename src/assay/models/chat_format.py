@@ -69,7 +69,7 @@ def option_fields(options: GenerateOptions, seed: int | None, *, chat: bool) -> 
     body = {name: value for name in SAME_NAME if (value := getattr(options, name)) is not None}
     if options.stop:
         body["stop"] = list(options.stop)
-    if (chosen := options.seed if options.seed is not None else seed) is not None:
+    if (chosen := options.seed if seed is None else seed) is not None:
         body["seed"] = chosen
     if options.n != 1:
         body["n"] = options.n

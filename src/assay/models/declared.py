@@ -4,6 +4,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
 from .. import registry
+from ..catalogue.backends import AT_MOST, BY_OPTION
 from ..core import Abilities
 from . import embedded
 
@@ -50,17 +51,20 @@ def _of_class(thing: Any) -> Declared:
 
 def models_that(part: str, kind: str) -> list[str]:
     """How the models that accept, or produce, a kind of medium are called; `part` is `accepts` or `produces`."""
-    certain, possible = [], []
+    certain, by_option, possible = [], [], []
     for name in registry.models:
         if name in NOT_ASKED:
             continue
         said = declared(name)
         kinds: frozenset[str] | None = getattr(said, part)
-        if kinds is None and not said.missing:
-            possible.append(f"{_spelled(name)} where its weights do")
-        elif kinds is not None and kind in kinds:
+        option = BY_OPTION.get(name, {}).get(part, {}).get(kind)
+        if kinds is not None and kind in kinds:
             certain.append(_spelled(name))
-    return [*certain, *possible]
+        elif option is not None:
+            by_option.append(f"{_spelled(name)} with -a {option}")
+        elif kinds is None and not said.missing and kind in AT_MOST.get(name, {}).get(part, {kind}):
+            possible.append(f"{_spelled(name)} where its weights do")
+    return [*certain, *by_option, *possible]
 
 
 def _spelled(name: str) -> str:

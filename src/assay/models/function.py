@@ -5,6 +5,7 @@ a batch that raises is asked again in halves until the culprit is found.
 """
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +17,11 @@ from ..core import (
     AssayError,
     Candidate,
     DataError,
+    Json,
     Likelihood,
     ModelError,
     Output,
+    Reasoning,
     Request,
     Text,
     UsageError,
@@ -26,14 +29,18 @@ from ..core import (
     blamed,
     shorten,
 )
+from ..core.secrets import veiled
 from ..media import fitted
 from ..registry import check_options
 from ..userfiles import file_digest, split_reference
 from .building import Builder, is_async, method_of
-from .calling import Call, check_settings, inspect_call, made_kinds
+from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 WANTED = "text, an Image, an Audio, a list of candidates or an Output"
+WEIGHED = "return one log-probability, (log-probability, is greedy) or Likelihood for each continuation"
+ROUNDING = 1e-3
+"""How far above 0 a log-probability may come out by rounding alone."""
 
 
 class FunctionModel:
@@ -50,17 +57,22 @@ class FunctionModel:
     batch_size: int | None
     abilities: Abilities
     identity: Mapping[str, Any]
+    written: Mapping[str, Any]
+    """What may hold secrets, for whoever keeps them out of records."""
 
     def __init__(self, target: Any, reference: str, args: Mapping[str, Any] = EMPTY) -> None:
         self.reference = reference
+        self.written = args
         self._builder = Builder(target, args, reference) if inspect.isclass(target) else None
         what = f"model {reference!r}"
         function = method_of(target, "generate" if hasattr(target, "generate") else "__call__", self._builder, what)
         call = inspect_call(function, what)
         if self._builder is None:
             check_settings(call, args, what)
+            check_needs(call, args, what)
         else:
             check_options(target, args, what)
+            check_needs(call, None, f"`generate` of {what}")
         bound = args if self._builder is None else EMPTY
         self.batch_size = getattr(target, "batch_size", None)
         if hasattr(target, "concurrency"):
@@ -71,6 +83,7 @@ class FunctionModel:
             weigh = method_of(target, "likelihood", self._builder, what)
             if is_async(weigh) != is_async(function):
                 raise UsageError(f"{what} has only one of `generate` and `likelihood` async", fix="make both alike")
+            check_needs(replace(inspect_call(weigh, what), takes="requests"), None, f"`likelihood` of {what}")
             self.likelihood = _batched(weigh, reference, EMPTY, _as_weighed)
         self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
         self.identity = _identity(target, reference, args)
@@ -117,13 +130,18 @@ def _kinds(target: Any, name: str) -> frozenset[str] | None:
 def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
     declared = getattr(target, "identity", None)
     if isinstance(declared, Mapping):
-        return declared
+        return with_options(declared, args)
     path, attribute = split_reference(reference)
     if not path.endswith(".py"):
         kind = target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
         path, attribute = _source(kind), kind.__qualname__
     digest = file_digest(Path(path).expanduser()) if path else ""
-    return {"file": Path(path).name, "attribute": attribute, "sha256": digest, "args": dict(args)}
+    return {"file": Path(path).name, "attribute": attribute, "sha256": digest, "args": veiled(dict(args))}
+
+
+def with_options(declared: Mapping[str, Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The identity a class declares once for all its objects, told apart by the options of this one."""
+    return {"declared": dict(declared), "args": veiled(dict(args))} if args else declared
 
 
 def _source(kind: Any) -> str:
@@ -142,7 +160,10 @@ def _one_by_one(
             try:
                 value = call(request)
                 # By far the most common answer; `as_output` would find out more slowly.
-                outputs.append(Output((Candidate((Text(value),)),)) if type(value) is str else _read(value, reference))
+                is_text = type(value) is str
+                outputs.append(
+                    Output((Candidate((Text(value),)),)) if is_text else _as_answer(value, request, reference)
+                )
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
                 outputs.append(failure(error, reference))
         return outputs
@@ -151,7 +172,7 @@ def _one_by_one(
         outputs = []
         for request in requests:
             try:
-                outputs.append(_read(await call(request), reference))
+                outputs.append(_as_answer(await call(request), request, reference))
             except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
                 outputs.append(failure(error, reference))
         return outputs
@@ -217,27 +238,52 @@ def _matched(
 ) -> list[Output]:
     values = list(values) if inspect.isgenerator(values) else values
     if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or len(values) != len(requests):
-        got = f"{len(values)} answers" if isinstance(values, (list, tuple)) else shorten(values)
-        raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; return one for each")
+        got = f"{len(values)} answers" if isinstance(values, (list, tuple)) else _described(values)
+        advice = "one for each"
+        if inspect.isasyncgen(values):
+            advice += " in a list, as in [answer async for answer in …]"
+        raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; return {advice}")
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
 
 
 def _as_answer(value: Any, request: Request, reference: str) -> Output:
     try:
-        return _read(value, reference)
+        output = _read(value, reference)
     except TypeError as error:
         return failure(error, reference)
+    if output.error is None and request.prompt.produces == ("text",):
+        for candidate in output.candidates:
+            if candidate.media and not any(isinstance(part, (Text, Reasoning, Json)) for part in candidate.parts):
+                made = candidate.media[0].kind
+                fix = f"return text, or give the task produces: [{made}]"
+                message = f"{reference} returned {made} where the task asks for text; {fix}"
+                return Output.failed("exception", message, retryable=False)
+    return output
 
 
 def _as_weighed(value: Any, request: Request, reference: str) -> Output:
     """Likelihoods from an `Output`, or from a list of numbers, `(logprob, greedy)` pairs or `Likelihood`s."""
-    if not isinstance(value, Output):
-        value = Output(likelihoods=tuple(_likelihood(entry) for entry in value))
+    try:
+        output = value if isinstance(value, Output) else Output(likelihoods=tuple(map(_likelihood, value)))
+    except (TypeError, ValueError, IndexError):
+        return _unweighed(f"{reference} returned {shorten(value)} for one request; {WEIGHED}")
+    if output.error is not None:
+        return output
     expected = len(request.prompt.continuations or ("",))
-    if value.error is None and len(value.likelihoods) != expected:
-        message = f"{reference} weighed {len(value.likelihoods)} of {expected} continuations"
-        return Output.failed("exception", message, retryable=False)
-    return value  # type: ignore[no-any-return]
+    if len(output.likelihoods) != expected:
+        return _unweighed(f"{reference} weighed {len(output.likelihoods)} of {expected} continuations")
+    for place, likelihood in enumerate(output.likelihoods, 1):
+        if math.isnan(likelihood.logprob):
+            message = f"{reference} returned nan for continuation {place} of {expected}"
+            return _unweighed(f"{message}; a log-probability is a number up to 0, look for an overflow", "non_finite")
+        if likelihood.logprob > ROUNDING:
+            message = f"{reference} returned {likelihood.logprob:g} for continuation {place} of {expected}"
+            return _unweighed(f"{message}; a log-probability is at most 0: take math.log of a probability")
+    return output
+
+
+def _unweighed(message: str, kind: str = "exception") -> Output:
+    return Output.failed(kind, message, retryable=False)
 
 
 def _likelihood(entry: Any) -> Likelihood:
@@ -255,13 +301,19 @@ def _read(value: Any, reference: str) -> Output:
         raise TypeError(f"{reference} returned a coroutine; declare it with `async def`")
     try:
         if not isinstance(value, (list, tuple)) or value:
-            return as_output(value)
-    except (TypeError, ValueError):
+            output = as_output(value)
+            if output.candidates or output.error is not None:
+                return output
+    except (TypeError, ValueError, KeyError):
         pass
     raise TypeError(f"{reference} returned {_described(value)}; it must return {WANTED}{_advice(value)}")
 
 
 def _described(value: Any) -> str:
+    if inspect.isasyncgen(value):
+        return "an async generator"
+    if isinstance(value, Output):
+        return "an Output without candidates and without an error"
     if inspect.isgenerator(value) or inspect.isasyncgen(value):
         return "a generator"
     return f"an array of shape {value.shape}" if hasattr(value, "shape") else shorten(value)
@@ -273,9 +325,22 @@ def _advice(value: Any) -> str:
         return '; join the pieces first, as in "".join(pieces)'
     if isinstance(value, (bytes, bytearray)):
         return "; bytes of a file are given as assay.Image(data) or assay.Audio(data)"
+    first = value[0] if isinstance(value, (list, tuple)) and value else value
+    if isinstance(first, Mapping):
+        return f"; {_inside(first)}"
     if hasattr(value, "shape") or (isinstance(value, tuple) and any(hasattr(part, "shape") for part in value)):
         return "; for arrays: assay.media.image_from(array), assay.media.audio_from(array, rate)"
     return ""
+
+
+def _inside(value: Mapping[str, Any]) -> str:
+    """Where the answer may lie in a dictionary that was given back whole."""
+    if "choices" in value:
+        return 'the words of a chat reply are reply["choices"][0]["message"]["content"]'
+    name = next((name for name in ("content", "generated_text", "answer", "response", "output") if name in value), None)
+    if name is not None:
+        return f'return what stands under "{name}"'
+    return "a structured answer is given as assay.core.Json(value)"
 
 
 def failure(error: Exception | SystemExit, reference: str) -> Output:

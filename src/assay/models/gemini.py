@@ -113,7 +113,7 @@ class Gemini(HttpModel):
         settings = {
             theirs: value for ours, theirs in SAME_MEANING.items() if (value := getattr(options, ours)) is not None
         }
-        if "seed" not in settings and request.seed is not None:
+        if request.seed is not None:
             settings["seed"] = request.seed
         if options.stop:
             settings["stopSequences"] = list(options.stop)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from ..core import (
-    EMPTY,
     Abilities,
     Candidate,
     GenerateOptions,
@@ -23,22 +22,25 @@ from ..core import (
     Output,
     Prompt,
     Request,
+    TemplateError,
     Usage,
     UsageError,
 )
 from .chat_format import Malformed, chat_messages, option_fields, read_answer
+from .draws import generator_for
 from .function import failure
 from .gguf_engine import Engine, TooLong
 from .gguf_likelihood import Weigher
+from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shortened
 from .local_transformers.likelihood import Pair, windows
-from .local_transformers.prompts import PromptFault, Renderer
-from .local_transformers.text import cut_pair, shortened, weighed_output
+from .local_transformers.model import check_counts
+from .local_transformers.prompts import PromptFault, Renderer, given_template
+from .local_transformers.text import refused_prompt, weighed_output
 from .openai.thinking import split_thinking
 from .weights import weights_digest
 
 # llama.cpp would otherwise cut the tail of the distribution on its own account.
 WHOLE_DISTRIBUTION = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
-POLICIES = ("refuse", "left", "middle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class Gguf:
 
     reference: ClassVar[str] = "path"
     batch_size: ClassVar[int] = 1
+    preflight_loads: ClassVar[bool] = True
+    """llama.cpp has no tokenizer without the weights."""
 
     path: str
     context: int = 4096
@@ -67,7 +71,7 @@ class Gguf:
     """Two compute threads on a busy machine wait for each other: more helps only on idle cores."""
     gpu_layers: int = 0
     chat_template: str | None = None
-    """Jinja text instead of the template in the file."""
+    """Jinja text, or a file that holds it, instead of the template in the weights."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
     """What happens to a prompt that is too long: its sample fails, or its beginning or middle goes and is counted."""
     _engine: Engine | None = field(default=None, init=False, repr=False, compare=False)
@@ -82,6 +86,8 @@ class Gguf:
         if self.truncate not in POLICIES:
             what = f"truncate={self.truncate!r} is not a policy"
             raise UsageError(what, where=self.path, fix="refuse, left or middle")
+        check_counts(self, {"context": 0, "max_tokens": 1, "threads": 1}, self.path)
+        self.chat_template = given_template(self.chat_template, self.path)
         self._file = Path(self.path).expanduser()
         try:
             with self._file.open("rb") as file:
@@ -170,6 +176,8 @@ class Gguf:
             drawn = [first, *(self._draw(question, request, index) for index in range(1, request.options.n))]
         except TooLong as error:
             return _too_long(error.tokens, error.context)
+        except TemplateError as error:
+            return refused_prompt(error)
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
@@ -177,30 +185,41 @@ class Gguf:
         if failed := next((output for output in drawn if output.error is not None), None):
             return failed
         candidates: tuple[Candidate, ...] = tuple(c for output in drawn for c in output.candidates)
-        details = {"truncated_tokens": question.cut} if question.cut else EMPTY
-        return Output(candidates, usage=_added(drawn), seconds=time.perf_counter() - started, details=details)
+        usage = _added(drawn)
+        details = cut_details(question.cut, self._squeezed(request, usage, candidates))
+        return Output(candidates, usage=usage, seconds=time.perf_counter() - started, details=details)
+
+    def _squeezed(self, request: Request, usage: Usage | None, candidates: Sequence[Candidate]) -> int | None:
+        """The room of an answer that ended for want of it."""
+        if usage is None or usage.input_tokens is None or all(c.stop_reason != "length" for c in candidates):
+            return None
+        room = self._context - usage.input_tokens
+        return room if room < self._answer_length(request.options) else None
 
     def _opened(self, request: Request) -> tuple[Question, Output]:
         """The question as it fits, and the first answer to it."""
-        chat = request.prompt.is_chat
-        body = {"messages": chat_messages(request.prompt)} if chat else {"prompt": request.prompt.text}
-        question = Question(body, chat)
-        try:
-            return question, self._draw(question, request, 0)
-        except TooLong as error:
-            if self.truncate == "refuse":
-                raise
-            question = self._cut(request, error.context)
+        question = self._fitting(request)
+        if question is None:
+            chat = request.prompt.is_chat
+            body = {"messages": chat_messages(request.prompt)} if chat else {"prompt": request.prompt.text}
+            question = Question(body, chat)
         return question, self._draw(question, request, 0)
 
-    def _cut(self, request: Request, context: int) -> Question:
+    def _fitting(self, request: Request) -> Question | None:
+        """The prompt cut as far as its answer needs room; `None` where it may go in as it is."""
+        if self.truncate == "refuse":
+            return None
         tokens = self._prompts.encode(request.prompt)
-        kept = shortened(tokens, max(1, context - self._answer_length(request.options)), self.truncate)
-        return Question({"prompt": list(kept)}, is_chat=False, cut=len(tokens) - len(kept))
+        asked = request.options.max_tokens
+        kept, _ = fit(len(tokens), self._context, asked, self.max_tokens, self.truncate)
+        if kept == len(tokens):
+            return None
+        body = {"prompt": list(shortened(tokens, kept, self.truncate))}
+        return Question(body, is_chat=False, cut=len(tokens) - kept)
 
     def _draw(self, question: Question, request: Request, index: int) -> Output:
         chat = question.is_chat
-        asked = {**question.body, **self._options(request.options, request.seed, index, chat=chat)}
+        asked = {**question.body, **self._options(request, index, chat=chat)}
         # A further draw always follows the first of the same prompt: what it finds in the cache is always the same.
         further = index > 0
         cached = further or (self._last is not None and question.body != self._last)
@@ -220,12 +239,17 @@ class Gguf:
         assert self._weigher is not None, "load comes first"
         self._last = None
         longest = self._longest
-        pairs, cut = self._pairs(request), None
-        over = max((len(pair.computed) - longest for pair in pairs), default=0)
+        try:
+            whole = self._pairs(request)
+        except TemplateError as error:
+            return refused_prompt(error)
+        over = max((len(pair.computed) - longest for pair in whole), default=0)
         if over > 0 and self.truncate == "refuse":
             return _too_long(over + longest, longest)
-        if over > 0:
-            pairs, cut = [cut_pair(pair, longest, self.truncate) for pair in pairs], over
+        fits = fitted(whole, longest, self.truncate)
+        if isinstance(fits, Output):
+            return fits
+        pairs, cut = fits
         try:
             found, cached = self._weigher.weigh(pairs)
         except Malformed as error:
@@ -242,8 +266,12 @@ class Gguf:
     @property
     def _longest(self) -> int:
         """Tokens to compute for a likelihood: llama.cpp counts the last one too, though it is only predicted."""
+        return self._context - 1
+
+    @property
+    def _context(self) -> int:
         assert self._engine is not None, "load comes first"
-        return self._engine.tokenizer.context - 1
+        return self._engine.tokenizer.context
 
     def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
         assert self._engine is not None, "load comes first"
@@ -252,14 +280,14 @@ class Gguf:
     def _answer_length(self, options: GenerateOptions) -> int:
         return options.max_tokens if options.max_tokens is not None else self.max_tokens
 
-    def _options(self, options: GenerateOptions, seed: int | None, index: int, *, chat: bool) -> dict[str, Any]:
+    def _options(self, request: Request, index: int, *, chat: bool) -> dict[str, Any]:
+        options = request.options
         if options.reasoning_effort is not None:
             raise UsageError("a GGUF model has no generation option 'reasoning_effort'", where=self.path)
-        body = {"temperature": 0.0, **WHOLE_DISTRIBUTION, **option_fields(options, seed, chat=chat)}
+        body = {"temperature": 0.0, **WHOLE_DISTRIBUTION, **option_fields(options, None, chat=chat)}
         body["max_tokens"] = self._answer_length(options)
         body.pop("n", None)
-        if "seed" in body:
-            body["seed"] += index
+        body["seed"] = generator_for(request, index).getrandbits(31)
         if not chat and options.response_format == "json":
             del body["response_format"]  # llama.cpp passes it over where no chat is asked
             body["json_schema"] = {"type": "object"}

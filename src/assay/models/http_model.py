@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
+from ..core.secrets import REFERENCE, secrets_of, veiled
 from .chat_format import Malformed
 from .function import failure
 from .http import Client, HttpFailure, Limits, Refused, decoded
 
-_FROM_ENVIRONMENT = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")
 
 KINDS = ("text", "image", "audio", "video")
@@ -40,15 +40,18 @@ class HttpModel(ABC):
 
     name: str
     """The model's name at the endpoint."""
-    base_url: str | None = None
-    """Up to and including the version, as `/v1`; else from the environment, else the public service."""
+    base_url: str | None = field(default=None, repr=False)
+    """Up to and including the version, as `/v1`; else from the environment, else the public service.
+
+    `${env:NAME}` in it, in a header's value and in a text of the body is filled from the environment.
+    """
     api_key_env: str = ""
     """The environment variable that holds the key."""
     accepts: tuple[str, ...] = ("text",)
     produces: tuple[str, ...] = ("text",)
     headers: Mapping[str, str] = field(default_factory=lambda: EMPTY, repr=False)
-    """Further headers; `${env:NAME}` in a value is filled from the environment."""
-    body: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Further headers."""
+    body: Mapping[str, Any] = field(default_factory=lambda: EMPTY, repr=False)
     """Further members of the request's body, as the endpoint defines them."""
     concurrency: int | None = None
     connect_timeout: float = 10.0
@@ -77,13 +80,21 @@ class HttpModel(ABC):
                 f"model '{self.scheme}/{self.name}' has neither a key nor a URL",
                 fix=f"set the environment variable {self.api_key_env}, or give base_url=http://host:port/v1",
             )
-        self._url = _checked(url or self.public_url)
+        self._url = _checked(filled(url or self.public_url, "base_url"))
         if self.assumes_version and not urlsplit(self._url).path and (version := _VERSIONED.search(self.public_url)):
             self._url += version[0]
         self._place, _, self._query = self._url.partition("?")
-        self.base_url = self._url
-        self._headers = {**(self._credentials() if self._key else {}), **_filled(self.headers)}
+        # As it is written, so that a key which changes in the environment leaves the model the same.
+        place = self._url if not url or not REFERENCE.search(url) else url
+        further = {"headers": dict(self.headers)} if self.headers else {}
+        self.written: Mapping[str, Any] = {"base_url": place, "body": dict(self.body), **further}
+        """What may hold secrets, for whoever keeps them out of records."""
+        self.base_url, self.body = self._url, filled(self.body, "the body")
+        headers = {name: filled(value, "a header").strip() for name, value in self.headers.items()}
+        self._headers = {**(self._credentials() if self._key else {}), **headers}
         _check_headers(self._headers)
+        own = secrets_of({"base_url": self._url, "body": self.body})
+        self._secrets = [value for value in (self._key, *self._headers.values(), *own) if value]
         self._client = Client(
             Limits(
                 self.connect_timeout,
@@ -97,8 +108,8 @@ class HttpModel(ABC):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Name, place, and what is added to every request; no header, since those hold keys."""
-        return {self.scheme: self.name, "base_url": self._url, "body": dict(self.body)}
+        """Name, place, and what is added to every request; a digest in place of each key."""
+        return {self.scheme: self.name, **veiled(self.written)}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request."""
@@ -156,7 +167,7 @@ class HttpModel(ABC):
         elif status in (404, 405) and not _VERSIONED.search(self._place):
             version = _VERSIONED.search(self.public_url)
             error.message += f"; fix: base_url may lack the version, as in {self._place}{version[0] if version else ''}"
-        return error.as_output([value for value in (self._key, *self._headers.values()) if value])
+        return error.as_output(self._secrets)
 
     async def _repeat(self, request: Request, ask: Ask) -> Output:
         """`n` candidates from an endpoint that gives one a call."""
@@ -216,15 +227,20 @@ def _added(usages: Sequence[Usage | None]) -> Usage | None:
     return Usage(**sums)
 
 
-def _filled(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: _FROM_ENVIRONMENT.sub(_environment, value).strip() for name, value in headers.items()}
+def filled(value: Any, what: str) -> Any:
+    """A value with what the environment holds in place of each `${env:NAME}`; `what` names it where that is nothing."""
 
+    def found(match: re.Match[str]) -> str:
+        held = os.environ.get(match.group(1))
+        if held is None:
+            raise UsageError(f"{what} needs the environment variable {match.group(1)}, which is not set")
+        return held
 
-def _environment(match: re.Match[str]) -> str:
-    value = os.environ.get(match.group(1))
-    if value is None:
-        raise UsageError(f"a header needs the environment variable {match.group(1)}, which is not set")
-    return value
+    if isinstance(value, str):
+        return REFERENCE.sub(found, value)
+    if isinstance(value, Mapping):
+        return {name: filled(entry, what) for name, entry in value.items()}
+    return [filled(entry, what) for entry in value] if isinstance(value, list) else value
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
@@ -239,7 +255,7 @@ def _check_headers(headers: Mapping[str, str]) -> None:
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        bare = url.rpartition("@")[2]
+        bare = url.partition("?")[0].rpartition("@")[2]
         raise UsageError(
             f"base_url must start with http:// or https://, got {bare!r}", fix=f"http://{bare.rpartition('//')[2]}"
         )

@@ -6,6 +6,7 @@ is imported. Keys come from the environment under the names litellm gives them.
 
 import importlib.util
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from ..core import EMPTY, Abilities, MissingExtra, Output, Request, Usage, UsageError
+from ..core.secrets import veiled
 from .chat_format import Malformed, chat_messages, option_fields, read_answer
 from .function import failure
 from .http import HttpFailure, Refused
 from .http_model import as_declared, enough, filtered, kinds
+
+_NO_KEY = re.compile(r"missing credentials|missing [\w ]*api[ _]?key|unable to locate credentials", re.IGNORECASE)
 
 
 @dataclass
@@ -51,7 +55,7 @@ class LiteLLM:
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
-        return {"litellm": self.name, "base_url": self.base_url, "body": dict(self.body)}
+        return {"litellm": self.name, **veiled({"base_url": self.base_url, "body": dict(self.body)})}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request."""
@@ -99,6 +103,11 @@ def _library() -> Any:
 def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
     """What a library's error means; its class says more than its status."""
     known = litellm.exceptions
+    if _NO_KEY.search(_said(error)):
+        # Found before anything is sent, and told as if the server had failed or could not be reached.
+        missing = ", ".join(litellm.validate_environment(name)["missing_keys"])
+        fix = f"set {missing} in the environment" if missing else _said(error)
+        return HttpFailure("auth", f"litellm finds no key for {name!r}; fix: {fix}", retryable=False)
     if isinstance(error, known.Timeout):
         return HttpFailure("timeout", _said(error), retryable=True)
     if isinstance(error, known.ContextWindowExceededError):
@@ -116,7 +125,9 @@ def _failure(litellm: Any, error: Exception, name: str) -> HttpFailure:
 
 
 def _said(error: Exception) -> str:
-    return str(getattr(error, "message", None) or error).removeprefix(f"litellm.{type(error).__name__}: ")
+    """What the library says, in one line: it appends a traceback."""
+    said = str(getattr(error, "message", None) or error).partition("\nTraceback")[0]
+    return said.removeprefix(f"litellm.{type(error).__name__}: ").strip()
 
 
 def _priced(usage: Usage | None, answer: Any) -> Usage | None:

@@ -1,6 +1,6 @@
 """`diffusers/PATH_OR_ID`: a diffusers pipeline in this process, drawing from words or changing a picture by them.
 
-Every picture has a seed of its own, made of the request and the candidate's number: the third picture of a request is
+Every picture has a seed of its own, made of the sample and the candidate's number: the third picture of a sample is
 the same whether two or ten were asked for, and whatever else is drawn beside it.
 """
 
@@ -17,8 +17,9 @@ from typing import Any, ClassVar
 
 from ..core import Abilities, Candidate, Image, MissingExtra, ModelError, Output, Request, UsageError, digest_of
 from ..media import decode_image, image_from
+from .draws import generator_for
 from .function import failure
-from .local_transformers.sampling import generator_for
+from .hub import hub_file
 from .specialists.base import asked_text
 from .weights import weights_digest
 
@@ -101,24 +102,29 @@ class LocalDiffusers:
 
     def _index(self) -> Mapping[str, Any]:
         folder = self._folder
-        if folder is None:
-            from huggingface_hub import hf_hub_download
-
-            file = Path(hf_hub_download(self.path, "model_index.json", revision=self.revision))
-        else:
-            file = folder / "model_index.json"
+        file = self._hub_index() if folder is None else folder / "model_index.json"
         try:
             index: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
             raise UsageError(f"model_index.json cannot be read: {error}", where=self.path) from error
         return index
 
+    def _hub_index(self) -> Path:
+        try:
+            return hub_file(self.path, "model_index.json", self.revision)
+        except Exception as error:
+            raise UsageError(
+                f"cannot get the pipeline: {str(error).strip().partition(chr(10))[0]}",
+                where=self.path,
+                fix="check the name and the network, or give a local folder",
+            ) from error
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest, and the settings that can change a picture."""
         folder = self._folder
         if folder is None:
-            found: dict[str, Any] = {"hub": self.path, "revision": self.revision}
+            found: dict[str, Any] = {"hub": self.path, "revision": self._hub_index().parent.name}
         else:
             files = sorted(file for file in folder.rglob("*") if file.suffix in HASHED and file.is_file())
             digests = {str(file.relative_to(folder)): weights_digest(file) for file in files}
@@ -126,7 +132,7 @@ class LocalDiffusers:
         settings = {name: getattr(self, name) for name in ("pipeline", "variant", "steps", "guidance", *PLANNED)}
         given = {name: value for name, value in settings.items() if value is not None}
         called = {"call": dict(self.call_args)} if self.call_args else {}
-        return {"diffusers": found, "dtype": self.dtype, **given, **called}
+        return {"diffusers": found, "dtype": self._dtype(), **given, **called}
 
     def load(self) -> None:
         """Reads the weights, if nobody did before."""
@@ -136,7 +142,7 @@ class LocalDiffusers:
             if self._pipe is not None:
                 return
             device = self._device()
-            dtype = ("float32" if device == "cpu" else "bfloat16") if self.dtype == "auto" else self.dtype
+            dtype = self._dtype()
             if not isinstance(getattr(torch, dtype, None), torch.dtype):
                 raise UsageError(f"unknown dtype {dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
             source = self.path if self._folder is None else str(self._folder)
@@ -150,6 +156,11 @@ class LocalDiffusers:
                 raise ModelError(f"cannot be loaded: {error}", where=self.path) from error
             pipe.set_progress_bar_config(disable=True)
             self._pipe = pipe.to(device)
+
+    def _dtype(self) -> str:
+        if self.dtype != "auto":
+            return self.dtype
+        return "float32" if self._device() == "cpu" else "bfloat16"
 
     def _device(self) -> str:
         import torch
@@ -204,7 +215,7 @@ class LocalDiffusers:
 
         started = time.perf_counter()
         count = requests[0].options.n
-        seeds = [[self._seed(request, index) for index in range(count)] for request in requests]
+        seeds = [[generator_for(request, index).getrandbits(63) for index in range(count)] for request in requests]
         generators = [torch.Generator("cpu").manual_seed(seed) for row in seeds for seed in row]
         arguments = {**self._settings(), **self.call_args}
         texts = [asked_text(request) for request in requests]
@@ -216,6 +227,9 @@ class LocalDiffusers:
             arguments["num_images_per_prompt"] = count
         else:
             texts = [text for text in texts for _ in range(count)]
+        if "output_type" in self._parameters():
+            # As bytes, what is not finite would be black, and scored.
+            arguments.setdefault("output_type", "np")
         with torch.inference_mode():
             result = self._pipe(prompt=texts, generator=generators, **arguments)
         blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
@@ -225,16 +239,16 @@ class LocalDiffusers:
         outputs = []
         for place, row in enumerate(seeds):
             own = slice(place * count, (place + 1) * count)
+            if not all(map(_is_finite, result.images[own])):
+                what = "the pipeline computed a picture that is not finite"
+                outputs.append(Output.failed("non_finite", f"{self.path}: {what}", retryable=False))
+                continue
             candidates = tuple(
                 Candidate((image_from(picture),), "content_filter" if is_blocked else "stop")
                 for picture, is_blocked in zip(result.images[own], blocked[own], strict=True)
             )
             outputs.append(replace(Output(candidates, seconds=seconds), details={"seeds": row}))
         return outputs
-
-    def _seed(self, request: Request, index: int) -> int:
-        drawn = generator_for(request.options, request.seed, request.key or asked_text(request), request.repeat, index)
-        return drawn.getrandbits(63)
 
     def _settings(self) -> dict[str, Any]:
         """What every call is given; a setting the pipeline does not have is a fault, not passed over."""
@@ -247,6 +261,13 @@ class LocalDiffusers:
             if name not in known:
                 raise UsageError(f"{self._class().__name__} has no setting {name!r}", where=self.path)
         return given
+
+
+def _is_finite(picture: Any) -> bool:
+    """Whether a picture has a number in every place; one of bytes has."""
+    import numpy as np
+
+    return not isinstance(picture, np.ndarray) or bool(np.isfinite(picture).all())
 
 
 def _dtype_argument() -> str:

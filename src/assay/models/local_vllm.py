@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from ..core import (
-    EMPTY,
     Abilities,
     Candidate,
     Likelihood,
@@ -20,19 +19,21 @@ from ..core import (
     Output,
     Prompt,
     Request,
+    TemplateError,
     Text,
     Token,
     Usage,
     UsageError,
 )
 from .chat_format import chat_messages
+from .draws import generator_for
 from .function import failure
+from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shortened, too_long
 from .local_transformers.likelihood import Pair, windows
 from .local_transformers.loading import Kind, Source, kind_of
-from .local_transformers.model import ACCEPTS
-from .local_transformers.prompts import PromptFault, Renderer
-from .local_transformers.sampling import generator_for
-from .local_transformers.text import cut_pair, shortened, too_long, weighed_output
+from .local_transformers.model import ACCEPTS, check_counts
+from .local_transformers.prompts import PromptFault, Renderer, given_template
+from .local_transformers.text import refused_prompt, weighed_output
 
 SAMPLED = (
     "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
@@ -74,9 +75,11 @@ class LocalVllm:
     def __post_init__(self) -> None:
         if importlib.util.find_spec("vllm") is None:
             raise MissingExtra("vllm, which runs `vllm/…` models,", "vllm")
-        if self.truncate not in ("refuse", "left", "middle"):
+        if self.truncate not in POLICIES:
             what = f"truncate={self.truncate!r} is not a policy"
             raise UsageError(what, where=self.path, fix="refuse, left or middle")
+        check_counts(self, {"max_tokens": 1, "context": 2, "batch_size": 1}, self.path)
+        self.chat_template = given_template(self.chat_template, self.path)
         self.source = Source(self.path, self.revision, self.dtype, trust_remote_code=self.trust_remote_code)
         self.source.check()
 
@@ -175,14 +178,15 @@ class LocalVllm:
     def _prompt_ids(self, request: Request) -> list[int] | Output:
         try:
             ids = list(self.renderer.encode(request.prompt))
-        except Exception as error:  # noqa: BLE001 - a template that refuses these messages fails this sample
+        except TemplateError as error:
+            return refused_prompt(error)
+        except Exception as error:  # noqa: BLE001 - becomes the failure of this sample alone
             return failure(error, self.path)
-        room = self._longest() - 1
-        if len(ids) <= room:
-            return ids
-        if self.truncate == "refuse":
-            return too_long(len(ids), self._longest())
-        return list(shortened(ids, max(1, room + 1 - self._answer_length(request)), self.truncate))
+        longest = self._longest()
+        if len(ids) >= longest and self.truncate == "refuse":
+            return too_long(len(ids), longest)
+        kept, _ = fit(len(ids), longest, request.options.max_tokens, self.max_tokens, self.truncate)
+        return list(shortened(ids, kept, self.truncate))
 
     def _longest(self) -> int:
         return int(self._llm.llm_engine.model_config.max_model_len)
@@ -212,9 +216,8 @@ class LocalVllm:
         options = request.options
         given: dict[str, Any] = {name: value for name in SAMPLED if (value := getattr(options, name)) is not None}
         if options.temperature:
-            key = request.key or request.prompt.text
-            draws = generator_for(options, request.seed, key, request.repeat, 0)
-            given |= {"temperature": options.temperature, "seed": draws.getrandbits(31)}
+            seed = generator_for(request, 0).getrandbits(31)
+            given |= {"temperature": options.temperature, "seed": seed}
         else:
             given["temperature"] = 0.0
         if options.response_format == "json":
@@ -232,10 +235,12 @@ class LocalVllm:
         )
         ids = result.prompt_token_ids or ()
         usage = Usage(len(ids), sum(len(made.token_ids) for made in result.outputs), result.num_cached_tokens)
-        if self.truncate == "refuse" or request.prompt.media:
-            return Output(candidates, usage=usage)
-        cut = len(self.renderer.encode(request.prompt)) - len(ids)
-        return Output(candidates, usage=usage, details={"truncated_tokens": cut} if cut else EMPTY)
+        room = self._longest() - len(ids)
+        ended_early = any(made.finish_reason == "length" for made in result.outputs)
+        squeezed = room if ended_early and room < self._answer_length(request) else None
+        is_whole = self.truncate == "refuse" or bool(request.prompt.media)
+        cut = 0 if is_whole else len(self.renderer.encode(request.prompt)) - len(ids)
+        return Output(candidates, usage=usage, details=cut_details(cut, squeezed))
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """Weighs continuations by the log-probabilities vLLM reports for the tokens of a prompt."""
@@ -259,19 +264,20 @@ class LocalVllm:
         half = len(requests) // 2
         return [*self._weighed(requests[:half]), *self._weighed(requests[half:])]
 
-    def _pairs(self, request: Request) -> tuple[list[Pair], int | None] | Output:
+    def _pairs(self, request: Request) -> tuple[list[Pair], int] | Output:
         """What to weigh, and how many tokens were cut off its context."""
         longest = self._longest() - 1  # vLLM must be allowed to write one token
         if request.prompt.rolling:
             first, tokens = self.renderer.whole_text(request.prompt)
-            return windows(tokens, first, longest - 1), None
-        pairs = self.renderer.pairs(request.prompt)
+            return windows(tokens, first, longest - 1), 0
+        try:
+            pairs = self.renderer.pairs(request.prompt)
+        except TemplateError as error:
+            return refused_prompt(error)
         over = max((len(pair.tokens) - longest for pair in pairs), default=0)
-        if over <= 0:
-            return pairs, None
-        if self.truncate == "refuse":
+        if over > 0 and self.truncate == "refuse":
             return too_long(over + longest, self._longest())
-        return [cut_pair(pair, longest - 1, self.truncate) for pair in pairs], over
+        return fitted(pairs, longest - 1, self.truncate)
 
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         from vllm import SamplingParams

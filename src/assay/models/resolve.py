@@ -13,7 +13,7 @@ from ..registry import construct, model_recognisers
 from ..registry import models as registry
 from ..userfiles import is_reference, load_attribute, split_reference
 from . import embedded
-from .function import FunctionModel
+from .function import FunctionModel, with_options
 
 DEFAULT_MODEL = "smollm2"
 
@@ -75,7 +75,19 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
     """A class that is a model already is built as it is; everything else is adapted."""
     if inspect.isclass(thing) and hasattr(thing, "abilities") and hasattr(thing, "identity"):
         model: Model = construct(thing, Spec(name, args), kind="model")
+        if isinstance(thing.identity, Mapping) and model.identity is thing.identity and args:
+            _tell_apart(model, thing.identity, args, name)
         return model
     if isinstance(thing, Model) and not inspect.isclass(thing) and not args:
         return thing
     return FunctionModel(thing, name, args)
+
+
+def _tell_apart(model: Model, identity: Mapping[str, Any], args: Mapping[str, Any], name: str) -> None:
+    """Gives an object its own identity where its class has one for all, whatever their options."""
+    try:
+        object.__setattr__(model, "identity", with_options(identity, args))
+    except AttributeError as error:
+        raise UsageError(
+            f"model {name!r} has the same identity with all options", fix="make `identity` a property that names them"
+        ) from error

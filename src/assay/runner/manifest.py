@@ -8,6 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..core.secrets import veiled
 from .options import RunOptions
 from .plan import Cell
 
@@ -36,7 +37,7 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
         "task": task.name,
         "protocol": task.protocol,
         "model": cell.model_name,
-        "identity": dict(cell.model.identity),
+        "identity": veiled(cell.model.identity),
         "abilities": {
             "accepts": sorted(cell.model.abilities.accepts),
             "produces": sorted(cell.model.abilities.produces),

@@ -155,13 +155,16 @@ class RunOptions:
 
 
 def check_secrets(args: Mapping[str, Any], flag: str) -> None:
-    """Raises for an option whose value `run.json` did not keep, being a secret, and that was not given again."""
-    for place in left_out(args):
-        option = place.partition(".")[0]
-        fix = f"give it again: {flag} {option}=…"
-        if option in REFERRING:
-            fix += "; written as ${env:NAME} it is read from the environment, and kept"
-        raise UsageError(f"{place} is a secret, which run.json does not keep", where=flag, fix=fix)
+    """Raises for options whose values `run.json` did not keep, being secrets, and that were not given again."""
+    places = list(dict.fromkeys(left_out(args)))
+    if not places:
+        return
+    options = list(dict.fromkeys(place.partition(".")[0] for place in places))
+    fix = f"give {'them' if len(places) > 1 else 'it'} again: {' '.join(f'{flag} {option}=…' for option in options)}"
+    if any(option in REFERRING for option in options):
+        fix += "; ${env:NAME} in place of a secret is read from the environment, and kept"
+    what = "are secrets" if len(places) > 1 else "is a secret"
+    raise UsageError(f"{', '.join(places)} {what}, which run.json does not keep", where=flag, fix=fix)
 
 
 _DEFAULTS = RunOptions()

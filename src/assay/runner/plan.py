@@ -20,6 +20,7 @@ from ..core import (
     UsageError,
     digest_of,
 )
+from ..core.secrets import veiled
 from ..datasets import Samples, View, open_dataset, view
 from ..models import build_model
 from ..models.declared import models_that
@@ -90,12 +91,13 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
             prepared = None if asked is None else ways.prepared(asked)
             if prepared is None:
                 continue
-            scorings = [Scoring.of(n, s, task.name, name, task.reducer) for n, s in prepared.scorers]
+            scorings = [Scoring.of(n, s, task.name, name) for n, s in prepared.scorers]
             cell = Cell(
                 asked, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
             )
             before = len(faults)
             _gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
+            _gather(faults, lambda cell=cell: check_repeats(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         ways.prepared_at_all()
@@ -347,12 +349,12 @@ def check_abilities(cell: Cell) -> None:
     for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
         raise ModalityMismatch(
             f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
-            fix=f"models that accept {kind}: {', '.join(models_that('accepts', kind))}, or your own",
+            fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
         )
     for kind in sorted(set(cell.task.produces) - abilities.produces):
         raise ModalityMismatch(
             f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
-            fix=f"models that make {kind}: {', '.join(models_that('produces', kind))}, or your own",
+            fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
         )
     if prompt is not None and not weighs and abilities.roles == "chat" and not prompt.is_chat:
         raise ModalityMismatch(
@@ -379,6 +381,27 @@ def _judge(run: RunOptions, role: str) -> Model:
     return build_model(run.judges[role], args)
 
 
+def check_repeats(cell: Cell) -> None:
+    """Refuses repeats that a scorer of the whole set cannot judge, before they are paid for."""
+    for scoring in cell.scorings:
+        if not scoring.is_set_level:
+            continue
+        repeats = {"--epochs": cell.task.epochs, "--n": 1 if scoring.whole_output else cell.options.n}
+        several = [name for name, count in repeats.items() if count > 1]
+        if several and hasattr(scoring.scorer, "in_run"):
+            raise UsageError(
+                f"scorer {scoring.name!r} writes its files for one answer to each sample",
+                where=f"task {cell.task.name!r}",
+                fix=f"leave {' and '.join(several)} out, or give each repeat a run of its own with another --seed",
+            )
+        if several and cell.task.reducer != "mean":
+            raise UsageError(
+                f"scorer {scoring.name!r} judges whole sets, which have no {cell.task.reducer!r} over the answers",
+                where=f"task {cell.task.name!r}",
+                fix="leave --reducer out: its number is the mean over the sets",
+            )
+
+
 def digests_of(cell: Cell) -> dict[str, Any]:
     """What the answers depend on; when none of it changed, finished samples are known by id alone."""
     run = cell.run
@@ -389,6 +412,6 @@ def digests_of(cell: Cell) -> dict[str, Any]:
         "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None)]),
         "shots": digest_of(cell.shots),
         "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
-        "model": digest_of(dict(cell.model.identity)),
+        "model": digest_of(veiled(cell.model.identity)),
         **({} if cell.task.driver is None else {"driver": code_digest(cell.task.driver)}),
     }

@@ -118,6 +118,8 @@ async def _planned_run(
     options: RunOptions, objects: Mapping[str, Model], watcher: Watcher, redactor: Redactor, ask_model: bool
 ) -> RunResult:
     cells = make_plan(options, objects)
+    # Models that were given as objects, or that a task brings, were built by others.
+    redactor.learn(*(getattr(cell.model, "written", {}) for cell in cells))
     if options.on_data_error == "stop":
         _refuse_bad_rows(cells)
     if ask_model:

@@ -1,6 +1,6 @@
 """A run in the formats other tools read: CSV, Parquet, and the results file of lm-eval (its content: `lm_eval`).
 
-CSV and Parquet have one row for each sample, epoch and scorer. A text cell of a CSV file that starts with `=`, `+`,
+CSV and Parquet have one row for each sample, epoch and scorer that the run's last summary counted. A text cell of a CSV file that starts with `=`, `+`,
 `-`, `@`, a tab, a carriage return or `'` gets a `'` before it, so that no spreadsheet takes what a model wrote for a
 formula; taking one leading `'` away gives the text back. Number columns are left as they are.
 """
@@ -9,7 +9,6 @@ import csv
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 from ..core import OutputRecord, ScoreRecord
 from .index import CellIndex
-from .layout import disk_error
+from .layout import disk_error, new_draft
 from .lm_eval import lm_eval_document
 from .runs import RunReader
 
@@ -34,11 +33,12 @@ _ROWS_AT_ONCE = 1000
 
 
 def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
-    """Every verdict of a run with its question and its answer; an answer nobody scored has no scorer."""
+    """Every verdict that a run's last summary counted, with its question and its answer; an answer nobody scored has no scorer."""
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
             continue  # what a judge was asked is kept under `task#role`
-        for place in places_of(cell):
+        view = reader.view(task, model)
+        for place in filter(view.__contains__, places_of(cell)):
             rounds = [reader.index.output(a) for a in cell.answers.get(place, ()) if a is not None]
             verdicts = [scored[place][0] for scored in cell.scores.values() if place in scored]
             common = {"task": task, "model": model, "id": place[0], "epoch": place[1], **_asked(rounds)}
@@ -202,9 +202,8 @@ def write_lm_eval(reader: RunReader, path: Path, model: str | None = None) -> in
 def _whole(path: Path, write: Callable[[Path], int]) -> int:
     """Writes beside the file and renames: a reader sees the old one or the new one."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, draft = new_draft(path)
         os.close(handle)
-        draft = Path(name)
         try:
             count = write(draft)
             os.replace(draft, path)

@@ -9,7 +9,7 @@ media/          pictures and sounds by content hash
 import errno
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +59,7 @@ def safe_name(name: str, limit: int = 40) -> str:
 def write_whole(path: Path, data: bytes) -> None:
     """Writes a derived file so that a reader sees the old one or the new one, never half of it."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, temporary = new_draft(path)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -72,6 +72,15 @@ def write_whole(path: Path, data: bytes) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise disk_error(error, path) from error
+
+
+def new_draft(path: Path) -> tuple[int, Path]:
+    """An unfinished copy of a derived file, open and empty; who may read it is said by the umask, as for the journal.
+
+    `tempfile` would make one that nobody but its owner may read.
+    """
+    draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), draft
 
 
 def drafts_of(path: Path) -> Iterator[Path]:

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,6 +20,25 @@ from .lock import FolderLock
 from .secrets import Redactor
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """The samples and epochs that a summary counted; the journal may hold more, as of a run with another limit."""
+
+    ids: frozenset[str] | None = None
+    """`None`: all there are."""
+    epochs: int = 0
+    """0: as many as there are."""
+
+    def __contains__(self, place: tuple[str, int]) -> bool:
+        id, epoch = place
+        return (self.ids is None or id in self.ids) and (not self.epochs or epoch < self.epochs)
+
+    @classmethod
+    def from_plain(cls, entry: Mapping[str, Any]) -> "View":
+        """As an entry of `counted` in `summary.json` has it."""
+        return cls(frozenset(entry["ids"]), entry["epochs"])
+
+
 class RunReader:
     """A run folder as anybody may read it."""
 
@@ -28,6 +48,7 @@ class RunReader:
             raise StoreError("not a run folder: no run.json", where=str(folder), fix="`assay run` makes one")
         self.index = Index(self.layout.journal)
         self.blobs = Blobs(self.layout.media)
+        self._views: dict[tuple[str, str], View] | None = None
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -47,8 +68,17 @@ class RunReader:
                     yield from (self.index.output(a) for a in cell.answers[place] if a is not None)
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
-        """The score records of one scorer, in the order of the samples' ids."""
-        return _scores(self.index, task, model, scorer)
+        """The score records of one scorer that the last summary counted, in the order of the samples' ids."""
+        places = self.index.cell(task, model).scores.get(scorer, {})
+        view = self.view(task, model)
+        return Scores(self.index, [places[place][0] for place in sorted(places) if place in view])
+
+    def view(self, task: str, model: str) -> "View":
+        """Which samples of a cell the last summary is about."""
+        if self._views is None:
+            entries = self.summary.get("counted", ())
+            self._views = {(entry["task"], entry["model"]): View.from_plain(entry) for entry in entries}
+        return self._views.get((task, model), View())
 
     def scorers(self, task: str, model: str) -> list[str]:
         """Which scorers have spoken."""
@@ -183,11 +213,6 @@ class RunWriter:
     def read_manifest(self) -> dict[str, Any]:
         """`run.json` of an earlier run in this folder; empty if there is none."""
         return read_json(self.layout.manifest) if self.layout.manifest.exists() else {}
-
-
-def _scores(index: Index, task: str, model: str, scorer: str) -> Scores:
-    places = index.cell(task, model).scores.get(scorer, {})
-    return Scores(index, [places[place][0] for place in sorted(places)])
 
 
 def read_json(path: Path) -> dict[str, Any]:

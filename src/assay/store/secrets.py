@@ -21,16 +21,18 @@ SHORTEST = 8
 SHORTEST_IN_MESSAGES = 4
 REDACTED = "[redacted]"
 _ENVIRONMENT_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
+_KNOWN = r"(?!\[redacted|\$\{env:)"
+"""Hidden already, or only named."""
 _USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
 _QUERY = re.compile(
-    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)(?!\[redacted)[^&\s\"'#]{8,}", re.IGNORECASE
+    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)" + _KNOWN + r"[^&\s\"'#]{8,}", re.IGNORECASE
 )
 _HEADER = re.compile(
     r"(\b(?:(?:proxy-)?authorization|[\w-]*api-key|[\w-]*auth-token|[\w-]*access-token)[\"']?\s*[:=]\s*[\"']?"
-    r"(?:(?:bearer|basic|token)\s+)?)(?!\[redacted)[^\s\"',;]{8,}",
+    r"(?:(?:bearer|basic|token)\s+)?)" + _KNOWN + r"[^\s\"',;]{8,}",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"(?<=Bearer )(?!\[redacted)[^\s\"',;]{8,}")
+_BEARER = re.compile(r"(?<=Bearer )" + _KNOWN + r"[^\s\"',;]{8,}")
 
 
 class Redactor:
@@ -38,9 +40,8 @@ class Redactor:
 
     def __init__(self, secrets: frozenset[str] = frozenset(), in_messages: frozenset[str] = frozenset()) -> None:
         """`in_messages` are further ones, which prompts and answers may hold by chance."""
-        searched = _longest_first(secrets)
-        self._texts = _longest_first(secrets | in_messages)
-        self._bytes = list(dict.fromkeys(form for secret in searched for form in _json_forms(secret)))
+        self._secrets, self._in_messages = secrets, in_messages
+        self._prepare()
 
     @classmethod
     def of(cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> "Redactor":
@@ -54,10 +55,22 @@ class Redactor:
         # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
         urls = secrets_of([value for value in variables.values() if "://" in value])
         found |= {secret for secret, is_sure in urls.items() if is_sure and len(secret) >= SHORTEST}
-        given = secrets_of(list(settings))
-        found |= {secret for secret, is_sure in given.items() if _is_searched(secret, is_sure)}
-        others = {secret for secret in given if len(secret) >= SHORTEST_IN_MESSAGES}
-        return cls(frozenset(found), frozenset(others - found))
+        made = cls(frozenset(found))
+        made.learn(*settings)
+        return made
+
+    def learn(self, *settings: Mapping[str, Any]) -> None:
+        """Adds the secrets of further model options."""
+        if given := secrets_of(list(settings)):
+            found = {secret for secret, is_sure in given.items() if _is_searched(secret, is_sure)}
+            others = {secret for secret in given if len(secret) >= SHORTEST_IN_MESSAGES}
+            self._secrets, self._in_messages = self._secrets | found, self._in_messages | (others - found)
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self._texts = _longest_first(self._secrets | self._in_messages)
+        searched = _longest_first(self._secrets)
+        self._bytes = list(dict.fromkeys(form for secret in searched for form in _json_forms(secret)))
 
     def line(self, body: bytes) -> bytes:
         """A line of JSON without the secrets; one search for each, no copy where there is none."""

@@ -67,6 +67,20 @@ def test_upstreams_seed_is_that_of_the_environment(place, monkeypatch):
     assert Image.open(io.BytesIO(pixel)).getpixel((0, 0)) == random.Random(7).randrange(256)
 
 
+def test_upstream_starts_every_prompt_with_the_seed_of_the_run_itself(place):
+    import io
+    import random
+
+    from PIL import Image
+
+    dataset, _ = place.colours()
+
+    run(f"{dataset}@upstream", place.write("roller.py", RANDOM_MODEL) + ":Roller", output="theirs", seed=7)
+
+    pixels = {Image.open(io.BytesIO(pixel)).getpixel((0, 0)) for pixel in drawn("theirs")}
+    assert pixels == {random.Random(7).randrange(256)}
+
+
 def test_an_upstream_run_is_scored_again(place):
     dataset, model = place.colours()
     first = run(f"{dataset}@upstream", model, output="out")

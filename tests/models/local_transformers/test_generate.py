@@ -282,6 +282,63 @@ def test_the_middle_of_a_prompt_is_dropped_when_asked(llama_folder):
     assert "truncated_tokens" not in whole.details
 
 
+@pytest.mark.parametrize("policy", ["left", "middle"])
+def test_the_models_own_limit_takes_at_most_half_of_the_context_from_a_prompt(llama_folder, policy):
+    from assay.models.local_transformers import LocalTransformers
+
+    model = LocalTransformers(str(llama_folder), context=48, truncate=policy)
+
+    [cut] = model.generate([ask("x" * 100)])
+
+    assert cut.usage.input_tokens == 24
+    assert cut.details["truncated_tokens"] == 76
+
+
+@pytest.mark.parametrize(("asked", "kept"), [(4, 44), (30, 18), (40, 12), (512, 12)])
+def test_an_answer_gets_the_room_that_was_asked_for_up_to_three_quarters_of_the_context(llama_folder, asked, kept):
+    from assay.models.local_transformers import LocalTransformers
+
+    model = LocalTransformers(str(llama_folder), context=48, truncate="left")
+
+    # One token less than the context, and far more.
+    for length in (47, 100):
+        [cut] = model.generate([ask("x" * length, max_tokens=asked)])
+
+        assert cut.usage.input_tokens == kept
+        assert cut.details["truncated_tokens"] == length - kept
+
+
+def test_an_answer_that_ends_for_want_of_room_says_so(llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    model = LocalTransformers(str(llama_folder), context=64)
+
+    squeezed, asked_for = model.generate([ask("x" * 61), ask("x" * 61, max_tokens=2)])
+    stop = squeezed.text[:1]
+    [stopped] = model.generate([ask("x" * 61, stop=(stop,))])
+
+    assert squeezed.stop_reason == "length" and squeezed.usage.output_tokens == 3
+    assert squeezed.details == {"answer_room": 3}
+    assert asked_for.details == {}
+    assert stopped.stop_reason == "stop" and stopped.details == {}
+
+
+def test_messages_that_the_chat_template_refuses_fail_their_sample_alone(llama_folder, tmp_path):
+    import assay
+
+    picky = "{% if messages[0].content == 'bad' %}{{ raise_exception('not this one') }}{% endif %}x"
+    rows = [{"id": name, "question": name, "answer": "x"} for name in ("good", "bad", "fine")]
+
+    done = assay.run(
+        assay.Task("qa", dataset=rows), f"hf/{llama_folder}",
+        model_args={"chat_template": picky, "max_tokens": 2}, output=str(tmp_path / "run"),
+    )  # fmt: skip
+
+    assert done.status == "partial"
+    assert done[0].outcomes["model_error"] == 1 and done[0].n_expected == 3
+    assert any("bad: chat_template: " in note and "not this one" in note for note in done.notes)
+
+
 @pytest.fixture
 def layer():
     import torch

@@ -197,3 +197,38 @@ def test_the_middle_of_a_context_is_dropped_when_asked(llama_folder):
 
     assert cut.details["truncated_tokens"] == 21
     assert cut.likelihoods[0].logprob == pytest.approx(whole.likelihoods[0].logprob, abs=1e-5)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_a_continuation_longer_than_the_context_fails_its_sample_alone(llama_folder, make, tmp_path, family):
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    from assay.models.local_transformers import LocalTransformers
+
+    folder = str(llama_folder)
+    if family == "gpt2":
+        config = GPT2Config(vocab_size=300, n_positions=20, n_embd=16, n_layer=1, n_head=2)
+        folder = make.folder(tmp_path, make.model(GPT2LMHeadModel, config), make.tokenizer())
+    model = LocalTransformers(folder, context=20, truncate="left")
+
+    too_long, fits, cut = model.likelihood(
+        [weigh("abc" * 10, "x" * 21, "y"), weigh("", "x" * 20), weigh("abc" * 10, "x" * 20)]
+    )
+
+    assert too_long.error.kind == "context"
+    assert "a continuation has 21 tokens and the model takes 20; fix: " in too_long.error.message
+    assert fits.likelihoods[0].tokens == cut.likelihoods[0].tokens == 20
+    assert cut.details == {"truncated_tokens": 29}
+
+
+def test_contexts_that_the_chat_template_refuses_fail_their_sample_alone(llama_folder):
+    from assay.models.local_transformers import LocalTransformers
+
+    picky = "{% if messages[0].content == 'bad' %}{{ raise_exception('not this one') }}{% endif %}x"
+    model = LocalTransformers(str(llama_folder), chat_template=picky)
+    asked = [Request(Prompt((Message.of("user", text),), continuations=("a",))) for text in ("good", "bad")]
+
+    good, bad = model.likelihood(asked)
+
+    assert good.error is None and len(good.likelihoods) == 1
+    assert bad.error.kind == "chat_template" and "not this one" in bad.error.message

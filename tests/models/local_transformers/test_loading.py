@@ -43,7 +43,7 @@ def test_a_hub_name_that_cannot_be_had_is_one_clear_error(monkeypatch):
     def offline(*_, **__):
         raise OSError("cannot reach the hub")
 
-    monkeypatch.setattr(huggingface_hub, "hf_hub_download", offline)
+    monkeypatch.setattr(huggingface_hub, "get_hf_file_metadata", offline)
 
     with pytest.raises(UsageError, match=r"org/name: cannot get the model: cannot reach the hub; fix: check the name"):
         _ = LocalTransformers("org/name").abilities
@@ -101,6 +101,95 @@ def test_settings_that_only_spread_the_work_are_not_part_of_the_identity(llama_f
     plain, spread = LocalTransformers(str(llama_folder)), LocalTransformers(str(llama_folder), batch_size=8, rows=2)
 
     assert plain.identity == spread.identity
+
+
+@torch_only
+def test_the_identity_says_in_which_precision_answers_are_computed(llama_folder, tmp_path):
+    for file in Path(llama_folder).iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "dtype": "bfloat16"}))
+
+    def identity(**options):
+        return LocalTransformers(str(tmp_path), **options).identity
+
+    assert identity(device="cpu")["dtype"] == "float32"
+    assert identity(device_map="auto")["dtype"] == identity(device="cuda")["dtype"] == "bfloat16"
+    assert identity(device="cpu") == identity(device="cpu", dtype="float32")
+    assert identity(device="cpu") != identity(device_map={"": "cpu"})
+
+
+@torch_only
+def test_a_model_of_another_kind_is_another_model(llama_folder):
+    plain, seeing = LocalTransformers(str(llama_folder)), LocalTransformers(str(llama_folder), kind="vision")
+
+    assert plain.identity["kind"] == "text"
+    assert plain.identity != seeing.identity
+    assert plain.identity == LocalTransformers(str(llama_folder), kind="text").identity
+
+
+@torch_only
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"rows": -3}, "rows=-3 is no count; fix: a whole number from 0 on"),
+        ({"max_tokens": 0}, "max_tokens=0 is no count; fix: a whole number from 1 on"),
+        ({"context": -5}, "context=-5 is no count; fix: a whole number from 2 on"),
+        ({"batch_size": 0}, "batch_size=0 is no count; fix: a whole number from 1 on"),
+        ({"threads": 0.5}, "threads=0.5 is no count; fix: a whole number from 1 on"),
+        ({"kind": "sound"}, "kind='sound' is no kind of model; fix: auto, or one of text, vision, audio"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(llama_folder, options, what):
+    with pytest.raises(UsageError, match=what):
+        LocalTransformers(str(llama_folder), **options)
+
+
+@torch_only
+@pytest.mark.parametrize(
+    ("device", "what"),
+    [
+        ("cuda", "device=cuda, but torch finds no cuda device here; fix: device=cpu, or"),
+        ("meta", "device=meta, but torch finds no meta device here; fix: device=cpu, or"),
+        ("tpu", "unknown device 'tpu'; fix: device=cpu, or"),
+    ],
+)
+def test_a_device_that_is_not_there_is_one_clear_error(llama_folder, monkeypatch, device, what):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+
+    with pytest.raises(UsageError, match=what):
+        LocalTransformers(str(llama_folder), device=device).load()
+
+
+@torch_only
+def test_a_second_gpu_where_there_is_one_is_one_clear_error(llama_folder, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+
+    with pytest.raises(UsageError, match="device=cuda:1, but torch finds 1 cuda device here"):
+        LocalTransformers(str(llama_folder), device="cuda:1").load()
+
+
+@torch_only
+def test_an_adapter_that_is_not_there_is_one_clear_error(llama_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: name)
+
+    with pytest.raises(UsageError, match=r"no such adapter folder: \./nowhere; fix: check the path"):
+        LocalTransformers(str(llama_folder), adapter="./nowhere")
+    with pytest.raises(UsageError, match=r"holds no adapter_config\.json; fix: give the folder that PEFT saved"):
+        LocalTransformers(str(llama_folder), adapter=str(tmp_path))
+
+
+@torch_only
+def test_an_adapter_that_cannot_be_applied_is_one_clear_error(llama_folder, tmp_path):
+    pytest.importorskip("peft", reason="pip install peft")
+    (tmp_path / "adapter_config.json").write_text("{}")
+
+    with pytest.raises(ModelError, match=r"cannot apply the adapter .*; fix: check its name and the network, and that"):
+        LocalTransformers(str(llama_folder), adapter=str(tmp_path)).load()
 
 
 @pytest.mark.parametrize(

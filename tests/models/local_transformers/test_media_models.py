@@ -30,7 +30,7 @@ def test_a_llava_weighs_answers_after_a_picture(llava):
     [output] = llava.likelihood([Request(prompt)])
 
     loaded = llava._loaded
-    inputs = loaded.reader.inputs(prompt)
+    inputs = loaded.renderer.inputs(prompt)
     ids = loaded.renderer.tokenizer.encode("red", add_special_tokens=False)
     total = 0.0
     for at, token in enumerate(ids):
@@ -64,13 +64,13 @@ def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
     llava.generate([ask(*header, picture((at, 9, 9)), "What?") for at in range(20)])
 
     assert len(decoded) == len(set(decoded)) == 2 + 20
-    assert len(llava._loaded.reader._last) == media_prompts.REMEMBERED
+    assert len(llava._loaded.renderer._last) == media_prompts.REMEMBERED
 
 
 def test_a_completion_marks_its_picture_where_it_stands(llava):
     prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
 
-    assert llava._load().reader.text(prompt) == "<image>A photo of"
+    assert llava._load().renderer.text(prompt) == "<image>A photo of"
 
 
 def test_qwen2_vl_sees_pictures_of_any_size_without_torchvision(qwen2_vl):
@@ -144,6 +144,21 @@ def test_a_janus_draws_as_many_pictures_as_asked_and_each_by_its_own_seed(janus)
     assert len({first, second, third}) > 1
 
 
+@pytest.mark.parametrize("temperature", [None, 0.0])
+@pytest.mark.parametrize("part", ["generation_head.vision_head", "vqmodel.decoder.conv_out"])
+def test_a_picture_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temperature):
+    import torch
+
+    model = janus._ready().model
+    with torch.no_grad():
+        model.model.get_submodule(part).weight.fill_(float("nan"))
+    prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
+
+    [output] = janus.generate([Request(prompt, GenerateOptions(temperature=temperature))])
+
+    assert output.error.kind == "non_finite" and not output.error.retryable
+
+
 def test_a_janus_also_reads_pictures_and_writes(janus):
     [output] = janus.generate([ask(picture("red"), "What?")])
 
@@ -153,7 +168,7 @@ def test_a_janus_also_reads_pictures_and_writes(janus):
 
 def test_a_picture_is_decoded_while_the_one_before_is_on_the_device(llava, held_device):
     device = held_device(llava)
-    device.watch(llava._loaded.reader, "inputs")
+    device.watch(llava._loaded.renderer, "inputs")
 
     answers = device.first_then_second(lambda text: llava.generate([ask(picture("red"), text)])[0])
 
@@ -163,7 +178,7 @@ def test_a_picture_is_decoded_while_the_one_before_is_on_the_device(llava, held_
 
 def test_what_is_left_of_the_context_is_the_same_beside_a_longer_prompt(llava):
     short, long = ask(picture("red"), "What?"), ask(picture("red"), "What is it?")
-    inputs = llava._ready().reader.inputs(short.prompt)
+    inputs = llava._ready().renderer.inputs(short.prompt)
     tight = LocalTransformers(llava.path, max_tokens=8, context=inputs["input_ids"].shape[1] + 8)
 
     alone = written([tight.generate([short])[0], tight.generate([long])[0]])

@@ -22,7 +22,7 @@ def test_a_prompt_with_media_is_computed_once_for_all_that_may_follow(name, requ
     [output] = model.likelihood([weigh(medium, "What?", options=options)])
 
     loaded = model._loaded
-    inputs = loaded.reader.inputs(weigh(medium, "What?", options=options).prompt)
+    inputs = loaded.renderer.inputs(weigh(medium, "What?", options=options).prompt)
     length = inputs["input_ids"].shape[1]
     assert loaded.weigher.keeps is True
     # The last token of an option is only predicted.
@@ -63,7 +63,7 @@ def test_what_questions_about_the_same_medium_begin_with_is_computed_once(name, 
 
     loaded = model._loaded
     assert loaded.weigher.keeps is True
-    lengths = [loaded.reader.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
+    lengths = [loaded.renderer.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
     behind = sum(len(option) - 1 for option in options)
     # Sorted, "What" comes before "Which": of the second question, "ich one?" and all that follows it is left.
     again = len("ich one?") + len(rest(loaded, asked[0].prompt))
@@ -74,7 +74,7 @@ def test_what_questions_about_the_same_medium_begin_with_is_computed_once(name, 
 
 def rest(loaded, prompt):
     """The tokens a template writes behind the question."""
-    behind = loaded.reader.text(prompt).split("Which one?")[1]
+    behind = loaded.renderer.text(prompt).split("Which one?")[1]
     return loaded.renderer.tokenizer.encode(behind, add_special_tokens=False)
 
 
@@ -91,10 +91,10 @@ def test_prompts_of_different_lengths_go_through_together_and_get_what_they_get_
 
     together = model.generate(asked)
 
-    assert model._loaded.fills is True
+    assert model._loaded.plain.fills is True
     assert written(together) == alone
     assert model.counted.passes - before < 4 * 5
-    lengths = [model._loaded.reader.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
+    lengths = [model._loaded.renderer.inputs(one.prompt)["input_ids"].shape[1] for one in asked]
     assert [output.usage.input_tokens for output in together] == lengths
 
 
@@ -110,4 +110,4 @@ def test_a_model_that_cannot_be_filled_up_is_asked_one_length_at_a_time(llava, m
     monkeypatch.setattr(llava._loaded.model, "generate", deaf_to_masks)
 
     assert written(llava.generate(asked)) == alone
-    assert llava._loaded.fills is False
+    assert llava._loaded.plain.fills is False

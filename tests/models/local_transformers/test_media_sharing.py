@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import GenerateOptions, Message, Prompt, Request
-from assay.models.local_transformers import LocalTransformers, media_engine, media_sharing
+from assay.models.local_transformers import LocalTransformers, few_rows, media_engine, media_sharing
 from assay.models.local_transformers.attention import CannotShare
 from assay.models.local_transformers.media_settings import more_settings
 
@@ -30,7 +30,7 @@ def shots(name):
 
 def pieces(loaded, request):
     """The tokens of a prompt, those of media told apart by what they show."""
-    inputs = loaded.reader.inputs(request.prompt)
+    inputs = loaded.renderer.inputs(request.prompt)
     ids = inputs["input_ids"][0].tolist()
     marks = set(loaded.sharing.marks.values())
     found, number = [], -1
@@ -225,7 +225,7 @@ def test_a_medium_that_cannot_be_encoded_fails_its_sample_alone(llava, asks):
     import torch
 
     asked = [asks(picture(color), "What?") for color in ("red", "blue", "green")]
-    wrong = llava._ready().reader.inputs(asked[1].prompt)["pixel_values"][0]
+    wrong = llava._ready().renderer.inputs(asked[1].prompt)["pixel_values"][0]
 
     def fail(_, args):
         if any(torch.equal(pixels.cpu(), wrong) for pixels in args[0]):
@@ -276,6 +276,18 @@ def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
     assert "has no whole text to weigh" in refused.error.message
 
 
+def test_what_makes_few_rows_quick_outlives_the_trial(llava):
+    if not few_rows.can_lay_out():
+        pytest.skip("this build of torch has no products from laid-out weights")
+
+    decoder = llava._ready().engine.decoder
+
+    own = [vars(module).get("forward") for module in decoder.modules()]
+    products = [one for one in own if isinstance(one, few_rows.FewRows)]
+    assert products and all(one.is_kept for one in products)
+    assert not llava._loaded.engine._encoded
+
+
 @pytest.mark.parametrize("given, reason", [
     ({"attention_mask": {"full_attention": "mask"}}, "its tokens look at later ones"),
     ({"attention_mask": None, "deepstack": ["mask"]}, "its words are read with deepstack"),
@@ -319,7 +331,7 @@ def test_when_memory_runs_out_less_is_computed_at_once(llava, monkeypatch, way):
 
 def test_a_context_that_is_too_long_for_its_options_fails_alone(llava):
     short, long = (weigh(picture("red"), "What?", options=(text,)) for text in ("A", "A" * 40))
-    length = llava._ready().reader.inputs(short.prompt)["input_ids"].shape[1]
+    length = llava._ready().renderer.inputs(short.prompt)["input_ids"].shape[1]
     tight = LocalTransformers(llava.path, context=length + 8)
 
     fits, fails = tight.likelihood([short, long])

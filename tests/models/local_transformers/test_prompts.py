@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from assay.core import Message, Prompt, UsageError
-from assay.models.local_transformers.prompts import Renderer, template_in
+from assay.core import Message, Prompt, TemplateError, UsageError
+from assay.models.local_transformers.prompts import Renderer, given_template, template_in
+
+from .conftest import CHATML
 
 pytestmark = pytest.mark.torch
 QUESTION = Prompt((Message.of("system", "Be brief."), Message.of("user", "Why?")))
@@ -75,6 +77,36 @@ def test_turns_that_run_into_each_other_are_a_fault(make):
     assert kinds(Renderer(make.tokenizer(template=template))) == ["unclosed_turn"]
 
 
+@pytest.mark.parametrize("between", ["", "\n"])
+@pytest.mark.parametrize("beginning", ["", "<s>", "{{ 'You help.' }}"])
+def test_a_turn_that_begins_before_the_last_was_closed_is_a_fault(make, between, beginning):
+    template = beginning + make.chatml.replace("<|im_end|>\n", between)
+
+    [fault] = Renderer(make.tokenizer(template=template)).preflight(QUESTION)
+
+    assert fault.kind == "unclosed_turn"
+
+
+def test_an_unclosed_turn_is_said_with_the_marker_that_follows_it(make):
+    unclosed = make.chatml.replace("<|im_end|>", "")
+
+    [fault] = Renderer(make.tokenizer(template=unclosed)).preflight(QUESTION)
+
+    assert str(fault) == "the chat template closes no turn: the next one begins with '<|im_start|>' at once"
+
+
+TURNS = {
+    "a system turn of its own": "<|im_start|>system\nHelp.<|im_end|>\n" + CHATML,
+    "closed by the next role": "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}<|assistant|>\n",
+    "words": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n\n{% endfor %}assistant:",
+}
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_turns_that_end_are_no_fault(make, name):
+    assert kinds(Renderer(make.tokenizer(template=TURNS[name]))) == []
+
+
 def test_a_template_that_opens_no_turn_for_the_model_is_a_fault(make):
     template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}[/]{% endfor %}"
 
@@ -93,7 +125,7 @@ def test_a_template_that_refuses_a_role_is_one_clear_error(make):
     template = "{% if messages[0].role == 'system' %}{{ raise_exception('no system turn') }}{% endif %}x"
     renderer = Renderer(make.tokenizer(template=template), where="tiny")
 
-    with pytest.raises(UsageError, match="tiny: the chat template refuses these messages: no system turn"):
+    with pytest.raises(TemplateError, match="tiny: the chat template refuses these messages: no system turn"):
         renderer.encode(QUESTION)
 
 
@@ -103,6 +135,40 @@ def test_templates_beside_the_tokenizer_are_found(make, tmp_path):
 
     (tmp_path / "chat_template.jinja").write_text("from jinja")
     assert template_in(tmp_path) == "from jinja"
+
+
+def test_a_template_may_be_given_as_text_or_as_a_file(tmp_path):
+    (tmp_path / "own.jinja").write_text("{{ messages[0].content }}!")
+    (tmp_path / "own.json").write_text(json.dumps({"chat_template": "{{ messages[0].content }}?"}))
+
+    assert given_template(None, "tiny") is None
+    assert given_template("{{ x }}", "tiny") == "{{ x }}"
+    assert given_template(str(tmp_path / "own.jinja"), "tiny") == "{{ messages[0].content }}!"
+    assert given_template(str(tmp_path / "own.json"), "tiny") == "{{ messages[0].content }}?"
+
+
+def test_a_template_that_is_neither_is_one_clear_error(tmp_path):
+    (tmp_path / "words.txt").write_text("no template")
+
+    with pytest.raises(UsageError, match=r"tiny: chat_template='nofile.jinja' is no Jinja text, and no file .*; fix: "):
+        given_template("nofile.jinja", "tiny")
+    with pytest.raises(UsageError, match="nor does the file of that name hold any; fix: check the path"):
+        given_template(str(tmp_path / "words.txt"), "tiny")
+    with pytest.raises(UsageError, match="no file to read it from"):
+        given_template("word " * 500, "tiny")
+
+
+def test_a_model_reads_the_file_its_template_is_given_as(llama_folder, tmp_path):
+    from assay.models.local_transformers import LocalTransformers
+
+    file = tmp_path / "own.jinja"
+    file.write_text("{{ messages[-1].content }}!")
+    model = LocalTransformers(str(llama_folder), chat_template=str(file))
+
+    assert model.shown(QUESTION) == "Why?!"
+    assert model.identity["chat_template"] == "{{ messages[-1].content }}!"
+    with pytest.raises(UsageError, match=r"chat_template='nofile\.jinja' is no Jinja text"):
+        LocalTransformers(str(llama_folder), chat_template="nofile.jinja")
 
 
 def test_a_model_shows_its_prompt_and_its_faults_without_its_weights(llama):

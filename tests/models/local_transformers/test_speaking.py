@@ -1,6 +1,7 @@
 """Models that speak: a tiny one of a real architecture, its sounds and its faults."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -62,6 +63,20 @@ def test_each_sound_of_a_text_is_drawn_by_its_own_seed_whatever_its_neighbours(v
     first = [candidate.media[0].digest for candidate in two.candidates]
     assert first == [candidate.media[0].digest for candidate in three.candidates][:2]
     assert len(set(first)) == 2
+
+
+def test_two_voices_that_speak_at_once_say_what_each_says_alone(voice_folder):
+    voices = [LocalTransformers(str(voice_folder)) for _ in range(2)]
+    texts = [[say(f"hello {name} {number}" * 2) for number in "abcdefghijklmno"] for name in ("one", "two")]
+
+    def said(at):
+        return [voices[at].generate([request])[0].media[0].digest for request in texts[at]]
+
+    alone = [said(at) for at in (0, 1)]
+    with ThreadPoolExecutor(2) as both:
+        together = list(both.map(said, (0, 1)))
+
+    assert together == alone
 
 
 def test_a_text_that_cannot_be_said_fails_alone(voice):

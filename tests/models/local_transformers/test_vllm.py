@@ -93,6 +93,7 @@ def test_a_prompt_that_is_too_long_fails_alone_or_is_cut_and_counted(vllm, llama
 
     assert fine.error is None and refused.error.kind == "context" and "truncate=left" in refused.error.message
     assert cut.error is None and cut.details["truncated_tokens"] > 100
+    assert cut.usage.input_tokens == 60 - 8
     assert refusing.likelihood([weigh("word " * 30, " a")])[0].error.kind == "context"
 
 

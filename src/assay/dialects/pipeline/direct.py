@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
+from ...core.request import repeated
 from ...runner.calls import call_model
 from ...runner.schedule import Scheduler
 
@@ -45,4 +46,4 @@ class Direct:
         repeat = self._repeats[key]
         self._repeats[key] += 1
         self.calls += 1
-        return Request(prompt, options, None if options.seed is None else options.seed + repeat, repeat)
+        return Request(prompt, options, None if options.seed is None else repeated(options.seed, repeat), repeat)

@@ -52,6 +52,7 @@ class Evaluation:
     writer: RunWriter | None = field(default=None, compare=False)
 
     name: ClassVar[str] = "evaluate"
+    whole_output: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __repr__(self) -> str:

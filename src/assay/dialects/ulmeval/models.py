@@ -89,11 +89,11 @@ class GuestModel:
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         dataset, n = request.hints.get("dataset"), request.options.n
-        seed = base_seed() if request.seed is None else request.seed
+        seed = base_seed() if request.options.seed is None else request.options.seed
         if request.hints.get("seeding") == "upstream":
-            seed_alike(seed)
+            seed_alike(seed + request.repeat)
         else:
-            seed_generators(f"{seed}:{request.key}")
+            seed_generators(f"{seed}:{request.draw or request.key}")
         if self._draws_itself:
             made = model.generate(entries, dataset=dataset, num_generations=n)
             return checked(made, n, f"{type(model).__name__}.generate")

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import Candidate, Image, Output, Request, Usage
+from ..draws import torch_draws
 from .loading import quiet
-from .sampling import generator_for
+from .sampling import are_finite
 
+NOT_FINITE = "the model computed a picture that is not finite"
 GUIDANCE = 5.0
 """How strongly the prompt is held against no prompt, as the model's authors draw."""
 
@@ -29,9 +31,20 @@ def prepare(model: Any, tokenizer: Any) -> None:
         settings.pad_token_id = tokenizer.pad_token_id
 
 
+class _NotFinite(Exception):
+    """Tokens were to be drawn by logits that are no numbers."""
+
+
+def _checked(_: Any, logits: Any) -> Any:
+    if not all(are_finite(logits)):
+        raise _NotFinite
+    return logits
+
+
 def draw(model: Any, processor: Any, text: str, request: Request, settings: Mapping[str, Any]) -> Output:
     """`n` pictures for one prompt."""
     import torch
+    from transformers import LogitsProcessorList
 
     inputs = processor(text=[text], generation_mode="image", return_tensors="pt").to(model.device)
     options = request.options
@@ -42,11 +55,15 @@ def draw(model: Any, processor: Any, text: str, request: Request, settings: Mapp
         given |= {"do_sample": False, "temperature": None}
     candidates = []
     for index in range(options.n):
-        seed = generator_for(options, request.seed, request.key or text, request.repeat, index)
-        with torch.inference_mode(), torch.random.fork_rng(), quiet():
-            torch.manual_seed(seed.getrandbits(63))
-            tokens = model.generate(**inputs, generation_mode="image", **given)
-            pixels = model.decode_image_tokens(tokens)
+        checks = LogitsProcessorList([_checked])  # the model adds its own to the list it is given
+        try:
+            with torch.inference_mode(), torch_draws(request, index), quiet():
+                tokens = model.generate(**inputs, generation_mode="image", logits_processor=checks, **given)
+                pixels = model.decode_image_tokens(tokens)
+        except _NotFinite:
+            return Output.failed("non_finite", NOT_FINITE, retryable=False)
+        if not bool(pixels.isfinite().all()):
+            return Output.failed("non_finite", NOT_FINITE, retryable=False)
         picture = _picture(pixels[0], processor.image_processor)
         candidates.append(Candidate((Image(picture),), "stop", (), tuple(tokens[0].tolist())))
     written = sum(len(candidate.token_ids) for candidate in candidates)

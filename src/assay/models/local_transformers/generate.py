@@ -38,6 +38,10 @@ class Row:
     stop_reason: str | None = None
     error: str | None = None
 
+    def words(self) -> Sequence[int]:
+        """The prompt as what can be written: token ids."""
+        return self.prompt
+
     def clear(self) -> None:
         """Back to the start."""
         self.written, self.token_ids, self.stop_reason, self.error = [], [], None, None
@@ -154,7 +158,7 @@ class Writer:
         self._write(logits, [[]] * len(fresh))
 
     def _drafter(self, row: Row) -> Drafter | None:
-        return Drafter(row.prompt) if self.engine.budget.step and can_draft(row.options) else None
+        return Drafter(row.words()) if self.engine.budget.step and can_draft(row.options) else None
 
     def _step(self) -> None:
         drafts = self._drafts()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
+from ..hub import hub_file
 from ..weights import weights_digest
 from .gguf_files import converted
 from .speaking import can_speak, writes_and_speaks
@@ -55,8 +56,15 @@ class Source:
         if self.adapter is not None and importlib.util.find_spec("peft") is None:
             raise MissingExtra("peft, which applies adapters,", "peft")
         local = self.local
-        if local is None and (self.is_gguf or self.path.startswith((".", "/", "~")) or self.path.count("/") > 1):
+        if local is None and (self.is_gguf or _is_path(self.path)):
             raise UsageError("no such model folder or file", where=self.path, fix="check the path")
+        if self.adapter is not None:
+            folder = Path(self.adapter).expanduser()
+            if not folder.exists() and _is_path(self.adapter):
+                raise UsageError(f"no such adapter folder: {self.adapter}", where=self.path, fix="check the path")
+            if folder.exists() and not (folder / "adapter_config.json").is_file():
+                what = f"the adapter folder {self.adapter} holds no adapter_config.json"
+                raise UsageError(what, where=self.path, fix="give the folder that PEFT saved")
         if local is not None and local.is_dir() and not (local / "config.json").is_file():
             raise UsageError("the folder holds no config.json", where=self.path, fix="give a whole model folder")
         if local is not None and local.is_file() and not self.is_gguf:
@@ -93,13 +101,36 @@ class Source:
         """Device and dtype to load with: a GPU where there is one, full precision on a CPU."""
         import torch
 
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        device = self._device()
+        _check_device(device, self.path)
         if self.dtype != "auto":
             if not isinstance(getattr(torch, self.dtype, None), torch.dtype):
                 raise UsageError(f"unknown dtype {self.dtype!r}", where=self.path, fix="float32, bfloat16 or float16")
             return device, self.dtype
+        return device, "float32" if self._is_full(device) else "auto"
+
+    def computed_in(self) -> str:
+        """The dtype answers are computed in: as `place` has it, and as the weights were saved where that is `auto`."""
+        if self.dtype != "auto":
+            return self.dtype
+        # Where layers are spread it does not matter which device is there: torch need not be asked.
+        if self.device_map is None and self._is_full(self._device()):
+            return "float32"
+        config = self.config()
+        inner = config.get("text_config") or config.get("thinker_config") or {}
+        saved = (part.get(name) for part in (config, inner) for name in ("dtype", "torch_dtype"))
+        return next((str(found) for found in saved if found), "as saved")
+
+    def _device(self) -> str:
+        if self.device is not None:
+            return self.device
+        import torch
+
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    def _is_full(self, device: str) -> bool:
         # On a CPU half precision is several times slower, and its rounding depends on the size of the batch.
-        return device, "float32" if device == "cpu" and self.device_map is None else "auto"
+        return self.device_map is None and device.partition(":")[0] == "cpu"
 
     def folder(self) -> str:
         """What `from_pretrained` is given: a folder or a hub name; a GGUF file is converted once."""
@@ -149,11 +180,24 @@ def load_model(source: Source, kind: Kind) -> Any:
         model = maker.from_pretrained(source.folder(), **options)
         if source.device_map is None:
             model = model.to(device)
-        if source.adapter is not None:
-            from peft import PeftModel
-
-            model = PeftModel.from_pretrained(model, source.adapter).merge_and_unload()
+    if source.adapter is not None:
+        model = _adapted(model, source.adapter, source.path)
     return model.eval()
+
+
+def _adapted(model: Any, adapter: str, where: str) -> Any:
+    """The model with an adapter merged into its weights."""
+    from peft import PeftModel
+
+    try:
+        with quiet():
+            return PeftModel.from_pretrained(model, adapter).merge_and_unload()
+    except Exception as error:
+        if isinstance(error, MemoryError) or "out of memory" in str(error):
+            raise
+        what = f"cannot apply the adapter {adapter}: {_first_line(error)}"
+        fix = "check its name and the network, and that it was made for this model"
+        raise ModelError(what, where=where, fix=fix) from error
 
 
 def load_tokenizer(source: Source) -> Any:
@@ -180,6 +224,31 @@ def load_processor(source: Source) -> Any:
             return PictureProcessor.load(source.folder(), _common(source))
 
 
+def _is_path(name: str) -> bool:
+    """Whether a name can only be a place on this machine: the hub's have one slash."""
+    return name.startswith((".", "/", "~")) or name.count("/") > 1
+
+
+def _check_device(name: str, where: str) -> None:
+    import torch
+
+    fix = "device=cpu, or cuda, cuda:1, … where there are such"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UsageError(f"unknown device {name!r}", where=where, fix=fix) from error
+    count = getattr(getattr(torch, device.type, None), "device_count", None)
+    there = 1 if device.type == "cpu" else count() if count is not None else 0
+    if (device.index or 0) >= there:
+        what = f"device={name}, but torch finds {there or 'no'} {device.type} device{'s' * (there > 1)} here"
+        raise UsageError(what, where=where, fix=fix)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
+
+
 def _common(source: Source) -> dict[str, Any]:
     options: dict[str, Any] = {"trust_remote_code": source.trust_remote_code}
     if source.revision is not None and source.local is None:
@@ -203,7 +272,7 @@ class _explained:
             return
         text = str(error)
         where = self.source.path
-        first = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+        first = _first_line(error)
         if "trust_remote_code" in text:
             raise UsageError(
                 "the model brings code of its own", where=where, fix="read it, then add --trust_remote_code"
@@ -236,11 +305,8 @@ class quiet:
 
 
 def _hub_file(source: Source, name: str) -> str:
-    from huggingface_hub import hf_hub_download
-
     with _explained(source):
-        path: str = hf_hub_download(source.path, name, revision=source.revision)
-    return path
+        return str(hub_file(source.path, name, source.revision))
 
 
 def _hub_revision(source: Source) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core import Request
 from .engine import LOOSE, TOLERANCE
-from .sampling import is_greedy
+from .sampling import are_finite, is_greedy
 from .text import Limits
 
 BATCH = 8
@@ -70,8 +70,11 @@ def joined(group: Sequence[Inputs], filler: int) -> dict[str, Any]:
     return made
 
 
-def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool:
-    """Whether a model writes the same after two prompts together as after each alone."""
+def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool | None:
+    """Whether a model writes the same after two prompts together as after each alone.
+
+    `None` where what it computes of one of them is no number: that says nothing about other prompts.
+    """
     import torch
 
     try:
@@ -82,8 +85,12 @@ def fills_rightly(model: Any, pair: Sequence[Inputs], filler: int) -> bool:
         return False
     for row, inputs in enumerate(pair):
         for one, other in zip(_first_logits(model, inputs), together, strict=False):
+            if not all(are_finite(one)):
+                return None
             limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
-            if float((one[0] - other[row]).abs().max()) > limit:
+            # Tokens that are ruled out weigh minus infinity in both.
+            apart = (one[0] - other[row]).abs().masked_fill(one[0] == other[row], 0.0)
+            if not float(apart.max()) <= limit:
                 return False
             if int(one[0].argmax()) != int(other[row].argmax()):
                 # Two tokens weigh the same: what is written next cannot be compared.

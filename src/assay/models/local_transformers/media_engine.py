@@ -131,10 +131,10 @@ class MediaEngine(Engine):
                 )
         return out.logits[0, : len(wanted)]
 
-    def release(self) -> None:
-        """Gives memory back that is only held in case."""
+    def forget(self) -> None:
+        """Lets go of beginnings and encoded media."""
         self._encoded.clear()
-        super().release()
+        super().forget()
 
     def _embedded(self, keys: Sequence[int]) -> tuple[Any, Any]:
         """The embeddings of keys, and how far their positions lie off the plain count: axes by tokens, or `None`."""

@@ -11,11 +11,13 @@ from typing import Any
 
 from ...core import Output, Request
 from .engine import LOOSE, TOLERANCE
+from .fitting import too_long
 from .likelihood import Pair, Tally
 from .media_batches import BESIDE
 from .prefix import MIN_SAVED, common
 from .prompts import Renderer
-from .text import Limits, too_long, weighed_output
+from .sampling import are_finite
+from .text import Limits, weighed_output
 
 MEDIA_TOKENS = tuple(f"{kind}_token_{part}" for kind in ("image", "video", "audio") for part in ("id", "index"))
 """How configurations name the token that stands for a piece of a medium."""
@@ -97,7 +99,7 @@ class Weigher:
                     self.keeps = False
                 if self.keeps is None:
                     self.keeps = _are_close(self.logits(inputs, more)[last:], logits)
-                if not self.keeps:
+                if self.keeps is False:
                     logits = self.logits(inputs, more)[last:]
             yield more, logits
         self._kept = None if self.keeps is False else kept
@@ -164,7 +166,10 @@ class Weigher:
             return self.model(**given, use_cache=False).logits[0]
 
 
-def _are_close(one: Any, other: Any) -> bool:
+def _are_close(one: Any, other: Any) -> bool | None:
+    """Whether a model computes the same in two ways; `None` where the usual way gives no numbers to compare."""
+    if not all(are_finite(one)):
+        return None
     limit = TOLERANCE.get(str(one.dtype).removeprefix("torch."), LOOSE)
     return bool((one - other).abs().max() <= limit)
 

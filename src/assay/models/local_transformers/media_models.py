@@ -4,29 +4,29 @@ What prompts begin with is computed once, media and all, where that was tried on
 go through the model's own `generate` together when nothing is drawn. How many came together never changes an answer.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from random import Random
 from typing import Any
 
-from ...core import EMPTY, Candidate, Output, Prompt, Request, Text, Usage
+from ...core import EMPTY, Output, Prompt, Request
+from ..draws import generator_for
 from ..function import failure
 from .attention import CannotShare
 from .drawing import draw, prepare
 from .engine import TokenCount
+from .fitting import too_long
 from .likelihood import Pair, windows
-from .loading import quiet
-from .media_batches import alike, fills_rightly, joined, length_of
+from .media_answers import Answers, not_finite
+from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
-from .media_prompts import Reader, SpeechReader, placed
-from .media_settings import more_settings, settings_of, stopper
+from .media_plain import PlainWriter
+from .media_prompts import MediaRenderer, SpeechRenderer, placed
+from .media_settings import more_settings
 from .media_sharing import Marked, MediaRow, Sharing
 from .plain import weigh_plainly
-from .prompts import Renderer
-from .sampling import check_options, generator_for, is_greedy
-from .text import Limits, too_long, weighed_output
+from .sampling import check_options, is_greedy
+from .text import Limits, weighed_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Prepared:
 class MediaModel:
     """A model that takes pictures or sounds among the words, and writes text."""
 
-    reads: type[Reader] = Reader
+    renders: type[MediaRenderer] = MediaRenderer
     sharing: Sharing | None = None
     plain_because: str | None = "its words are not shown to the model"
     """Why beginnings are not shared; `None` where they are."""
@@ -70,9 +70,7 @@ class MediaModel:
         self.processor = processor
         self.limits = limits
         self.where = where
-        self.renderer = Renderer(processor.tokenizer, where=where)
-        template = template or getattr(processor, "chat_template", None) or processor.tokenizer.chat_template
-        self.reader = self.reads(processor, template, self.renderer)
+        self.renderer = self.renders(processor, chat_template=template, where=where)
         self.weigher = Weigher(model, self.renderer, limits)
         self.settings = settings
         self.engine: Any = self._engine()
@@ -80,14 +78,14 @@ class MediaModel:
         """Why a hand-over could not go through as one, the last time that was so."""
         self.asks_for_more = more_settings(model, settings)
         """What is asked of the model's own `generate`, by the user or by the model's settings, and only it can do."""
-        self.fills: bool | None = None
-        """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
+        self.answers = Answers(model, processor.tokenizer)
+        self.plain = PlainWriter(model, self.answers, limits, settings, self.opening)
 
     def _engine(self) -> Any:
         """What counts the tokens that are computed; beginnings are shared from here on where the model can."""
         try:
             with in_full_precision():
-                self.sharing = Sharing(self.model, self.reader, self.limits.rows, self.weigher.logits)
+                self.sharing = Sharing(self.model, self.renderer, self.limits.rows, self.weigher.logits)
         except (AttributeError, NotImplementedError) as error:
             self.plain_because = f"{type(error).__name__}: {error}"
             return _Counter(TokenCount(self.model))
@@ -101,7 +99,7 @@ class MediaModel:
             check_options(request.options, self.where)
             try:
                 if "image" not in request.prompt.produces:
-                    made.inputs[at] = self.reader.inputs(request.prompt)
+                    made.inputs[at] = self.renderer.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
@@ -138,7 +136,7 @@ class MediaModel:
                 outputs[at] = self._drawn(request)
         outputs.update(self._shared(list(made.marked), made, self._written))
         plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
-        for group in alike(made.requests, plain, self.limits, self.fills is not False):
+        for group in alike(made.requests, plain, self.limits, self.plain.fills is not False):
             outputs.update(self._tried(group, made))
         return [outputs[at] for at in range(len(made.requests))]
 
@@ -151,7 +149,7 @@ class MediaModel:
         if not group:
             return {}
         try:
-            return answered(group, made)
+            outputs = answered(group, made)
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # noqa: BLE001 - what a model's own code makes of one prompt is that sample's failure
@@ -159,6 +157,11 @@ class MediaModel:
             if len(group) == 1:
                 return {}
             return {at: output for one in group for at, output in self._shared([one], made, answered).items()}
+        # What is no number spoils what is computed beside it.
+        spoilt = [at for at, output in outputs.items() if output.error and output.error.kind == "non_finite"]
+        for one in spoilt if len(group) > 1 else ():
+            outputs |= self._shared([one], made, answered)
+        return outputs
 
     def _written(self, group: Sequence[int], made: Prepared) -> dict[int, Output]:
         """Answers written token by token, all prompts together."""
@@ -169,12 +172,10 @@ class MediaModel:
             request = made.requests[at]
             wrong = next((row.error for row in own if row.error), None)
             if wrong is not None:
-                outputs[at] = Output.failed("non_finite", wrong, retryable=False)
-                continue
-            candidates = tuple(self._candidate(request, row.token_ids) for row in own)
-            candidates *= request.options.n // len(own)
-            written = sum(len(candidate.token_ids) for candidate in candidates)
-            outputs[at] = Output(candidates, usage=Usage(len(made.marked[at].ids), written))
+                outputs[at] = not_finite(wrong)
+            else:
+                drawn = [row.token_ids for row in own]
+                outputs[at] = self.answers.output(request, drawn, len(made.marked[at].ids))
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
@@ -182,19 +183,9 @@ class MediaModel:
         wanted = self.limits.max_tokens if request.options.max_tokens is None else request.options.max_tokens
         room = max(1, min(wanted, self.limits.context - len(prompt.ids)))
         options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None, logprobs=None)
-        stops = self._stops(request.options.stop)
+        stops = self.answers.stops(request.options.stop)
         draws = 1 if is_greedy(options) else request.options.n
-        return [MediaRow((), options, room, stops, self._generator(request, index)) for index in range(draws)]
-
-    def _stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
-        """Why to stop after what was written: an end token, or a stop string in the text."""
-        ends = self._ends()
-
-        def stops(written: Sequence[int]) -> str | None:
-            text = self.renderer.tokenizer.decode(list(written), skip_special_tokens=True) if strings else ""
-            return "stop" if written[-1] in ends or any(string in text for string in strings) else None
-
-        return stops
+        return [MediaRow((), options, room, stops, generator_for(request, index)) for index in range(draws)]
 
     @property
     def _sharing(self) -> Sharing:
@@ -202,27 +193,10 @@ class MediaModel:
             raise CannotShare(str(self.plain_because))
         return self.sharing
 
-    def _fits(self, group: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether prompts can go through together; where they differ in length, that is tried on the first two."""
-        short, long = group[0], group[-1]
-        if length_of(short) == length_of(long):
-            return True
-        if self.fills is None:
-            pair = [placed(short, self.model), placed(long, self.model)]
-            with quiet():
-                self.fills = fills_rightly(self.model, pair, self._filler)
-        return self.fills
-
-    @property
-    def _filler(self) -> int:
-        tokenizer = self.renderer.tokenizer
-        found = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
-        return int(found or 0)
-
     def _drawn(self, request: Request) -> Output:
         try:
             prepare(self.model, self.renderer.tokenizer)
-            return draw(self.model, self.processor, self.reader.text(request.prompt), request, self.settings)
+            return draw(self.model, self.processor, self.renderer.text(request.prompt), request, self.settings)
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 
@@ -242,68 +216,8 @@ class MediaModel:
     def _answered(
         self, group: Sequence[int], requests: Sequence[Request], inputs: Mapping[int, Any]
     ) -> dict[int, Output]:
-        some = [inputs[at] for at in group]
-        if not self._fits(some):
-            return {at: output for one in group for at, output in self._answered([one], requests, inputs).items()}
-        first = requests[group[0]]
-        batch = placed(joined(some, self._filler), self.model)
-        draws = 1 if is_greedy(first.options) else first.options.n
-        drawn = [self._draw(batch, first, index, length_of(batch)) for index in range(draws)]
-        outputs = {}
-        for place, at in enumerate(group):
-            candidates = tuple(self._candidate(requests[at], rows[place]) for rows in drawn)
-            if is_greedy(first.options) and first.options.n > 1:
-                candidates *= first.options.n
-            written = sum(len(candidate.token_ids) for candidate in candidates)
-            outputs[at] = Output(candidates, usage=Usage(length_of(inputs[at]), written))
-        return outputs
-
-    def _draw(self, inputs: Mapping[str, Any], request: Request, index: int, length: int) -> list[list[int]]:
-        """Token ids of each row of one draw, up to and with the end token."""
-        with self._drawing(request, index), quiet():
-            written = self.model.generate(**inputs, **self._settings(request, length))
-        return [self._own(row, length) for row in written.tolist()]
-
-    def _settings(self, request: Request, length: int) -> dict[str, Any]:
-        """A request's options as `generate` takes them, after a prompt of so many tokens."""
-        made = settings_of(request.options, self.limits, length + self.opening, self.settings)
-        if request.options.stop:
-            made["stopping_criteria"] = [stopper(self.renderer.tokenizer, request.options.stop, length)]
-        return made
-
-    @contextmanager
-    def _drawing(self, request: Request, index: int) -> Iterator[None]:
-        """Random numbers of one candidate's own, for as long as it is drawn."""
-        import torch
-
-        with torch.inference_mode(), torch.random.fork_rng():
-            torch.manual_seed(self._generator(request, index).getrandbits(63))
-            yield
-
-    def _generator(self, request: Request, index: int) -> Random:
-        key = request.key or "\0".join([request.prompt.text, *(medium.digest for medium in request.prompt.media)])
-        return generator_for(request.options, request.seed, key, request.repeat, index)
-
-    def _own(self, row: list[int], length: int) -> list[int]:
-        """What was written: the prompt and the filling after the end token left out."""
-        own = row[length:]
-        ends = self._ends()
-        for at, token in enumerate(own):
-            if token in ends:
-                return own[: at + 1]
-        return own
-
-    def _ends(self) -> set[int]:
-        found = getattr(self.model.generation_config, "eos_token_id", None)
-        ends = set(found) if isinstance(found, (list, tuple)) else {found}
-        return {end for end in (*ends, self.renderer.tokenizer.eos_token_id) if end is not None}
-
-    def _candidate(self, request: Request, ids: Sequence[int]) -> Candidate:
-        text = self.renderer.tokenizer.decode(list(ids), skip_special_tokens=True)
-        places = [at for stop in request.options.stop if (at := text.find(stop)) >= 0]
-        ended = bool(places) or (bool(ids) and ids[-1] in self._ends())
-        text = text[: min(places)] if places else text
-        return Candidate((Text(text),), "stop" if ended else "length", (), tuple(ids))
+        outputs = self.plain.write([requests[at] for at in group], [inputs[at] for at in group])
+        return dict(zip(group, outputs, strict=True))
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Prepared:
         """Prompts as tensors, media decoded: everything that needs no device."""
@@ -316,7 +230,7 @@ class MediaModel:
             try:
                 if request.prompt.rolling:
                     raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
-                made.inputs[at] = self.reader.inputs(request.prompt)
+                made.inputs[at] = self.renderer.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
@@ -381,15 +295,12 @@ class MediaModel:
 class SpeechModel(MediaModel):
     """Speech to text: one sound in, its words out."""
 
-    reads = SpeechReader
+    renders = SpeechRenderer
     opening = 4
     """Start, language, task and whether there are time stamps."""
 
     def _engine(self) -> Any:
         return _Counter(TokenCount(self.model))
-
-    def _own(self, row: list[int], length: int) -> list[int]:
-        return super()._own(row, 0)
 
 
 def _beginning(prompt: Prompt, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], list[int]]:

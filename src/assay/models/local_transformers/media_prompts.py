@@ -1,37 +1,102 @@
 """Prompts with pictures and sounds as tensors: media decoded, and handed to the model's own processor."""
 
+import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from ...core import Audio, Image, Media, Message, Prompt, Text
+from ...core import AssayError, Audio, Image, Media, Message, Prompt, Text, UsageError
 from ...media import decode_audio, decode_image
-from .prompts import Renderer, plain_message
+from .prompts import MARKS, PromptFault, Renderer
 
 REMEMBERED = 16
 """Decoded media, the last ones."""
 
 
-class Reader:
-    """Reads prompts for one processor."""
+class MediaRenderer(Renderer):
+    """Renders prompts for one processor: what is shown, checked and sent are the same token ids."""
 
-    def __init__(self, processor: Any, template: str | None, renderer: Renderer) -> None:
+    def __init__(self, processor: Any, *, chat_template: str | None = None, where: str = "") -> None:
+        template = chat_template or getattr(processor, "chat_template", None)
+        super().__init__(processor.tokenizer, chat_template=template, where=where)
         self.processor = processor
-        self.template = template
-        self.renderer = renderer
         self._last: OrderedDict[str, Any] = OrderedDict()
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Token ids and media tensors of one prompt."""
+        text = self.text(prompt)
         pictures = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
         sounds = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
-        given: dict[str, Any] = {"text": [self.text(prompt)], "return_tensors": "pt"}
+        given: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
         if pictures:
             given["images"] = pictures
         if sounds:
             given |= {"audio": sounds, "sampling_rate": self.rate}
+        bos = getattr(self.tokenizer, "bos_token", None)
+        if bos and text.startswith(bos):
+            # What the template wrote would be written a second time.
+            given["add_special_tokens"] = False
         return dict(self.processor(**given))
+
+    def encode(self, prompt: Prompt) -> tuple[int, ...]:
+        """The token ids of a prompt, with those that stand for its media."""
+        try:
+            return tuple(self.inputs(prompt)["input_ids"][0].tolist())
+        except AssayError:
+            raise
+        except Exception as error:
+            # A processor is somebody's program: what it raises is about this prompt.
+            what = f"the model's processor refuses this prompt: {type(error).__name__}: {error}"
+            raise UsageError(what, where=self.where) from error
+
+    def shown(self, prompt: Prompt) -> str:
+        """The prompt as the model reads it; marks that a medium repeats are counted: `<image>×576`."""
+        text = super().shown(prompt)
+        for mark in {self._mark(part.kind) for part in prompt.media}:
+            repeated = re.compile(f"(?:{re.escape(mark)}){{2,}}")
+            text = repeated.sub(lambda found, mark=mark: f"{mark}×{len(found[0]) // len(mark)}", text)  # type: ignore[misc]
+        return text
+
+    def text(self, prompt: Prompt) -> str:
+        """The prompt as text, with the processor's own mark where each medium stands."""
+        if not (prompt.is_chat and self.has_template):
+            prompt = replace(prompt, messages=tuple(self._marked(message) for message in prompt.messages))
+        return super().text(prompt)
+
+    def _templated(self, messages: Sequence[dict[str, Any]], opens: bool = True) -> str:
+        return super()._templated([self._for_template(message) for message in messages], opens)
+
+    def _for_template(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A message whose content is as the template reads it: a list of parts, or one text with marks for media."""
+        content = message["content"]
+        if isinstance(content, str) != self._reads_parts:
+            return message
+        if self._reads_parts:
+            return {**message, "content": [{"type": "text", "text": content}]}
+        texts = (part["text"] if part["type"] == "text" else self._mark(part["type"]) for part in content)
+        return {**message, "content": "".join(texts)}
+
+    @cached_property
+    def _reads_parts(self) -> bool:
+        """Whether the template takes a message's content apart; one that does not writes a list as Python would."""
+        word = MARKS[0]
+        try:
+            text = super()._templated([{"role": "user", "content": [{"type": "text", "text": word}]}])
+        except AssayError:
+            return False
+        return word in text and not re.search(rf"""["']text["']: ?["']{word}""", text)
+
+    def _marked(self, message: Message) -> Message:
+        if message.parts is None:
+            return message
+        parts = (Text(self._mark(part.kind)) if isinstance(part, Media) else part for part in message.parts)
+        return Message(message.role, tuple(parts))
+
+    def _mark(self, kind: str) -> str:
+        found = getattr(self.processor, f"{kind}_token", None)
+        return str(found if isinstance(found, str) else f"<{kind}>")
 
     def _decoded(self, part: Image | Audio) -> Any:
         """A picture, or the samples of a sound; the examples of a header come again in every prompt."""
@@ -45,41 +110,17 @@ class Reader:
             self._last.popitem(last=False)
         return self._last[part.digest]
 
-    def text(self, prompt: Prompt) -> str:
-        """The prompt as text, with the processor's own mark where each medium stands."""
-        if prompt.is_chat and self.template:
-            messages = [_listed(message) for message in prompt.messages if message.parts is not None]
-            rendered: str = self.processor.apply_chat_template(
-                messages, tokenize=False, add_generation_prompt=True, chat_template=self.template
-            )
-            return rendered
-        marked = replace(prompt, messages=tuple(self._marked(message) for message in prompt.messages))
-        return self.renderer.text(marked)
-
-    def _marked(self, message: Message) -> Message:
-        if message.parts is None:
-            return message
-        parts = (Text(self._mark(part)) if isinstance(part, Media) else part for part in message.parts)
-        return Message(message.role, tuple(parts))
-
-    def _mark(self, part: Any) -> str:
-        found = getattr(self.processor, f"{part.kind}_token", None)
-        return str(found if isinstance(found, str) else f"<{part.kind}>")
-
     @property
     def rate(self) -> int:
         """Samples a second that the model hears."""
         return int(getattr(getattr(self.processor, "feature_extractor", None), "sampling_rate", 16000))
 
 
-class SpeechReader(Reader):
-    """Reads the one sound of a prompt; its words are not shown to the model."""
+class SpeechRenderer(MediaRenderer):
+    """Renders the one sound of a prompt; its words are not shown to the model."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        sounds = [part for part in prompt.media if isinstance(part, Audio)]
-        if len(sounds) != 1:
-            raise ValueError(f"a speech model takes one sound, this prompt has {len(sounds)}")
-        sound = decode_audio(sounds[0], rate=self.rate, channels=1)
+        sound = decode_audio(self._sound(prompt), rate=self.rate, channels=1)
         extractor = self.processor.feature_extractor
         given: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
         if sound.seconds > float(getattr(extractor, "chunk_length", None) or sound.seconds):
@@ -87,6 +128,24 @@ class SpeechReader(Reader):
             given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
             return {**extractor(sound.samples, **given), "return_timestamps": True}
         return dict(extractor(sound.samples, **given))
+
+    def text(self, prompt: Prompt) -> str:
+        """The mark of the sound alone."""
+        return self._mark(self._sound(prompt).kind)
+
+    def shown(self, prompt: Prompt) -> str:
+        """The mark of the sound alone."""
+        return self.text(prompt)
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
+        """Nothing: no words are rendered."""
+        return []
+
+    def _sound(self, prompt: Prompt) -> Audio:
+        sounds = [part for part in prompt.media if isinstance(part, Audio)]
+        if len(sounds) != 1:
+            raise UsageError(f"a speech model takes one sound, this prompt has {len(sounds)}", where=self.where)
+        return sounds[0]
 
 
 def placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:
@@ -100,11 +159,3 @@ def placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:
             value = value.to(model.dtype) if value.is_floating_point() else value
         found[name] = value
     return found
-
-
-def _listed(message: Message) -> dict[str, Any]:
-    """A message with its content as a list of parts, as templates of models that see or hear expect it."""
-    made = plain_message(message)
-    if isinstance(made["content"], str):
-        made["content"] = [{"type": "text", "text": made["content"]}]
-    return made

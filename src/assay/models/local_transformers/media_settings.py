@@ -1,10 +1,12 @@
 """Options of a request as a model's own `generate` takes them, and what only that can do."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ...core import GenerateOptions
-from .sampling import is_greedy
+from ...core import GenerateOptions, UsageError
+from .sampling import _penalised as penalised
+from .sampling import are_finite, is_greedy
 from .text import Limits
 
 PLAIN_SETTINGS = frozenset(
@@ -25,8 +27,6 @@ def settings_of(options: GenerateOptions, limits: Limits, length: int, given: Ma
         names = ("temperature", "top_p", "top_k", "min_p")
         settings |= {name: value for name in names if (value := getattr(options, name)) is not None}
         settings.setdefault("top_k", 0)
-    if options.repetition_penalty:
-        settings["repetition_penalty"] = options.repetition_penalty
     return settings
 
 
@@ -36,6 +36,52 @@ def more_settings(model: Any, settings: Mapping[str, Any]) -> tuple[str, ...]:
     own = {} if config is None else config.to_diff_dict()
     asked = {name: value for name, value in own.items() if name not in PLAIN_SETTINGS and value}
     return (*settings, *(name for name, value in asked.items() if not (value == 1 and name in NOTHING_AT_ONE)))
+
+
+class NotFinite(ArithmeticError):
+    """Logits from which no token can be chosen."""
+
+    def __init__(self) -> None:
+        super().__init__("the model computed logits that are not finite")
+
+
+@contextmanager
+def finite_only(model: Any) -> Iterator[None]:
+    """Raises inside as soon as a model computes logits from which no token can be chosen."""
+
+    def check(_: Any, __: Any, out: Any) -> None:
+        logits = getattr(out, "logits", None)
+        if logits is not None and not all(are_finite(logits[:, -1])):
+            raise NotFinite
+
+    handle = model.register_forward_hook(check)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+class Penalties:
+    """Penalties of a request, told to a model's own `generate`; they count what was written, not the prompt."""
+
+    def __init__(self, options: GenerateOptions) -> None:
+        self.options = options
+        self.are_asked = bool(options.repetition_penalty or options.frequency_penalty or options.presence_penalty)
+        self._first = 0
+        """Where what was written begins."""
+        self._last = -1
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        length = input_ids.shape[1]
+        # A long sound is gone through in several turns, each of which begins anew.
+        self._first = self._first if length == self._last + 1 else length
+        self._last = length
+        return penalised(scores, self.options, input_ids[:, self._first :].tolist())
+
+    def check(self) -> None:
+        """Refuses what was written where `generate` did not ask for them."""
+        if self.are_asked and self._last < 0:
+            raise UsageError("the model's own `generate` takes no penalties", fix="ask without them")
 
 
 def stopper(tokenizer: Any, stops: Sequence[str], length: int) -> Callable[..., Any]:

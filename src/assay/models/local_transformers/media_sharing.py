@@ -16,9 +16,9 @@ from .attention import NAME, register
 from .engine import LOOSE, ROPE_BY_LENGTH, TOLERANCE
 from .generate import Row, Writer
 from .likelihood import Pair, weigh
-from .media_engine import BITS, MediaEngine, check_given
+from .media_engine import MediaEngine, check_given
 from .media_pieces import Piece, marks_of, pieces_of
-from .media_prompts import Reader, placed
+from .media_prompts import MediaRenderer, placed
 from .prefix import Bush, Node, Stretch, grow, lay_out
 
 T = TypeVar("T")
@@ -57,8 +57,14 @@ class Keyed(Pair):
 class MediaRow(Row):
     """One answer being written after a prompt of keys."""
 
+    ids: tuple[int, ...] = ()
+    """The prompt as token ids."""
     shift: int = 0
     """By how much the positions of what is written lie off the plain count."""
+
+    def words(self) -> Sequence[int]:
+        """The prompt as what can be written; the marks of media stand for them."""
+        return self.ids
 
 
 class MediaWriter(Writer):
@@ -73,8 +79,7 @@ class MediaWriter(Writer):
             self.engine.shifts = ()
 
     def _drafts(self) -> list[list[int]]:
-        # A part of a medium is never written, and a word of the prompt only where it has the key of its token.
-        drafts = [_words(draft) for draft in Writer._drafts(self)]
+        drafts = Writer._drafts(self)
         self.engine.shifts = [
             getattr(active.row, "shift", 0)
             for active, draft in zip(self.active, drafts, strict=True)
@@ -86,9 +91,9 @@ class MediaWriter(Writer):
 class Sharing:
     """One model that sees or hears, with what its prompts have in common computed once."""
 
-    def __init__(self, model: Any, reader: Reader, rows: int, plainly: Plainly) -> None:
+    def __init__(self, model: Any, renderer: MediaRenderer, rows: int, plainly: Plainly) -> None:
         self.model = model
-        self.reader = reader
+        self.renderer = renderer
         self.rows = rows
         self.marks = marks_of(model.config)
         self.engine = MediaEngine(model)
@@ -124,7 +129,7 @@ class Sharing:
             for prompt, own in zip(prompts, rows, strict=True):
                 keys = self._keys(prompt)
                 for row in own:
-                    row.prompt, row.shift = keys, prompt.shift
+                    row.prompt, row.ids, row.shift = keys, prompt.ids, prompt.shift
                     every.append(row)
 
             def attempt() -> None:
@@ -165,7 +170,7 @@ class Sharing:
         if isinstance(rope, dict) and rope.get("rope_type") in ROPE_BY_LENGTH:
             return "its positions depend on the longest neighbour"
         try:
-            given = [placed(self.reader.inputs(prompt), self.model) for prompt in self._trials()]
+            given = [placed(self.renderer.inputs(prompt), self.model) for prompt in self._trials()]
             if not given:
                 return "its configuration names no token that stands for a picture or a sound"
             more = [[3 + at, 5] for at in range(len(given))]
@@ -187,9 +192,9 @@ class Sharing:
 
     def _trials(self) -> Iterator[Prompt]:
         """Three prompts for each kind of medium: two share a medium, all of them the words before it."""
-        role = "user" if self.reader.template else ""
+        role = "user" if self.renderer.has_template else ""
         for kind in self.marks:
-            one, other = _trial_media(kind, self.reader.rate)
+            one, other = _trial_media(kind, self.renderer.rate)
             for medium, words in ((one, "What is it?"), (one, "Who?"), (other, "What is it?")):
                 yield Prompt((Message.of(role, "Look and listen. ", medium, words),))
 
@@ -214,13 +219,8 @@ class Sharing:
                 layout = lay_out(bush, rows)
                 logits = engine.run_segments([bush], [layout], [len(layout.tokens) - 1])
                 found |= {row: logits[0].float() for row in layout.paths}
-        engine.release()
+        engine.forget()
         return [found[row] for row in range(len(rows))]
-
-
-def _words(draft: Sequence[int]) -> list[int]:
-    """As much of a draft as are tokens."""
-    return list(draft[: next((at for at, key in enumerate(draft) if key >> BITS), len(draft))])
 
 
 def _positions(model: Any, inputs: Mapping[str, Any]) -> Any:

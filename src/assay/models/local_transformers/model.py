@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal
 from ...core import Abilities, Output, Prompt, Request, UsageError
 from .drawing import can_draw
 from .engine import TokenCount
+from .fitting import POLICIES
 from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
-from .prompts import PromptFault, Renderer, template_in
+from .prompts import PromptFault, Renderer, given_template, template_in
 from .text import Limits, TextModel
 
 ACCEPTS: Mapping[Kind, frozenset[str]] = {
@@ -26,7 +27,8 @@ ACCEPTS: Mapping[Kind, frozenset[str]] = {
     "omni": frozenset({"text", "image", "audio"}),
 }
 HEARING = ("audio", "speech", "omni")
-POLICIES = ("refuse", "left", "middle")
+COUNTS = {"max_tokens": 1, "context": 2, "batch_size": 1, "rows": 0, "threads": 1}
+"""Options that are counts, and the least each can be."""
 UNLIMITED = 1 << 20
 """Where a model does not say how much it takes."""
 
@@ -51,7 +53,7 @@ class LocalTransformers:
     adapter: str | None = None
     """A folder or hub name of a PEFT adapter, merged into the weights."""
     chat_template: str | None = None
-    """Jinja text instead of the template in the folder."""
+    """Jinja text, or a file that holds it, instead of the template in the folder."""
     kind: Literal["auto", "text", "vision", "audio", "speech", "voice", "omni"] = "auto"
     """What the model is, where its configuration does not say."""
     max_tokens: int = 512
@@ -59,7 +61,7 @@ class LocalTransformers:
     context: int | None = None
     """Tokens of prompt and answer together; by default what the model was trained with."""
     truncate: Literal["refuse", "left", "middle"] = "refuse"
-    """A prompt that is too long fails its sample, or loses its beginning or its middle; the record says how much."""
+    """A prompt that is too long fails its sample, or loses its beginning or middle as far as its answer needs room."""
     batch_size: int = 64
     """Requests handed over at once; what they have in common is computed once."""
     rows: int = 0
@@ -80,6 +82,11 @@ class LocalTransformers:
         if self.truncate not in POLICIES:
             what = f"truncate={self.truncate!r} is not a policy"
             raise UsageError(what, where=self.path, fix=f"one of {', '.join(POLICIES)}")
+        if self.kind != "auto" and self.kind not in ACCEPTS:
+            what = f"kind={self.kind!r} is no kind of model"
+            raise UsageError(what, where=self.path, fix=f"auto, or one of {', '.join(ACCEPTS)}")
+        check_counts(self, COUNTS, self.path)
+        self.chat_template = given_template(self.chat_template, self.path)
         self.source = Source(
             self.path, self.revision, self.dtype, self.device, self.device_map, self.adapter, self.trust_remote_code
         )
@@ -115,10 +122,12 @@ class LocalTransformers:
     @property
     def identity(self) -> Mapping[str, Any]:
         """Weights and configuration by digest, and the settings that can change an answer."""
-        settings = {"dtype": self.dtype, "max_tokens": self.max_tokens, "context": self.context}
         return {
             **self.source.identity(),
-            **settings,
+            "kind": self.model_kind,
+            "dtype": self.source.computed_in(),
+            "max_tokens": self.max_tokens,
+            "context": self.context,
             "truncate": self.truncate,
             "chat_template": self.chat_template,
             **({"generate_args": dict(self.generate_args)} if self.generate_args else {}),
@@ -222,6 +231,14 @@ class LocalTransformers:
         config = getattr(config, "text_config", None) or config
         names = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "max_target_positions")
         return next((int(found) for name in names if (found := getattr(config, name, None))), UNLIMITED)
+
+
+def check_counts(options: object, least: Mapping[str, int], where: str) -> None:
+    """Refuses options that are no whole numbers, or smaller than they can be; `None` leaves them to the model."""
+    for name, smallest in least.items():
+        given = getattr(options, name)
+        if given is not None and (not isinstance(given, int) or isinstance(given, bool) or given < smallest):
+            raise UsageError(f"{name}={given!r} is no count", where=where, fix=f"a whole number from {smallest} on")
 
 
 def _rows(model: Any) -> int:

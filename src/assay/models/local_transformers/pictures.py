@@ -50,11 +50,6 @@ class PictureProcessor:
         extractor = AutoFeatureExtractor.from_pretrained(folder, **options)
         return cls(tokenizer, processor, mark, template, extractor, tokenizer.convert_ids_to_tokens(heard))
 
-    def apply_chat_template(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> str:
-        """As the tokenizer does it."""
-        text: str = self.tokenizer.apply_chat_template(list(messages), **options)
-        return text
-
     def __call__(
         self,
         text: Sequence[str],
@@ -62,6 +57,7 @@ class PictureProcessor:
         audio: Sequence[Any] | None = None,
         sampling_rate: int | None = None,
         return_tensors: str = "pt",
+        add_special_tokens: bool = True,
     ) -> dict[str, Any]:
         import torch
 
@@ -78,8 +74,7 @@ class PictureProcessor:
             counts = [((frame - 1) // 2 + 1 - 2) // 2 + 1 for frame in frames]
             filled = _filled(filled, str(self.audio_token), counts, "sounds")
             made |= heard
-        is_special = bool(self.tokenizer.bos_token) and filled.startswith(self.tokenizer.bos_token)
-        made |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=not is_special)
+        made |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
         # Models that also hear tell media apart by the tokens themselves.
         if not self.audio_token:
             token = self.tokenizer.convert_tokens_to_ids(self.image_token)

@@ -5,16 +5,19 @@ once: a template that begins with the beginning-of-sequence token does not get a
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import Json, Media, Message, Prompt, Reasoning, Text, UsageError
+from ...core import Json, Media, Message, Prompt, Reasoning, TemplateError, Text, UsageError, shorten
 from .likelihood import Pair
 
 MARKS = ("ASKEDFIRST", "ANSWERED", "ASKEDAGAIN")
 """Words no template writes, to find what it writes around them."""
+_MARKER = re.compile(r"<[^<>\s]+>")
+"""How most templates mark the beginning and the end of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,24 @@ class PromptFault:
 
     def __str__(self) -> str:
         return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a chat template writes around the turns of a question, its answer and another question."""
+
+    before: str
+    after_question: str
+    after_answer: str
+    at_end: str
+
+    def opens_at_once(self) -> str | None:
+        """The marker with which turns of all roles begin, where one follows a turn that nothing has closed."""
+        # The first marker that the answer's turn has too, since nothing is closed before it was opened. A marker of one
+        # role alone is none of them: it closes the turn before, and some models end their answers with it.
+        opener = next((marker for marker in _MARKER.findall(self.before) if marker in self.at_end), None)
+        turns = (self.after_question.lstrip(), self.after_answer.lstrip())
+        return opener if opener is not None and any(turn.startswith(opener) for turn in turns) else None
 
 
 class Renderer:
@@ -62,7 +83,7 @@ class Renderer:
         except Exception as error:
             # A template is somebody's program: what it raises is about these messages.
             what = f"the chat template refuses these messages: {error}"
-            raise UsageError(what, where=self.where, fix="give another one: chat_template=…") from error
+            raise TemplateError(what, where=self.where, fix="give another one: chat_template=…") from error
         return text
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
@@ -154,24 +175,25 @@ class Renderer:
         around = self._around()
         if around is None:
             return set()
-        ids = self.tokenizer.encode(around[1].lstrip(), add_special_tokens=False)
+        ids = self.tokenizer.encode(around.after_answer.lstrip(), add_special_tokens=False)
         special = set(self.tokenizer.all_special_ids)
         return {ids[0]} if ids and ids[0] in special else set()
 
-    def _around(self) -> tuple[str, str, str] | None:
-        """What the template writes after a question, after an answer, and at the very end; `None` without one."""
+    def _around(self) -> Around | None:
+        """`None` without a template, or with one that does not show what it is given."""
         if not self.has_template:
             return None
         roles = ("user", "assistant", "user")
         messages = [{"role": role, "content": mark} for role, mark in zip(roles, MARKS, strict=True)]
         try:
             text = self._templated(messages)
-        except UsageError:
+        except TemplateError:
             return None
         first, second, third = (text.find(mark) for mark in MARKS)
         if min(first, second, third) < 0:
             return None
-        return (
+        return Around(
+            text[:first],
             text[first + len(MARKS[0]) : second],
             text[second + len(MARKS[1]) : third],
             text[third + len(MARKS[2]) :],
@@ -198,15 +220,17 @@ class Renderer:
         around = self._around()
         if around is None:
             return []
-        after_question, after_answer, at_end = around
         faults = []
-        if not at_end.strip():
+        if not around.at_end.strip():
             faults.append(PromptFault("no_turn", "the chat template opens no turn for the model to write in"))
-        if not after_answer.strip() or not after_question.strip():
+        if not around.after_answer.strip() or not around.after_question.strip():
             faults.append(PromptFault("unclosed_turn", "the chat template writes nothing between two turns"))
+        elif opener := around.opens_at_once():
+            what = f"the chat template closes no turn: the next one begins with {opener!r} at once"
+            faults.append(PromptFault("unclosed_turn", what))
         for stop in stops:
             # A blank line ends many answers and says nothing about turns.
-            if stop.strip() and stop in at_end:
+            if stop.strip() and stop in around.at_end:
                 what = f"the stop string {stop!r} is part of what the chat template writes before the answer"
                 faults.append(PromptFault("stop_in_template", what))
         return faults
@@ -230,13 +254,32 @@ def _words(part: Any) -> str:
     return json.dumps(part.value, ensure_ascii=False) if isinstance(part, Json) else ""
 
 
+def given_template(given: str | None, where: str) -> str | None:
+    """The chat template a user gave: Jinja text, or the file that holds it."""
+    if given is None or "{" in given:
+        return given
+    what, fix = f"chat_template={shorten(given)} is no Jinja text", "check the path, or give the template itself"
+    try:
+        read = _read_template(Path(given).expanduser())
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{what}, and no file to read it from: {why}", where=where, fix=fix) from error
+    if not isinstance(read, str) or "{" not in read:
+        raise UsageError(f"{what}, nor does the file of that name hold any", where=where, fix=fix)
+    return read
+
+
 def template_in(folder: Path) -> str | None:
     """The chat template a model folder carries beside its tokenizer, in either of the files used for it."""
-    jinja = folder / "chat_template.jinja"
-    if jinja.is_file():
-        return jinja.read_text(encoding="utf-8")
-    listed = folder / "chat_template.json"
-    if listed.is_file():
-        found = json.loads(listed.read_text(encoding="utf-8"))
-        return found if isinstance(found, str) else found.get("chat_template")
+    for name in ("chat_template.jinja", "chat_template.json"):
+        if (folder / name).is_file():
+            return _read_template(folder / name)
     return None
+
+
+def _read_template(file: Path) -> str | None:
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".json":
+        return text
+    found = json.loads(text)
+    return found if isinstance(found, str) else found.get("chat_template")

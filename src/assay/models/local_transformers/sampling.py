@@ -3,7 +3,6 @@
 A row draws its own random numbers on the CPU, so its answer depends neither on its neighbours nor on the device.
 """
 
-import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +18,6 @@ class Choice:
     token: int
     logprob: float | None = None
     top: tuple[tuple[int, float], ...] = ()
-
-
-def generator_for(options: GenerateOptions, seed: int | None, key: str, repeat: int, candidate: int) -> random.Random:
-    """Random numbers of one candidate of one request; the same in every run and batch."""
-    chosen = options.seed if options.seed is not None else seed
-    name = f"{chosen}\0{key}\0{repeat}\0{candidate}".encode()
-    return random.Random(int.from_bytes(hashlib.sha256(name).digest()[:8], "big"))
 
 
 def is_greedy(options: GenerateOptions) -> bool:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ...core import Candidate, Output, Request, Usage
 from ...media import audio_from
+from ..draws import torch_draws
 from ..function import failure
 from .engine import TokenCount
-from .sampling import check_options, generator_for
+from .sampling import check_options
 
 
 def can_speak(config: Mapping[str, Any]) -> bool:
@@ -70,13 +71,10 @@ class VoiceModel:
         request = saying.request
         inputs = {name: value.to(self.model.device) for name, value in saying.inputs.items()}
         length = int(inputs["input_ids"].shape[1])
-        key = request.key or request.prompt.text
         candidates = []
         try:
             for index in range(request.options.n):
-                seed = generator_for(request.options, request.seed, key, request.repeat, index)
-                with torch.inference_mode(), torch.random.fork_rng():
-                    torch.manual_seed(seed.getrandbits(63))
+                with torch.inference_mode(), torch_draws(request, index):
                     waveform = self.model(**inputs).waveform[0].float().cpu()
                 if not bool(waveform.isfinite().all()):
                     what = "the model computed a waveform that is not finite"

@@ -9,10 +9,11 @@ from typing import Any
 
 from ...core import EMPTY, Candidate, Output, Request, Usage
 from ...media import audio_from
-from .loading import quiet
+from .media_answers import not_finite
 from .media_batches import length_of
 from .media_models import MediaModel
 from .media_prompts import placed
+from .media_settings import NotFinite, Penalties, finite_only
 from .sampling import is_greedy
 from .text import Limits
 
@@ -69,19 +70,20 @@ class TalkingModel(MediaModel):
         candidates = []
         for index in range(request.options.n):
             try:
-                with self._drawing(request, index), quiet():
+                with self.plain.drawing(request, index), finite_only(self.whole.talker):
                     ids, sound = self.whole.generate(**given, **self._spoken_settings(request, length))
+            except NotFinite as error:
+                return not_finite(str(error))
             except (RuntimeError, ValueError):
                 # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
-                [own] = self._draw(placed(inputs, self.model), request, index, length)
+                [own] = self.plain.draw(placed(inputs, self.model), request, index)
                 if len(own) > 1:
                     raise
-                candidates.append(self._candidate(request, own))
+                candidates.append(self.answers.candidate(request, own))
                 continue
             if not bool(sound.isfinite().all()):
-                what = "the model computed a waveform that is not finite"
-                return Output.failed("non_finite", what, retryable=False)
-            text = self._candidate(request, self._own(ids[0].tolist(), length))
+                return not_finite("the model computed a waveform that is not finite")
+            text = self.answers.candidate(request, self.answers.own(ids[0].tolist(), length))
             waveform = audio_from(sound.float().cpu().numpy(), RATE)
             candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
         return Output(tuple(candidates), usage=Usage(length, sum(len(one.token_ids) for one in candidates)))
@@ -90,5 +92,6 @@ class TalkingModel(MediaModel):
         """How to write, for the part that writes alone, and how to say it."""
         talker = self.whole.config.talker_config
         ends = [talker.tts_codec_pad_token_id, talker.tts_codec_end_token_id]
-        written = {f"thinker_{name}": value for name, value in self._settings(request, length).items()}
+        settings = self.plain.settings_for(request, length, Penalties(request.options))
+        written = {f"thinker_{name}": value for name, value in settings.items()}
         return {"generation_mode": "audio", "talker_eos_token_id": ends, **written, **self.voice}

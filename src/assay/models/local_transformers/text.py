@@ -5,13 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from ...core import EMPTY, Candidate, Likelihood, Output, Request, Text, Token, Usage
+from ...core import Candidate, Likelihood, Output, Request, TemplateError, Text, Token, Usage
+from ..draws import generator_for
 from .engine import Engine, why_not
+from .fitting import cut_details, fit, fitted, shortened
+from .fitting import too_long as too_long
 from .generate import Row, Writer
 from .likelihood import Pair, weigh, windows
 from .plain import weigh_plainly, write_plainly
 from .prompts import Renderer
-from .sampling import check_options, generator_for
+from .sampling import check_options
 
 T = TypeVar("T")
 PLAIN_BATCH = 8
@@ -48,6 +51,8 @@ class Answering:
     rows: list[Row]
     cut: int = 0
     """Tokens left out of the prompt."""
+    squeezed: int | None = None
+    """Room of an answer that was to have more."""
 
 
 class TextModel:
@@ -72,13 +77,10 @@ class TextModel:
         for at, request in enumerate(requests):
             start = len(made.pairs)
             own = self._pairs_of(request)
-            over = max((len(pair.computed) - self.limits.context for pair in own), default=0)
-            if over > 0 and self.limits.truncate == "refuse":
-                made.refused[at], own = too_long(over + self.limits.context, self.limits.context), []
-            elif over > 0:
-                own = [cut_pair(pair, self.limits.context, self.limits.truncate) for pair in own]
-                made.cut[at] = over
-            made.pairs.extend(own)
+            if isinstance(own, Output):
+                made.refused[at], own = own, ([], 0)
+            made.cut[at] = own[1]
+            made.pairs.extend(own[0])
             made.spans.append((start, len(made.pairs)))
         return made
 
@@ -92,11 +94,16 @@ class TextModel:
             for at, (request, (start, stop)) in enumerate(zip(made.requests, made.spans, strict=True))
         ]
 
-    def _pairs_of(self, request: Request) -> list[Pair]:
+    def _pairs_of(self, request: Request) -> tuple[list[Pair], int] | Output:
+        """What to weigh, and how many tokens were left out of its context."""
         if request.prompt.rolling:
             first, tokens = self.renderer.whole_text(request.prompt)
-            return windows(tokens, first, self.limits.context)
-        return self.renderer.pairs(request.prompt)
+            return windows(tokens, first, self.limits.context), 0
+        try:
+            pairs = self.renderer.pairs(request.prompt)
+        except TemplateError as error:
+            return refused_prompt(error)
+        return fitted(pairs, self.limits.context, self.limits.truncate)
 
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         if self.plain_because is not None:
@@ -116,25 +123,24 @@ class TextModel:
 
     def _answering(self, request: Request) -> Output | Answering:
         check_options(request.options, self.where)
-        prompt = self.renderer.encode(request.prompt)
-        if not prompt:
+        try:
+            whole = self.renderer.encode(request.prompt)
+        except TemplateError as error:
+            return refused_prompt(error)
+        if not whole:
             return Output.failed("exception", "the prompt has no tokens", retryable=False)
-        wanted = self.limits.max_tokens if request.options.max_tokens is None else request.options.max_tokens
-        length = len(prompt)
-        if length >= self.limits.context:
-            if self.limits.truncate == "refuse":
-                return too_long(length, self.limits.context)
-            prompt = shortened(prompt, max(1, self.limits.context - wanted), self.limits.truncate)
-        room = min(wanted, self.limits.context - len(prompt))
+        limits = self.limits
+        if len(whole) >= limits.context and limits.truncate == "refuse":
+            return too_long(len(whole), limits.context)
+        asked = request.options.max_tokens
+        kept, room = fit(len(whole), limits.context, asked, limits.max_tokens, limits.truncate)
+        prompt = shortened(whole, kept, limits.truncate)
         stops = self._stops(request.options.stop)
         options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None)
-        key = request.key or _key_of(prompt)
-        draws = [
-            generator_for(request.options, request.seed, key, request.repeat, index)
-            for index in range(request.options.n)
-        ]
-        rows = [Row(prompt, options, max(1, room), stops, draw) for draw in draws]
-        return Answering(request, rows, length - len(prompt))
+        draws = [generator_for(request, index) for index in range(request.options.n)]
+        rows = [Row(prompt, options, room, stops, draw) for draw in draws]
+        is_squeezed = room < (limits.max_tokens if asked is None else asked)
+        return Answering(request, rows, len(whole) - kept, room if is_squeezed else None)
 
     def _stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
         """Why to stop after what was written: an end token, or a stop string in the text."""
@@ -188,7 +194,8 @@ class TextModel:
             return Output.failed("non_finite", failed, retryable=False)
         candidates = tuple(self._candidate(made.request, row) for row in rows)
         usage = Usage(len(rows[0].prompt), sum(len(row.written) for row in rows))
-        return Output(candidates, usage=usage, details={"truncated_tokens": made.cut} if made.cut else EMPTY)
+        ended_early = any(row.stop_reason == "length" for row in rows)
+        return Output(candidates, usage=usage, details=cut_details(made.cut, made.squeezed if ended_early else None))
 
     def _candidate(self, request: Request, row: Row) -> Candidate:
         tokenizer = self.renderer.tokenizer
@@ -219,27 +226,9 @@ def _end_tokens(model: Any, renderer: Renderer) -> set[int]:
     return ends
 
 
-def cut_pair(pair: Pair, longest: int, policy: str = "left") -> Pair:
-    """The pair with as much of its context as fits; at least one token stays before the rest."""
-    drop = min(len(pair.computed) - longest, pair.start - 1)
-    if drop <= 0:
-        return pair
-    kept = shortened(pair.tokens[: pair.start], pair.start - drop, policy)
-    return Pair((*kept, *pair.tokens[pair.start :]), len(kept))
-
-
-def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...]:
-    """So many of the tokens: the last ones, or with `middle` both ends alike."""
-    if len(tokens) <= length:
-        return tuple(tokens)
-    head = length // 2 if policy == "middle" else 0
-    return (*tokens[:head], *tokens[len(tokens) - (length - head) :])
-
-
-def too_long(length: int, context: int) -> Output:
-    """The failure of a prompt that does not fit."""
-    what = f"the prompt has {length} tokens and the model takes {context}"
-    return Output.failed("context", f"{what}; fix: truncate=left or middle, or fewer examples", retryable=False)
+def refused_prompt(error: TemplateError) -> Output:
+    """The failure of a sample whose messages the model's chat template does not take."""
+    return Output.failed("chat_template", str(error), retryable=False)
 
 
 def weighed_output(request: Request, pairs: Sequence[Pair], found: Sequence[Likelihood], cut: int | None) -> Output:
@@ -250,8 +239,4 @@ def weighed_output(request: Request, pairs: Sequence[Pair], found: Sequence[Like
         total = sum(value.logprob for value in found)
         found = [Likelihood(total, all(v.greedy for v in found), sum(v.tokens or 0 for v in found))]
     usage = Usage(max((pair.start for pair in pairs), default=0), 0)
-    return Output(likelihoods=tuple(found), usage=usage, details={"truncated_tokens": cut} if cut else EMPTY)
-
-
-def _key_of(prompt: Sequence[int]) -> str:
-    return ",".join(map(str, prompt))
+    return Output(likelihoods=tuple(found), usage=usage, details=cut_details(cut))

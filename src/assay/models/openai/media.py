@@ -27,7 +27,7 @@ def picture_fields(name: str, request: Request, *, inline: bool) -> dict[str, An
     """What to draw; `inline` asks for the bytes themselves, which the public service sends in any case."""
     refuse_options(request, SAMPLING, "the images endpoint")
     fields: dict[str, Any] = {"model": name, "prompt": as_text(request), "n": request.options.n}
-    seed = request.options.seed if request.options.seed is not None else request.seed
+    seed = request.options.seed if request.seed is None else request.seed
     if inline:
         fields |= {"response_format": "b64_json"} | ({"seed": seed} if seed is not None else {})
     return fields

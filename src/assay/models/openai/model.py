@@ -80,7 +80,7 @@ class OpenAI(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Name, place, API and what is added to every request; no header, since those hold keys."""
+        """Name, place, API and what is added to every request; a digest in place of each key."""
         sound = {"voice": self.voice, "audio_format": self.audio_format} if "audio" in self.produces else {}
         ways = {"api": self.api, "likelihood_by": self.likelihood_by, "think_tags": self.think_tags}
         return {**super().identity, **ways, **sound}

@@ -19,6 +19,7 @@ from ...core import Abilities, ModelError, Output, Request, UsageError, digest_o
 from ...media import image_from
 from ...media.digits import SIDE, Half, digits
 from ...userfiles import file_digest
+from ..draws import generator_for
 from ..weights import cache_folder
 from .base import Specialist, asked_text
 
@@ -81,8 +82,8 @@ class DigitsFlow(Specialist):
         import numpy as np
 
         wanted = asked_digit(asked_text(request))
-        drawn_from = digest_of([request.seed, request.repeat, index, asked_text(request)])
-        noise = np.random.default_rng(int(drawn_from[:16], 16)).standard_normal((1, PIXELS), dtype=np.float32)
+        drawn = generator_for(request, index)
+        noise = np.random.default_rng(drawn.getrandbits(63)).standard_normal((1, PIXELS), dtype=np.float32)
         pixels = draw(self._engine, noise, np.array([wanted]), self.drawing_steps)
         output = Output.of(image_from(pixels.reshape(SIDE, SIDE)))
         return replace(output, details={"digit": wanted, "weights": _digest(self._engine)})

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageError, digest_of
 from ...core.message import Part
+from ...core.secrets import veiled
 from ...userfiles import file_digest
 from ..weights import weights_digest
 from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit
@@ -69,7 +70,7 @@ class Worker:
         return {
             "worker": f"{self.source.file.name}:{self.source.kind}",
             "code": file_digest(self.source.file)[:16],
-            "options": {name: value for name, value in keyed.items() if name not in found},
+            "options": veiled({name: value for name, value in keyed.items() if name not in found}),
             "weights": {name: digest_of_place(place) for name, place in found.items()},
         }
 

@@ -1,0 +1,92 @@
+"""Answers by a model's own `generate`: prompts that are alike together, each draw with random numbers of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...core import Output, Request
+from ..draws import torch_draws
+from .loading import quiet
+from .media_answers import Answers, not_finite
+from .media_batches import Inputs, fills_rightly, joined, length_of
+from .media_prompts import placed
+from .media_settings import NotFinite, Penalties, finite_only, settings_of, stopper
+from .sampling import is_greedy
+from .text import Limits
+
+
+class PlainWriter:
+    """Writes answers with one model."""
+
+    def __init__(
+        self, model: Any, answers: Answers, limits: Limits, settings: Mapping[str, Any], opening: int = 0
+    ) -> None:
+        self.model = model
+        self.answers = answers
+        self.limits = limits
+        self.settings = settings
+        self.opening = opening
+        """Tokens the model writes before its answer on its own account."""
+        self.fills: bool | None = None
+        """Whether the model takes prompts that are filled up in front; `None` before that was tried."""
+
+    def write(self, requests: Sequence[Request], inputs: Sequence[Inputs]) -> list[Output]:
+        """Answers to prompts that are alike, in ascending order of length."""
+        first = requests[0]
+        try:
+            if not self._fits(inputs):
+                return self._one_by_one(requests, inputs)
+            batch = placed(joined(inputs, self._filler), self.model)
+            draws = 1 if is_greedy(first.options) else first.options.n
+            drawn = [self.draw(batch, first, index) for index in range(draws)]
+        except NotFinite as error:
+            return [not_finite(str(error))] if len(requests) == 1 else self._one_by_one(requests, inputs)
+        return [
+            self.answers.output(request, [rows[place] for rows in drawn], length_of(inputs[place]))
+            for place, request in enumerate(requests)
+        ]
+
+    def _one_by_one(self, requests: Sequence[Request], inputs: Sequence[Inputs]) -> list[Output]:
+        return [self.write([request], [own])[0] for request, own in zip(requests, inputs, strict=True)]
+
+    def draw(self, inputs: Inputs, request: Request, index: int) -> list[list[int]]:
+        """Token ids of each row of one draw, up to and with the end token."""
+        length = length_of(inputs)
+        penalties = Penalties(request.options)
+        with self.drawing(request, index):
+            written = self.model.generate(**inputs, **self.settings_for(request, length, penalties))
+        penalties.check()
+        return [self.answers.own(row, length) for row in written.tolist()]
+
+    def settings_for(self, request: Request, length: int, penalties: Penalties) -> dict[str, Any]:
+        """A request's options as `generate` takes them, after a prompt of so many tokens."""
+        made = settings_of(request.options, self.limits, length + self.opening, self.settings)
+        if penalties.are_asked:
+            made["logits_processor"] = [penalties]
+        if request.options.stop:
+            made["stopping_criteria"] = [stopper(self.answers.tokenizer, request.options.stop, length)]
+        return made
+
+    @contextmanager
+    def drawing(self, request: Request, index: int) -> Iterator[None]:
+        """Random numbers of one candidate's own, for as long as it is drawn; what is no number ends it."""
+        import torch
+
+        with torch.inference_mode(), torch_draws(request, index), quiet(), finite_only(self.model):
+            yield
+
+    def _fits(self, group: Sequence[Inputs]) -> bool:
+        """Whether prompts can go through together; where they differ in length, that is tried on the first two."""
+        short, long = group[0], group[-1]
+        if length_of(short) == length_of(long):
+            return True
+        if self.fills is None:
+            with quiet():
+                self.fills = fills_rightly(self.model, [placed(one, self.model) for one in (short, long)], self._filler)
+        return bool(self.fills)
+
+    @property
+    def _filler(self) -> int:
+        tokenizer = self.answers.tokenizer
+        found = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        return int(found or 0)

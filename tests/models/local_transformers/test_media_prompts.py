@@ -1,0 +1,145 @@
+"""Prompts with media as the models read them: shown, checked and sent from the same token ids."""
+
+import pytest
+
+from assay.core import Message, Prompt, Request
+from assay.models.local_transformers import LocalTransformers
+
+from .tiny_media import LISTED, ask, picture, plainly, sound, weigh
+
+pytestmark = pytest.mark.torch
+BOS = 256
+PARTS = LISTED.replace("\n", "{{ '\\n' }}")
+ONE_TEXT = (
+    "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}"
+)
+BEGUN = (Message.of("user", picture("red"), "What?"), Message.of("assistant", "The color is"))
+
+
+def read(model):
+    """The token ids that go through a model from here on, prompt by prompt, however they get there."""
+    loaded, found = model._ready(), []
+    usual = loaded.renderer.processor
+
+    def watched(**given):
+        made = usual(**given)
+        found.append(made["input_ids"][0].tolist())
+        return made
+
+    loaded.renderer.processor = type("Watched", (), {"__call__": staticmethod(watched), "image_token": "<image>"})()
+    return found
+
+
+@pytest.fixture
+def llava_with_bos(llava, make, tmp_path):
+    """A LLaVA whose tokenizer begins texts with `<s>`, and a template that may write it, too."""
+    from transformers import AutoProcessor
+
+    def made(template):
+        from transformers import LlavaForConditionalGeneration, LlavaProcessor
+
+        usual = AutoProcessor.from_pretrained(llava.path)
+        processor = LlavaProcessor(
+            image_processor=usual.image_processor, tokenizer=make.tokenizer("<image>", adds_bos=True), patch_size=14,
+            vision_feature_select_strategy="default", image_token="<image>", num_additional_image_tokens=1,
+            chat_template=template,
+        )  # fmt: skip
+        make.folder(tmp_path, LlavaForConditionalGeneration.from_pretrained(llava.path), processor)
+        return LocalTransformers(str(tmp_path), max_tokens=3)
+
+    return made
+
+
+@pytest.mark.parametrize("way", [lambda model: model, plainly], ids=["shared", "plain"])
+@pytest.mark.parametrize("template", ["<s>" + PARTS, "{{ bos_token }}" + PARTS, PARTS, "<s>" + ONE_TEXT])
+def test_a_prompt_with_a_picture_begins_once(llava_with_bos, template, way):
+    model = way(llava_with_bos(template))
+    ids = read(model)
+
+    written = model.generate([ask(picture("red"), "What?")])
+    weighed = model.likelihood([weigh(picture("red"), "What?", options=("A",))])
+
+    assert [output.error for output in (*written, *weighed)] == [None, None]
+    assert [(one[0], one.count(BOS), one.count(ids[0][7])) for one in ids] == [(BOS, 1, 4)] * 2
+    assert model.shown(ask(picture("red"), "What?").prompt) == "<s>user: <image>×4What?\nassistant:"
+    assert model.preflight(ask(picture("red"), "What?").prompt) == []
+
+
+def test_two_beginnings_that_a_template_writes_before_a_picture_are_a_fault(llava_with_bos):
+    model = llava_with_bos("<s><s>" + PARTS)
+    model.load()
+
+    assert [fault.kind for fault in model.preflight(ask(picture("red"), "What?").prompt)] == ["double_bos"]
+
+
+def test_a_completion_with_a_picture_begins_once(llava_with_bos):
+    model = llava_with_bos(PARTS)
+    ids = read(model)
+
+    contents = (picture("red"), "A"), ("<s>A", picture("red"))
+    model.generate([Request(Prompt((Message.of("", *content),))) for content in contents])
+
+    assert [one.count(BOS) for one in ids] == [1, 1]
+
+
+@pytest.mark.parametrize("template", [PARTS, ONE_TEXT], ids=["parts", "one text"])
+def test_an_answer_that_was_begun_after_a_picture_is_gone_on_with(llava, template):
+    model = LocalTransformers(llava.path, max_tokens=3, chat_template=template)
+    ids = read(model)
+
+    [output] = model.generate([Request(Prompt(BEGUN))])
+
+    assert output.error is None
+    assert model.shown(Prompt(BEGUN)) == "user: <image>×4What?\nassistant: The color is"
+    assert model._loaded.renderer.tokenizer.decode(ids[0]).endswith("assistant: The color is")
+
+
+@pytest.mark.parametrize("name", ["qwen2_vl", "qwen2_audio", "janus"])
+def test_an_answer_that_was_begun_is_gone_on_with_whatever_is_seen_or_heard(name, request):
+    marks = {"qwen2_vl": "<|vision_start|><|image_pad|><|vision_end|>", "qwen2_audio": "<|AUDIO|>", "janus": "<image>"}
+    medium = sound() if name == "qwen2_audio" else picture("red")
+    template = PARTS.replace("<image>", marks[name]).replace("'image'", f"'{medium.kind}'")
+    model = LocalTransformers(request.getfixturevalue(name).path, max_tokens=3, chat_template=template)
+    model.load()
+    begun = Prompt((Message.of("user", medium, "What?"), Message.of("assistant", "The color is")))
+
+    [output] = model.generate([Request(begun)])
+
+    assert output.error is None
+    shown = model.shown(begun)
+    assert shown.startswith("user: ") and shown.endswith("What?\nassistant: The color is")
+
+
+def test_a_template_that_takes_one_text_gets_marks_where_media_stand(llava):
+    model = LocalTransformers(llava.path, chat_template=ONE_TEXT)
+    model.load()
+
+    shown = model.shown(ask("Look:", picture("red"), "What?").prompt)
+
+    assert shown == "user: Look:<image>×4What?\nassistant:"
+
+
+def test_faults_between_turns_are_found_in_templates_that_take_parts(llava):
+    model = LocalTransformers(llava.path, chat_template=LISTED.replace("{{ m.role }}: ", ""))
+    model.load()
+
+    faults = model.preflight(ask(picture("red"), "What?").prompt, ("assistant",))
+
+    assert [fault.kind for fault in faults] == ["unclosed_turn", "stop_in_template"]
+
+
+def test_a_speech_model_is_shown_the_sound_alone(whisper):
+    whisper.load()
+
+    assert whisper.shown(ask("ignored", sound()).prompt) == "<audio>"
+    assert whisper.preflight(ask("ignored", sound()).prompt) == []
+
+
+def test_what_a_processor_refuses_is_one_clear_error(llava):
+    from assay.core import UsageError
+
+    llava.load()
+
+    with pytest.raises(UsageError, match="the model's processor refuses this prompt: "):
+        llava.shown(ask(picture("red"), "Is this <image> another one?").prompt)
