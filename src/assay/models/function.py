@@ -5,9 +5,11 @@ a batch that raises is asked again in halves until the culprit is found.
 """
 
 import inspect
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +29,13 @@ from ..core import (
     UsageError,
     as_output,
     blamed,
+    digest_of,
     shorten,
 )
 from ..core.secrets import veiled
 from ..media import fitted
 from ..registry import check_options
+from ..sources import behind, digest_behind
 from ..userfiles import file_digest, split_reference
 from .building import Builder, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
@@ -132,11 +136,27 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
     if isinstance(declared, Mapping):
         return with_options(declared, args)
     path, attribute = split_reference(reference)
+    bound: list[Any] = []
+    while isinstance(target, partial):
+        bound.append([target.args, target.keywords])
+        target = target.func
     if not path.endswith(".py"):
         kind = target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
         path, attribute = _source(kind), kind.__qualname__
-    digest = file_digest(Path(path).expanduser()) if path else ""
-    return {"file": Path(path).name, "attribute": attribute, "sha256": digest, "args": veiled(dict(args))}
+    file = Path(path).expanduser()
+    identity = {"file": file.name, "attribute": attribute, "sha256": "", "args": veiled(dict(args))}
+    if path:
+        identity["sha256"] = file_digest(file)
+        if len(behind(file)[0]) > 1:
+            identity["imports"] = digest_behind(file, libraries=False)
+    if bound:
+        # By digest, since they may hold a key; what is no plain data by its class, since it has no lasting value.
+        identity["bound"] = digest_of(json.dumps(bound, sort_keys=True, default=_class_name).encode())
+    return identity
+
+
+def _class_name(value: Any) -> str:
+    return sorted(map(str, value)).__repr__() if isinstance(value, (set, frozenset)) else type(value).__qualname__
 
 
 def with_options(declared: Mapping[str, Any], args: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -131,6 +131,14 @@ def test_drawn_answers_of_a_picture_are_the_same_alone_and_together(llava):
     assert together[0].candidates[0] != together[0].candidates[1]
 
 
+def test_a_drawing_that_is_asked_for_with_penalties_is_refused(janus):
+    prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
+
+    [output] = janus.generate([Request(prompt, GenerateOptions(frequency_penalty=1.0))])
+
+    assert "takes no penalties; fix: ask without them" in output.error.message
+
+
 def test_a_janus_draws_as_many_pictures_as_asked_and_each_by_its_own_seed(janus):
     prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
 

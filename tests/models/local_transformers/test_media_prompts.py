@@ -1,5 +1,7 @@
 """Prompts with media as the models read them: shown, checked and sent from the same token ids."""
 
+import json
+
 import pytest
 
 from assay.core import Message, Prompt, Request
@@ -143,3 +145,31 @@ def test_what_a_processor_refuses_is_one_clear_error(llava):
 
     with pytest.raises(UsageError, match="the model's processor refuses this prompt: "):
         llava.shown(ask(picture("red"), "Is this <image> another one?").prompt)
+
+
+@pytest.mark.parametrize("name", ["llava", "qwen2_vl", "whisper"])
+def test_what_is_shown_needs_no_weights(name, request):
+    model = request.getfixturevalue(name)
+    prompt = ask(sound() if name == "whisper" else picture("red"), "What?").prompt
+
+    shown, faults = model.shown(prompt), model.preflight(prompt)
+
+    assert model._loaded is None
+    model.load()
+    assert (shown, faults) == (model.shown(prompt), model.preflight(prompt))
+
+
+def test_a_dry_run_shows_the_picture_where_it_stands(llava, tmp_path, capsys):
+    from PIL import Image as pillow
+
+    from assay.cli.main import main
+
+    pillow.new("RGB", (40, 30), "red").save(tmp_path / "red.png")
+    row = {"image": "red.png", "question": "Which color?", "answer": "red"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+
+    rows, model = str(tmp_path / "rows.jsonl"), f"hf/{llava.path}"
+    code = main(["run", rows, "--model", model, "--scorer", "exact_match", "--dry_run"])
+
+    assert code == 0
+    assert "user: <image>×4Which color?" in capsys.readouterr().out

@@ -7,7 +7,7 @@ the same whether two or ten were asked for.
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import Candidate, Image, Output, Request, Usage
+from ...core import Candidate, Image, Output, Request, Usage, UsageError
 from ..draws import torch_draws
 from .loading import quiet
 from .sampling import are_finite
@@ -41,13 +41,15 @@ def _checked(_: Any, logits: Any) -> Any:
     return logits
 
 
-def draw(model: Any, processor: Any, text: str, request: Request, settings: Mapping[str, Any]) -> Output:
-    """`n` pictures for one prompt."""
+def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settings: Mapping[str, Any]) -> Output:
+    """`n` pictures for one prompt, given as its tensors."""
     import torch
     from transformers import LogitsProcessorList
 
-    inputs = processor(text=[text], generation_mode="image", return_tensors="pt").to(model.device)
+    inputs = inputs.to(model.device)
     options = request.options
+    if options.repetition_penalty or options.frequency_penalty or options.presence_penalty:
+        raise UsageError("a model that draws takes no penalties", fix="ask without them")
     given: dict[str, Any] = {"guidance_scale": GUIDANCE, "do_sample": True, **settings}
     names = ("temperature", "top_p", "top_k")
     given |= {name: value for name in names if (value := getattr(options, name)) is not None}
@@ -64,7 +66,7 @@ def draw(model: Any, processor: Any, text: str, request: Request, settings: Mapp
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
         if not bool(pixels.isfinite().all()):
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
-        picture = _picture(pixels[0], processor.image_processor)
+        picture = _picture(pixels[0], image_processor)
         candidates.append(Candidate((Image(picture),), "stop", (), tuple(tokens[0].tolist())))
     written = sum(len(candidate.token_ids) for candidate in candidates)
     return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), written))

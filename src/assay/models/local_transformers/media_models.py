@@ -196,7 +196,10 @@ class MediaModel:
     def _drawn(self, request: Request) -> Output:
         try:
             prepare(self.model, self.renderer.tokenizer)
-            return draw(self.model, self.processor, self.renderer.text(request.prompt), request, self.settings)
+            text = self.renderer.text(request.prompt)
+            how = self.renderer.how(text)
+            inputs = self.processor(text=[text], generation_mode="image", return_tensors="pt", **how)
+            return draw(self.model, self.processor.image_processor, inputs, request, self.settings)
         except Exception as error:  # noqa: BLE001 - a template that cannot be used fails its sample
             return failure(error, self.where)
 

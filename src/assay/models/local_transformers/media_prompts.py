@@ -34,11 +34,12 @@ class MediaRenderer(Renderer):
             given["images"] = pictures
         if sounds:
             given |= {"audio": sounds, "sampling_rate": self.rate}
+        return dict(self.processor(**given, **self.how(text)))
+
+    def how(self, text: str) -> dict[str, Any]:
+        """How to make ids of a text: what a template wrote at its beginning would else be written a second time."""
         bos = getattr(self.tokenizer, "bos_token", None)
-        if bos and text.startswith(bos):
-            # What the template wrote would be written a second time.
-            given["add_special_tokens"] = False
-        return dict(self.processor(**given))
+        return {"add_special_tokens": False} if bos and text.startswith(bos) else {}
 
     def encode(self, prompt: Prompt) -> tuple[int, ...]:
         """The token ids of a prompt, with those that stand for its media."""

@@ -5,8 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
-from .sampling import _penalised as penalised
-from .sampling import are_finite, is_greedy
+from .sampling import are_finite, is_greedy, penalised
 from .text import Limits
 
 PLAIN_SETTINGS = frozenset(

@@ -15,6 +15,7 @@ from .drawing import can_draw
 from .engine import TokenCount
 from .fitting import POLICIES
 from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
+from .media_prompts import MediaRenderer, SpeechRenderer
 from .prompts import PromptFault, Renderer, given_template, template_in
 from .text import Limits, TextModel
 
@@ -188,8 +189,12 @@ class LocalTransformers:
             found: Renderer = self._loaded.renderer
             return found
         kind = self.model_kind
-        tokenizer = load_tokenizer(self.source) if kind in ("text", "voice") else load_processor(self.source).tokenizer
-        return Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
+        if kind in ("text", "voice"):
+            tokenizer = load_tokenizer(self.source)
+            return Renderer(tokenizer, chat_template=self._template(tokenizer), where=self.path)
+        processor = load_processor(self.source)
+        maker = SpeechRenderer if kind == "speech" else MediaRenderer
+        return maker(processor, chat_template=self._template(processor), where=self.path)
 
     def _template(self, tokenizer: Any) -> str | None:
         if self.chat_template is not None:

@@ -44,7 +44,7 @@ def choose(
     """The next token of rows that share their options; `written` is what each wrote so far."""
     import torch
 
-    shaped = _penalised(logits.float(), options, written)
+    shaped = penalised(logits.float(), options, written)
     if is_greedy(options):
         tokens = shaped.argmax(-1)
     else:
@@ -60,7 +60,7 @@ def choose(
     return [Choice(*entry) for entry in zip(tokens.tolist(), own, tops, strict=True)]
 
 
-def _penalised(logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]]) -> Any:
+def penalised(logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]]) -> Any:
     if not (options.repetition_penalty or options.frequency_penalty or options.presence_penalty):
         return logits
     import torch
