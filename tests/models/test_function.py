@@ -2,13 +2,14 @@
 
 import asyncio
 import inspect
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
 from assay.core import Audio, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
-from assay.models import build_model
+from assay.models import adapt_model, build_model
 from assay.userfiles import load_attribute
 
 
@@ -457,6 +458,30 @@ def test_an_unknown_kind_in_accepts_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match="`accepts` names 'smell'; fix: known kinds: audio, image"):
         build_model(f"{file}:Mine")
+
+
+def test_identity_follows_the_files_that_the_source_imports(tmp_path):
+    file = write(tmp_path, "from words_of_mine import WORD\ndef generate(messages):\n    return WORD")
+    (tmp_path / "words_of_mine.py").write_text("WORD = 'one'\n")
+    before = build_model(f"{file}:generate").identity
+
+    (tmp_path / "words_of_mine.py").write_text("WORD = 'three'\n")
+
+    after = build_model(f"{file}:generate").identity
+    assert before["sha256"] == after["sha256"] and before["imports"] != after["imports"]
+
+
+def test_partials_are_told_apart_by_what_they_hold():
+    def say(messages, word, words=()):
+        return word
+
+    made = [partial(say, word=word) for word in ("one", "one", "two")] + [partial(say, word="one", words={"a", "b"})]
+
+    one, same, two, more = (adapt_model(function).identity for function in made)
+
+    assert one == same
+    assert len({identity["bound"] for identity in (one, two, more)}) == 3
+    assert one["file"] == "test_function.py" and one["attribute"].endswith("say")
 
 
 def test_identity_follows_the_source_and_the_options_but_not_the_folder(tmp_path):

@@ -277,8 +277,10 @@ def test_a_text_is_weighed_from_its_first_token_shared_or_not(llava):
 
 
 def test_what_makes_few_rows_quick_outlives_the_trial(llava):
-    if not few_rows.can_lay_out():
-        pytest.skip("this build of torch has no products from laid-out weights")
+    import torch
+
+    if torch.cuda.is_available() or not few_rows.can_lay_out():
+        pytest.skip("products from laid-out weights are for CPUs, and not in every build of torch")
 
     decoder = llava._ready().engine.decoder
 
