@@ -36,6 +36,17 @@ def test_a_file_may_import_its_neighbours(tmp_path, monkeypatch):
     assert load_attribute(f"{tmp_path / 'mine.py'}:answer") == 42
 
 
+def test_a_file_is_loaded_again_with_its_neighbours_when_one_of_them_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "far_neighbour.py").write_text("answer = 4")
+    (tmp_path / "near_neighbour.py").write_text("from far_neighbour import answer")
+    (tmp_path / "mine.py").write_text("from near_neighbour import answer")
+    before = load_attribute(f"{tmp_path / 'mine.py'}:answer")
+    (tmp_path / "far_neighbour.py").write_text("answer = 42")
+
+    assert (before, load_attribute(f"{tmp_path / 'mine.py'}:answer")) == (4, 42)
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from .core.errors import AssayError, UnknownName, UsageError
+from .sources import behind, digest_behind
 
 _loaded: dict[tuple[Path, str], ModuleType] = {}
 
@@ -30,14 +31,15 @@ def split_reference(name: str) -> tuple[str, str | None]:
 
 
 def load_file(path: str | Path) -> ModuleType:
-    """The module of a user's file; a file that changed since is loaded again."""
+    """The module of a user's file; when it or a file of the user's that it imports has changed, it is loaded again."""
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path), fix="check the path")
-    source = file.read_bytes()
-    digest = hashlib.sha256(source).hexdigest()[:12]
+    digest = digest_behind(file, libraries=False)[:12]
     if (file, digest) in _loaded:
         return _loaded[file, digest]
+    if any(known == file for known, _ in _loaded):
+        _forget_neighbours(file)
     name = f"assay_user_{file.stem.replace('-', '_').replace('.', '_')}_{digest}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -55,6 +57,14 @@ def load_file(path: str | Path) -> ModuleType:
         raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
     _loaded[file, digest] = module
     return module
+
+
+def _forget_neighbours(file: Path) -> None:
+    """Makes what a file imports of the user's be read anew: some of it has changed."""
+    changed = {str(path) for path in behind(file)[0] - {file}}
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in changed:
+            del sys.modules[name]
 
 
 def load_attribute(reference: str) -> Any:

@@ -96,3 +96,95 @@ def test_unread_answers_count_as_zero(assay, folder):
                  "--json").json["baseline"]["rows"]  # fmt: skip
 
     assert (rows[0]["baseline_value"], rows[0]["value"], rows[0]["n"]) == (0.0, 1.0, 4)
+
+
+def test_the_baseline_is_what_its_last_table_counted(assay, ten):
+    assay("run", ten, *FOUR, "--scorer", "exact_match", "-o", "before")
+    assay("run", ten, *FOUR, "--scorer", "exact_match", "--limit", "4", "-o", "before")
+
+    rows = assay("run", ten, *ADDER, "--scorer", "exact_match", "--limit", "4", "-o", "after", "--baseline", "before",
+                 "--json").json["baseline"]["rows"]  # fmt: skip
+
+    assert (rows[0]["n"], rows[0]["overlap"], rows[0]["baseline_value"]) == (4, 1.0, 0.25)
+
+
+def test_a_folder_run_whole_again_counts_whole_again(assay, ten, folder):
+    for limit in ("10", "4", "10"):
+        assay("run", ten, *FOUR, "--scorer", "exact_match", "--limit", limit, "-o", "before")
+
+    said = assay("export", "before", "--to", "csv")
+
+    assert "10 rows" in said.out
+    assert "counted" not in json.loads((folder / "before" / "summary.json").read_text())
+
+
+def test_a_changed_scorer_is_noted(assay, ten, folder):
+    for name, condition in (("first", "o.text == s.target"), ("second", "len(o.text) > 0")):
+        (folder / name).mkdir()
+        (folder / name / "rule.py").write_text(f"def score(s, o):\n    return float({condition})\n")
+    assay("run", ten, *FOUR, "--scorer", "first/rule.py:score", "-o", "before")
+
+    said = assay("run", ten, *FOUR, "--scorer", "second/rule.py:score", "-o", "after", "--baseline", "before")
+
+    assert "ten: not measured the same way: scorer 'score' differ" in said.out
+
+
+def test_the_same_scorer_is_not_noted(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before")
+
+    said = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before")
+
+    assert "not measured the same way" not in said.out
+
+
+GROUPED = '''
+from assay import Sample, Task
+
+def data():
+    for group in range(6):
+        for place in range(4):
+            yield Sample(id=f"{group}-{place}", input=f"{group}{place}", target="a", group=f"g{group}")
+
+def cluster_but_one():
+    for sample in data():
+        alone = sample.id == "5-3"
+        yield Sample(id=sample.id, input=sample.input, target="a", cluster=None if alone else sample.group)
+
+grouped = Task("grouped", dataset=data, scorers="exact_match", summarizers="grouped")
+clustered = Task("clustered", dataset=cluster_but_one, scorers="exact_match")
+'''
+
+
+@pytest.mark.parametrize(("task", "moving"), [("grouped", 4), ("clustered", 4)])
+def test_samples_that_go_together_in_the_table_do_so_in_the_comparison(assay, folder, task, moving):
+    (folder / "tasks.py").write_text(GROUPED)
+    (folder / "minds.py").write_text(
+        "def none(messages):\n    return 'b'\n\n"
+        "def some(messages):\n    return 'a' if messages[-1]['content'][0] in '0123' else 'b'\n"
+    )
+    assay("run", f"tasks.py:{task}", "--model", "minds.py:none", "-o", "before")
+
+    rows = assay("run", f"tasks.py:{task}", "--model", "minds.py:some", "-o", "after", "--baseline", "before",
+                 "--json").json["baseline"]["rows"]  # fmt: skip
+
+    row = next(row for row in rows if row["metric"] == "exact_match")
+    assert row["test"] == "sign-flip exact on clusters" and row["wins"] == 16
+    assert row["p"] == pytest.approx(2 / 2**moving)  # four clusters move, all one way
+
+
+def test_unread_answers_count_as_the_worst_value_on_either_side(assay, ten, folder):
+    (folder / "far.py").write_text(
+        "from assay import Score\n\n"
+        "class Far:\n"
+        "    higher_is_better = False\n"
+        "    bounds = (0.0, 1.0)\n\n"
+        "    def __call__(self, sample, output):\n"
+        "        return Score(0.25) if output.text.isdigit() else Score.unparsed()\n"
+    )
+    (folder / "mute.py").write_text("def generate(messages):\n    return '...'\n")
+    assay("run", ten, "--model", "mute.py:generate", "--scorer", "far.py:Far", "-o", "before")
+
+    rows = assay("run", ten, *FOUR, "--scorer", "far.py:Far", "-o", "after", "--baseline", "before",
+                 "--json").json["baseline"]["rows"]  # fmt: skip
+
+    assert (rows[0]["baseline_value"], rows[0]["value"], rows[0]["verdict"]) == (1.0, 0.25, "better")

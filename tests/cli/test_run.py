@@ -249,3 +249,42 @@ def test_python_dash_m_is_the_same_command():
     said = subprocess.run([sys.executable, "-m", "assay", "--version"], capture_output=True, text=True, check=False)
 
     assert said.returncode == 0 and said.stdout.startswith("assay ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("run", "sums.jsonl", *FOUR, "--temperatur", "1"), 2, ["unknown option --temperatur"]),
+        (("run", "nosuch", *FOUR, "--epochs", "0"), 2, ["--epochs is 0", "unknown task 'nosuch'"]),
+        (("score", "nowhere"), 1, ["nowhere: not a run folder"]),
+        (("rum", "sums.jsonl"), 2, ["unknown command 'rum'"]),
+    ],
+)
+def test_json_is_one_document_when_the_command_is_wrong(assay, arguments, code, said):
+    found = assay(*arguments, "--json")
+
+    assert found.code == code and found.json["exit_code"] == code
+    assert [line.startswith(start) for line, start in zip(found.json["error"], said, strict=True)] == [True] * len(said)
+    assert found.err.splitlines() == [f"assay: {line}" for line in found.json["error"]]
+
+
+def test_values_that_cannot_be_read_are_named_with_what_planning_finds(assay):
+    said = assay("run", "nosuch", *FOUR, "--epochs", "x", "--on_duplicate", "zz", "-a", "foo")
+
+    lines = said.err.splitlines()
+    assert said.code == 2 and len(lines) == 4
+    assert "invalid int value: 'x'" in lines[0] and "invalid choice: 'zz'" in lines[1]
+    assert "--model_args takes name=value" in lines[2] and "unknown task 'nosuch'" in lines[3]
+
+
+def test_samples_are_chosen_by_ids_with_commas_between(assay):
+    said = assay("run", "sums.jsonl", *FOUR, "--sample_id", "2,0", "--json")
+
+    assert said.code == 0 and said.json["results"][0]["n"] == 2
+
+
+def test_a_range_behind_the_data_is_refused(assay, folder):
+    said = assay("run", "sums.jsonl", *FOUR, "--limit", "50-60")
+
+    assert said.code == 2 and "begins after the last of 3 samples" in said.err
+    assert not (folder / "runs").exists()

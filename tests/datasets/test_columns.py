@@ -1,12 +1,13 @@
 """Which column plays which part: by convention, and as told."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dataset_rows import Read
 
-from assay.core import Audio, Image, Message, Sample, UsageError
+from assay.core import Audio, BadSample, DataError, Image, Message, Sample, UsageError
 from assay.datasets import open_dataset
 
 
@@ -83,8 +84,108 @@ def test_digits_in_an_index_column_are_a_number_from_zero(column: str) -> None:
     assert _one({"question": "?", "choices": ["1", "2", "0"], column: "1"}).target == "B"
 
 
-def test_digits_in_an_answer_column_are_an_options_text_first() -> None:
-    assert _one({"question": "?", "choices": ["1", "2", "0"], "answer": "1"}).target == "A"
+NUMBERS = {"question": "?", "options": [1, 2, 3, 4]}
+BOTH = "the text of option B and the number, from 0, of option C.*answer=text, or --columns answer=index"
+
+
+@pytest.mark.parametrize("gold", [2, "2", 2.0, " 2 ", [2]])
+def test_a_number_that_is_an_options_text_and_anothers_place_is_a_fault_with_both_readings(gold: Any) -> None:
+    with pytest.raises(DataError, match=BOTH):
+        open_dataset([{**NUMBERS, "answer": gold}])
+
+
+@pytest.mark.parametrize("gold", [2, "2", 2.0])
+@pytest.mark.parametrize(("way", "letter"), [("text", "B"), ("index", "C")])
+def test_how_numbers_are_read_can_be_said(gold: Any, way: str, letter: str) -> None:
+    assert _one({**NUMBERS, "answer": gold}, columns={"answer": way}).target == letter
+
+
+@pytest.mark.parametrize("as_written", [int, str])
+@pytest.mark.parametrize(
+    ("other", "letter"),
+    [({"options": [1, 2, 3, 4], "answer": 4}, "B"), ({"options": ["red", "green"], "answer": 1}, "C")],
+)
+def test_rows_that_can_be_read_in_one_way_decide_for_the_others(as_written: Any, other: Any, letter: str) -> None:
+    rows = [{**NUMBERS, "answer": as_written(2)}, {"question": "?", **other, "answer": as_written(other["answer"])}]
+
+    assert next(getattr(sample, "target", None) for sample in open_dataset(rows)) == letter
+
+
+def test_rows_that_disagree_decide_nothing() -> None:
+    rows = [
+        {**NUMBERS, "answer": 2},
+        {**NUMBERS, "answer": 4},
+        {"question": "?", "options": ["red", "green"], "answer": 1},
+    ]
+
+    made = list(open_dataset(rows))
+
+    assert isinstance(made[0], BadSample) and "the text of option B" in str(made[0].error)
+    assert [sample.target for sample in made[1:] if isinstance(sample, Sample)] == ["D", "B"]
+
+
+@pytest.mark.parametrize("gold", [1, "1"])
+def test_a_number_among_labels_is_a_label(gold: Any) -> None:
+    options = {"text": ["red", "green", "blue"], "label": ["1", "2", "3"]}
+
+    assert _one({"question": "?", "options": options, "answer": gold}).target == "A"
+
+
+def test_a_way_to_read_numbers_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"answer is 'gold'; fix: text or index.*target=gold names the column"):
+        _one({"question": "?", "gold": "x"}, columns={"answer": "gold"})
+
+
+def test_wrong_parts_and_columns_are_all_named_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        _one({"question": "?", "answer": "x"}, columns={"targt": "x", "id": "key"}, tags=["topic"], cluster="doc")
+
+    lines = str(caught.value).splitlines()
+    assert [line.partition("; fix")[0] for line in lines] == [
+        "rows: columns: unknown part 'targt'",
+        "rows: there is no column 'topic'",
+        "rows: there is no column 'doc'",
+        "rows: there is no column 'key'",
+    ]
+
+
+@pytest.mark.parametrize("empty", [None, math.nan, ""])
+def test_an_empty_cell_is_no_group_no_cluster_and_no_tag(empty: Any) -> None:
+    row = {"question": "?", "answer": "x", "pair": empty, "doc": empty, "topic": empty, "level": 1}
+
+    sample = _one(row, columns={"group": "pair"}, cluster="doc", tags=["topic", "level"])
+
+    assert (sample.group, sample.cluster, dict(sample.tags)) == (None, None, {"level": "1"})
+
+
+def test_an_empty_cell_is_no_cluster_and_no_tag_of_a_converted_row_either() -> None:
+    row = {"doc": None, "topic": None}
+
+    sample = _one(row, to_sample=lambda row: Sample("", "?"), cluster="doc", tags=["topic"])
+
+    assert (sample.cluster, dict(sample.tags)) == (None, {})
+
+
+def test_nan_is_no_answer_to_a_question() -> None:
+    assert _one({"question": "?", "answer": math.nan}).target is None
+
+
+def test_nan_is_no_answer_to_a_choice() -> None:
+    assert _one({"question": "?", "options": ["red", "green"], "answer": math.nan}).target is None
+
+
+def test_an_infinite_answer_to_a_choice_is_a_fault_of_its_row() -> None:
+    rows = [{"question": "?", "options": ["red", "green"], "answer": gold} for gold in (1.0, math.inf)]
+
+    good, bad = open_dataset(rows)
+
+    assert isinstance(good, Sample) and good.target == "B"
+    assert isinstance(bad, BadSample) and "not among the 2 options, got inf" in str(bad.error)
+
+
+def test_nan_is_no_option() -> None:
+    with pytest.raises(DataError, match="option 2 is not text, got nan"):
+        open_dataset([{"question": "?", "options": ["red", math.nan], "answer": "A"}])
 
 
 @pytest.mark.parametrize(

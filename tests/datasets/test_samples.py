@@ -12,6 +12,8 @@ from dataset_rows import ROWS, Read, json_lines
 
 from assay.core import BadSample, DataError, Sample, UsageError
 from assay.datasets import open_dataset, view
+from assay.datasets.memory import source_digest
+from assay.userfiles import load_file
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 
@@ -115,6 +117,26 @@ def test_the_digest_of_a_folder_covers_every_file(write: Write) -> None:
 
     assert open_dataset(folder).digest() != before
     assert open_dataset(folder).files == (folder / "a.jsonl", folder / "b.jsonl")
+
+
+def test_the_fingerprint_of_a_file_is_the_same_however_it_is_named(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("data.jsonl", json_lines(ROWS))
+    monkeypatch.chdir(path.parent)
+
+    assert open_dataset("data.jsonl").fingerprint() == open_dataset(str(path)).fingerprint()
+
+
+def test_the_fingerprint_of_a_function_covers_what_its_file_imports(tmp_path: Path) -> None:
+    (tmp_path / "made_rows.py").write_text("from made_count import K\ndef rows():\n    return [{}] * K\n")
+    (tmp_path / "made_count.py").write_text("K = 3\n")
+    rows = load_file(tmp_path / "made_rows.py").rows
+    before = source_digest(rows)
+
+    (tmp_path / "made_count.py").write_text("K = 50\n")
+
+    assert source_digest(rows) != before
 
 
 def test_the_fingerprint_of_a_function_is_that_of_its_source() -> None:

@@ -42,6 +42,32 @@ def test_a_limit_that_is_no_part_is_refused(limit: Any) -> None:
         _ids(limit=limit)
 
 
+def test_a_range_behind_the_last_sample_is_refused() -> None:
+    count = len(IDS)
+
+    with pytest.raises(UsageError, match=f"'50-60' begins after the last of {count} samples; fix: a range within 1-"):
+        _ids(limit="50-60")
+
+
+def test_a_range_may_end_behind_the_last_sample() -> None:
+    assert _ids(limit=f"{len(IDS)}-99") == IDS[-1:]
+
+
+def test_ids_may_be_joined_by_commas() -> None:
+    assert _ids(ids=[f"{IDS[3]},{IDS[1]}", IDS[5]]) == [IDS[1], IDS[3], IDS[5]]
+
+
+def test_an_id_with_a_comma_in_it_is_that_id() -> None:
+    rows = [{"id": name, "question": "?", "answer": "x"} for name in ("a", "b", "a,b")]
+
+    assert [sample.id for sample in view(open_dataset(rows), ids=["a,b"])] == ["a,b"]
+
+
+def test_one_of_several_ids_that_is_not_there_is_named_alone() -> None:
+    with pytest.raises(UsageError, match="no sample has the id 'nowhere'"):
+        _ids(ids=[f"{IDS[3]},nowhere"])
+
+
 def test_a_limit_reads_no_further_than_it_must() -> None:
     read: list[int] = []
 

@@ -9,6 +9,7 @@ import assay
 from assay.cli.main import main
 from assay.core import Abilities, Output
 from assay.store import Redactor, RunReader
+from assay.store.cache import ResponseCache
 from assay.store.secrets import scrub
 
 IN_ENVIRONMENT = 'sk-"env\\é-4711'
@@ -146,6 +147,61 @@ def test_without_secrets_a_line_passes_untouched():
     line = b'{"a":"b"}'
 
     assert Redactor.of(environment={}).line(line) is line
+
+
+def test_a_word_that_some_variable_holds_changes_no_key_and_no_word_of_the_format():
+    redactor = Redactor(frozenset({"candidates", "exact_match", "assistant", "model_error", "secret-4711"}))
+    line = (
+        b'{"kind":"output","prompt":[{"role":"assistant","content":"exact_match"}],'
+        b'"output":{"candidates":[{"text":"x"}]},"values":{"exact_match.f1":1},"outcome":"model_error",'
+        b'"details":{"a-secret-4711":1}}'
+    )
+
+    shown = json.loads(redactor.line(line))
+
+    assert shown["output"] == {"candidates": [{"text": "x"}]}
+    assert shown["prompt"] == [{"role": "assistant", "content": "[redacted]"}]
+    assert (shown["values"], shown["outcome"]) == ({"exact_match.f1": 1}, "model_error")
+    assert shown["details"] == {"a-[redacted]": 1}
+    assert redactor.plain({"candidates": "candidates"}) == {"candidates": "[redacted]"}
+
+
+def test_a_line_keeps_what_json_can_hold_beside_a_secret():
+    redactor = Redactor(frozenset({"secret-4711"}))
+
+    shown = redactor.line(b'{"a":"secret-4711 \\ud800","n":' + str(1 << 80).encode() + b',"x":[null,1.5e-7]}')
+
+    assert json.loads(shown) == {"a": "[redacted] \ud800", "n": 1 << 80, "x": [None, 1.5e-7]}
+
+
+def test_an_answer_that_held_a_secret_is_said_and_marked_and_not_kept_in_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PGPASSWORD", "password")
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "q", "answer": "password"}\n')
+    (tmp_path / "says.py").write_text("def generate(messages): return 'password'\n")
+    settings = {"scorers": ["exact_match"], "cache": str(tmp_path / "cache")}
+    data, model = str(tmp_path / "q.jsonl"), f"{tmp_path / 'says.py'}:generate"
+    first = assay.run(data, model, output=str(tmp_path / "one"), **settings)
+    again = assay.score(tmp_path / "one", scorers=["includes"])
+    monkeypatch.delenv("PGPASSWORD")
+
+    other = assay.run(data, model, output=str(tmp_path / "two"), **settings)
+
+    (record,) = RunReader(tmp_path / "one").outputs()
+    assert (first[0].value, other[0].value) == (1.0, 1.0)
+    assert record.output["candidates"][0]["text"] == "[redacted]" and record.details["redacted"] is True
+    assert any("1 answer was written with [redacted]" in note for note in first.notes)
+    assert any("1 answer was scored with [redacted]" in note for note in again.notes)
+    assert other.usage["q/" + model]["asked"] == 1 and not other.notes
+
+
+def test_an_entry_of_the_cache_that_lost_a_secret_is_no_answer(tmp_path):
+    cache = ResponseCache(tmp_path)
+    cache.put("key", Output.of("[redacted]"))
+
+    found = cache.get("key")
+
+    cache.close()
+    assert found is None
 
 
 @pytest.mark.parametrize(

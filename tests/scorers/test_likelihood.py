@@ -64,20 +64,31 @@ def test_the_continuations_an_output_names_decide_the_lengths_without_their_blan
     assert score.value["acc_norm"] == 1.0
 
 
-def test_impossible_options_are_a_tie_not_an_error():
+def test_options_that_are_all_impossible_are_a_fault_of_the_model_and_none_is_taken():
     score = weigh(("x", "y"), (-math.inf, -math.inf), "B")
 
-    assert (score.value["acc"], score.details["ties"]["acc"]) == (0.0, 1)
+    assert (score.value, score.outcome, score.answer) == (None, Outcome.MODEL_ERROR, None)
+    assert score.details["reason"] == "every option has probability 0, so none is the most probable"
 
 
-@pytest.mark.parametrize("logprobs", [(-1.0,), (-1.0, -2.0, -3.0), (), (math.nan, -1.0)])
+def test_an_impossible_option_is_written_as_text_since_json_has_no_infinity():
+    score = weigh(("x", "y"), (-math.inf, -2.0), "B")
+
+    assert score.value["acc"] == 1.0
+    assert score.details["logprobs"] == ["-inf", -2.0]
+
+
+@pytest.mark.parametrize("logprobs", [(-1.0,), (-1.0, -2.0, -3.0), (), (math.nan, -1.0), (math.inf, -1.0)])
 def test_likelihoods_that_do_not_fit_the_choices_are_a_fault_of_the_model(logprobs):
     score = weigh(("x", "y"), logprobs, "A")
 
     assert (score.value, score.outcome) == (None, Outcome.MODEL_ERROR)
 
 
-@pytest.mark.parametrize(("choices", "target"), [((), "A"), (("x", "y"), None), (("x", "y"), "C"), (("x", "y"), "")])
+@pytest.mark.parametrize(
+    ("choices", "target"),
+    [((), "A"), (("x", "y"), None), (("x", "y"), "C"), (("x", "y"), ""), (("x", "y"), "AB"), (tuple("x" * 27), "A")],
+)
 def test_a_sample_without_a_usable_gold_is_a_fault_of_the_data(choices, target):
     assert weigh(choices, (-1.0, -2.0), target).outcome is Outcome.DATA_ERROR
 

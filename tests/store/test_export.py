@@ -163,3 +163,18 @@ def test_samples_come_in_the_order_of_their_numbers(tmp_path):
     write_csv(RunReader(tmp_path / "run"), tmp_path / "x.csv")
 
     assert [r["id"] for r in read_csv(tmp_path / "x.csv")] == ["s1", "s2", "s10"]
+
+
+def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
+    with RunWriter(tmp_path / "run") as writer:
+        verdict(writer, "a", "exact", {"exact": 1.0}, epoch=1)
+        writer.write_summary({"counted": [{"task": "sums", "model": "m", "epochs": 1, "ids": ["a", "c"]}]})
+    again = RunReader(tmp_path / "run")
+
+    write_csv(again, tmp_path / "part.csv")
+
+    rows = read_csv(tmp_path / "part.csv")
+    assert [(row["id"], row["epoch"], row["scorer"]) for row in rows] == [
+        ("a", "0", "exact"), ("a", "0", "graded"), ("c", "0", "exact"),
+    ]  # fmt: skip
+    assert [record.id for record in again.scores("sums", "m", "exact")] == ["a", "c"]

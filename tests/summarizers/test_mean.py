@@ -76,7 +76,10 @@ def test_a_binary_mean_has_wilsons_interval_and_a_graded_one_students():
 
 
 def test_a_rating_where_all_got_one_is_not_a_proportion():
-    assert only([record(str(i), 1.0) for i in range(5)], bounds=(1.0, 5.0)).interval == "t"
+    result = only([record(str(i), 1.0) for i in range(5)], bounds=(1.0, 5.0))
+
+    assert result.interval == "exact, no spread seen"
+    assert result.ci == pytest.approx((1.0, 1 + 4 * (1 - 0.025 ** (1 / 5))))
 
 
 def test_clusters_widen_the_error_as_in_the_published_vector():
@@ -182,6 +185,61 @@ def test_where_lower_is_better_an_unread_answer_counts_as_the_worst():
     assert (bounded.value, bounded.bounds) == (0.5, (2 / 3, 1 / 3))
     assert (unbounded.value, unbounded.n) == (0.0, 1)
     assert "unread answers left out: their worst value is not known" in unbounded.flags
+
+
+def test_where_lower_is_better_the_interval_is_not_turned_around():
+    graded = only([record(str(i), value) for i, value in enumerate((0.1, 0.9, 0.9, 1.0))], higher_is_better=False)
+    equal = only([record(str(i), 0.4) for i in range(4)], higher_is_better=False)
+
+    assert graded.ci[0] < graded.value < graded.ci[1] == 1.0 and graded.interval == "t, cut to bounds"
+    share = 1 - 0.025 ** (1 / 4)
+    assert equal.ci == pytest.approx((0.4 - share * 0.4, 0.4 + share * 0.6))
+
+
+@pytest.mark.parametrize(("bounds", "worst"), [((1.0, 5.0), 1.0), ((-1.0, 1.0), -1.0), ((0.0, 100.0), 0.0)])
+def test_an_unread_answer_counts_as_the_worst_of_its_scale(bounds, worst):
+    unread = [record("a", 0.0, "truncated"), record("b", 0.0, "unparsed")]
+
+    alone, beside = only(unread, bounds=bounds), only([*unread, record("c", bounds[1])], bounds=bounds)
+
+    assert alone.value == worst and alone.ci[0] == worst < alone.ci[1]
+    assert beside.value == pytest.approx((2 * worst + bounds[1]) / 3)
+    assert beside.details.get("unread_counts_as", 0.0) == worst
+
+
+def test_an_unread_answer_is_left_out_where_values_below_0_say_that_0_is_not_the_worst():
+    records = [record("a", -3.0), record("b", 5.0), record("c", 0.0, "unparsed")]
+
+    result = only(records, bounds=None)
+
+    assert (result.value, result.n) == (1.0, 2)
+    assert "unread answers left out: their worst value is not known" in result.flags
+
+
+def test_equal_values_on_an_open_scale_have_no_interval_and_say_why():
+    result = only([record(str(i), 4.0, tags={"kind": "x"}) for i in range(9)], bounds=None)
+
+    assert (result.value, result.ci, result.stderr, result.interval) == (4.0, None, None, "none: no spread seen")
+    assert result.groups["kind"]["x"].ci is None
+    assert result.details["groups"]["kind"]["macro"] == {"value": 4.0, "stderr": None, "ci": None}
+
+
+def test_equal_values_of_a_tag_have_a_width_where_the_scale_ends():
+    result = only([record(str(i), 0.4, tags={"kind": "x"}) for i in range(9)])
+
+    low, high = result.groups["kind"]["x"].ci
+    assert 0.0 < low < 0.4 < high < 1.0
+
+
+def test_ties_among_options_are_counted_for_each_metric_and_flagged():
+    values = {"exact_match.acc": 1.0, "exact_match.acc_norm": 0.0}
+    records = [record("a", values, details={"ties": {"acc": 1}}), record("b", values, details={"ties": {"acc": 3}})]
+    records.append(record("c", values, details={"ties": {}}))
+
+    plain, normalized = Mean()(records, Context())
+
+    assert plain.details["ties"] == 2 and "2 ties: the first option was taken" in plain.flags
+    assert "ties" not in normalized.details and normalized.flags == ()
 
 
 def test_tags_give_a_line_each_and_the_macro_mean_beside_the_micro():

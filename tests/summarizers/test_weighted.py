@@ -92,6 +92,38 @@ def test_an_unread_answer_is_0_and_a_lost_one_is_left_out():
     assert result.flags == ("unresolved",)
 
 
+def test_where_lower_is_better_an_unread_answer_is_the_worst_and_the_result_says_so():
+    records = [*samples("a", [0.2, 0.4]), record("x", 0.0, "unparsed", tags={"tag": "a"})]
+
+    (result,) = GroupMean("tag")(records, Context(higher_is_better=False))
+
+    assert (result.value, result.n) == (pytest.approx(1.6 / 3), 3)
+    assert not result.higher_is_better and not result.groups["tag"]["a"].higher_is_better
+
+
+def test_an_unread_answer_is_left_out_where_its_worst_value_is_not_known():
+    records = [*samples("a", [0.2, 1.4]), record("x", 0.0, "unparsed", tags={"tag": "a"})]
+
+    (result,) = GroupMean("tag")(records, Context(higher_is_better=False, bounds=None))
+
+    assert (result.value, result.n) == (pytest.approx(0.8), 2)
+    assert "unread answers left out: their worst value is not known" in result.flags
+
+
+def test_an_unread_answer_is_the_lowest_of_a_rating():
+    records = [*samples("a", [5.0]), record("x", 0.0, "truncated", tags={"tag": "b"})]
+
+    (result,) = GroupMean("tag")(records, Context(bounds=(1.0, 5.0)))
+
+    assert result.value == 3.0
+
+
+def test_groups_without_spread_have_no_interval():
+    (result,) = GroupMean("tag")([*samples("a", [1.0] * 4), *samples("b", [1.0] * 3)], Context())
+
+    assert (result.value, result.ci, result.stderr, result.interval) == (1.0, None, None, "none: no spread seen")
+
+
 def test_one_named_value_of_several_can_be_chosen():
     records = [record("a", {"psnr": 10.0, "ssim": 0.5}, tags={"tag": "x"})]
 

@@ -359,3 +359,55 @@ def test_a_template_that_leads_a_dialogue_still_does_with_shots():
 
     assert isinstance(base, BuiltTemplate)
     assert apply_fewshot(base, Fewshot(num=1), POOL).next_turn == base.next_turn is not None
+
+
+PLANETS = ("Mars", "Venus", "Jupiter")
+
+
+def largest(id: str, choices=PLANETS, text="Which is the largest?", **changes) -> Sample:
+    return Sample(id=id, input=text, choices=choices, target="ABC"[list(choices).index("Jupiter")], **changes)
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        largest("t", PLANETS[::-1]),
+        largest("t", text="Which is the largest? "),
+        largest("t", text="Which  is the\nlargest?"),
+        largest("t", PLANETS[::-1], text="Which is the largest? "),
+    ],
+    ids=["options reordered", "a trailing blank", "other blanks", "both"],
+)
+@pytest.mark.parametrize("other_template", [False, True])
+def test_a_question_of_another_file_is_no_shot_for_its_equal(twin, other_template):
+    pool = [twin, *LETTERS[:2]]
+    given = [ShotPool(pool, template=build_template(kind="choice"))] if other_template else pool
+    template = apply_fewshot(
+        build_template(kind="choice"), Fewshot(num=2, pick="first", source="other.jsonl"), given
+    )
+
+    assert shots(template, largest("q")) == ["c0", "c1"]
+
+
+def test_the_same_words_over_other_options_are_another_question():
+    pool = [largest("t", ("Earth", "Jupiter")), largest("u", PLANETS[::-1], text="Which is the largest planet?")]
+    template = apply_fewshot(
+        build_template(kind="choice"), Fewshot(num=2, pick="first", source="other.jsonl"), pool
+    )
+
+    assert shots(template, largest("q")) == ["t", "u"]
+
+
+def test_questions_that_lack_shots_are_counted_in_a_note():
+    pool = [largest("t", PLANETS[::-1]), *LETTERS[:1]]
+    template = apply_fewshot(
+        build_template(kind="choice"), Fewshot(num=2, pick="first", source="other.jsonl"), pool
+    )
+
+    template(LETTERS[5])
+    before = list(template.notes())
+    template(largest("q"))
+    template(largest("q"))
+
+    said = "1 sample was asked with fewer than 2 shots: the others of the pool ask the same question"
+    assert (before, list(template.notes())) == ([], [said])

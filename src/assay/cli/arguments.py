@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from ..core.errors import UsageError, nearest
+from ..core.errors import AssayError, PlanError, UsageError, nearest
 
 
 class Parser(argparse.ArgumentParser):
@@ -20,18 +20,39 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, fix=f"`{self.prog} --help`")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """The options; an unknown one is an error with the nearest."""
+        """The options; raises for those that are unknown, with the nearest, and for values that cannot be read."""
+        known, faults = self.read(arguments)
+        if faults:
+            raise faults[0] if len(faults) == 1 else PlanError(faults)
+        return known
+
+    def read(self, arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError]]:
+        """The options, those with an unreadable value left out, and the faults of such; raises for unknown ones."""
+        self._unread: list[AssayError] = []
         spaced = [self._canonical(argument) for argument in arguments]
         known, rest = self.parse_known_intermixed_args(spaced)
+        unknown: list[AssayError] = []
         for argument in rest:
             if argument.startswith("-"):
                 name = argument.partition("=")[0]
                 close = nearest(name.lstrip("-"), [o.lstrip("-") for o in self._option_string_actions])
                 fix = f"did you mean --{close}?" if close else f"`{self.prog} --help`"
-                raise UsageError(f"unknown option {name}", fix=fix)
-        if rest:
-            raise UsageError(f"unexpected argument {rest[0]!r}", fix=f"`{self.prog} --help`")
-        return known
+                unknown.append(UsageError(f"unknown option {name}", fix=fix))
+        if rest and not unknown:
+            unknown.append(UsageError(f"unexpected argument {rest[0]!r}", fix=f"`{self.prog} --help`"))
+        if unknown:
+            # What follows an unknown option may have been its value: nothing else can be said of the command.
+            faults = [*self._unread, *unknown]
+            raise faults[0] if len(faults) == 1 else PlanError(faults)
+        return known, list({str(fault): fault for fault in self._unread}.values())
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """What argparse reads; a value that it cannot read is noted, and the next option looked at."""
+        try:
+            return super()._get_values(action, arg_strings)  # type: ignore[misc]
+        except argparse.ArgumentError as error:
+            self._unread.append(UsageError(str(error), fix=f"`{self.prog} --help`"))
+            return action.default
 
     def _canonical(self, argument: str) -> str:
         if not argument.startswith("--") or argument in self._option_string_actions:

@@ -1,21 +1,26 @@
 """A run against an earlier one: paired on sample ids, so that a difference is more than two numbers side by side.
 
-Answers that could not be read count as 0, as in the table; samples without a verdict on either side are left out.
+Answers that could not be read count as they do in the table, and samples that go right or wrong together there do so
+here; samples without a verdict on either side are left out. Of either run, what its last summary counted is compared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
+from ..core.record import result_from_plain
 from ..report import format_value
 from ..runner.result import RunResult
 from ..store import RunReader
+from ..summarizers.mean import UNREAD_LEFT_OUT
 from ..summarizers.statistics import Comparison as Paired
 from ..summarizers.statistics import compare_paired, holm, seed_of
 
 SIGNIFICANCE = 0.05
+_WAYS = ("template", "to_sample", "shots", "options")
+"""Digests of how samples are put to a model; one that differs makes another measurement."""
 ROUNDING = 1e-6
 
 
@@ -141,7 +146,7 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
         return row
     row.baseline_model = result.model if result.model in models else models[0]
     ours, clusters = sample_values(after, result.task, result.model, result)
-    theirs, _ = sample_values(before, result.task, row.baseline_model, result)
+    theirs, _ = sample_values(before, result.task, row.baseline_model, _same_number(before, result, row.baseline_model))
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
         row.refused = f"{whose} has no value for each sample"
@@ -150,7 +155,7 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
     if result.value is None or abs(mean - result.value) > ROUNDING * max(1.0, abs(mean)):
         row.refused = "the number is not the mean of its samples"
         return row
-    is_clustered = len(clusters) == len(ours)
+    is_clustered = result.clusters is not None
     try:
         row.paired = compare_paired(
             ours, theirs, clusters if is_clustered else None, seed=seed_of(f"{result.task}.{result.metric}")
@@ -160,10 +165,23 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
     return row
 
 
-def sample_values(reader: RunReader, task: str, model: str, result: Result) -> tuple[dict[str, float], dict[str, str]]:
-    """One value for each sample id, the mean over its epochs; and the samples' clusters."""
+def _same_number(before: RunReader, result: Result, model: str) -> Result:
+    """The same number as the baseline's table has it, which says what unread answers counted as there."""
+    for row in before.summary.get("results", ()):
+        if (row["task"], row["model"], row["metric"]) == (result.task, model, result.metric):
+            return result_from_plain(row)
+    return result
+
+
+def sample_values(
+    reader: RunReader, task: str, model: str, result: Result
+) -> tuple[dict[str, float], dict[str, Hashable]]:
+    """One value for each sample id, the mean over its epochs; and what each goes right or wrong together with.
+
+    That is its cluster, else its group; a sample with neither stands alone.
+    """
     values: dict[str, list[float]] = {}
-    clusters: dict[str, str] = {}
+    clusters: dict[str, Hashable] = {}
     for scorer in reader.scorers(task, model):
         if result.metric != scorer and not result.metric.startswith(f"{scorer}."):
             continue
@@ -172,8 +190,8 @@ def sample_values(reader: RunReader, task: str, model: str, result: Result) -> t
             if value is None:
                 continue
             values.setdefault(record.id, []).append(value)
-            if record.cluster is not None:
-                clusters[record.id] = record.cluster
+            together = record.cluster if record.cluster is not None else record.group
+            clusters[record.id] = ("sample", record.id) if together is None else together
     return {id: sum(v) / len(v) for id, v in values.items()}, clusters
 
 
@@ -181,8 +199,8 @@ def _value(record: ScoreRecord, result: Result) -> float | None:
     if record.outcome in UNRESOLVED:
         return None
     if record.outcome in COUNTED_AS_ZERO:
-        # Where lower is better, 0 would be a reward for not answering.
-        return 0.0 if result.higher_is_better else None
+        worst: float = result.details.get("unread_counts_as", 0.0)
+        return None if UNREAD_LEFT_OUT in result.flags else worst
     return record.values.get(result.metric)
 
 
@@ -195,12 +213,20 @@ def _notes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         known = earlier.get((cell["task"], cell["model"])) or by_task.get(cell["task"])
         if known is None:
             continue
-        changed = [name for name in ("template", "shots", "options") if _digest(known, name) != _digest(cell, name)]
+        changed = [name for name in _WAYS if _digest(known, name) != _digest(cell, name)]
         if known.get("data_sha256") != cell.get("data_sha256"):
             changed.insert(0, "data")
+        if known.get("protocol") != cell.get("protocol"):
+            changed.append("protocol")
+        changed += _changed_scorers(known.get("scorers", {}), cell.get("scorers", {}))
         if changed:
             notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} differ")
     return list(dict.fromkeys(notes))
+
+
+def _changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The scorers of both runs whose code or options are not the same."""
+    return [f"scorer {name!r}" for name, digest in after.items() if name in before and before[name] != digest]
 
 
 def _digest(cell: Mapping[str, Any], name: str) -> Any:

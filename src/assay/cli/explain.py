@@ -4,7 +4,7 @@ import builtins
 import re
 from pathlib import Path
 
-from ..core import AssayError, Output, Sample, nearest
+from ..core import AssayError, Output, PlanError, Sample, nearest
 from ..core.errors import shorten
 
 _PLACE = re.compile(r"\s*\((?P<file>[^()\s]+\.py):(?P<line>\d+)\)")
@@ -22,6 +22,8 @@ def explained(error: BaseException, file: Path, *, line: int | None = None, samp
     """`error` with the file, the line and a remedy; `line` is where the thing at fault is defined."""
     if isinstance(error, Fault):
         return error
+    if isinstance(error, PlanError):
+        error = error.faults[0]  # the first is explained, the others show when it is mended
     if isinstance(error, AssayError):
         return _from_assay(error, file, line, sample)
     fix = remedy(error, sample) or _general(file)

@@ -68,14 +68,15 @@ def main(arguments: list[str] | None = None) -> int:
     except AssayError as error:
         if debug:
             raise
-        for line in str(error).split("\n"):
-            print(f"assay: {_without_secrets(line, given)}", file=sys.stderr)
-        return error.exit_code
+        lines = [_without_secrets(line, given) for line in str(error).split("\n")]
+        for line in lines:
+            print(f"assay: {line}", file=sys.stderr)
+        return _ended(error.exit_code, lines, verb, given)
     except KeyboardInterrupt:
         if debug:
             raise
         print("assay: interrupted", file=sys.stderr)
-        return 130
+        return _ended(130, ["interrupted"], verb, given)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
@@ -83,8 +84,18 @@ def main(arguments: list[str] | None = None) -> int:
         if debug:
             raise
         what = _without_secrets(" ".join(f"{type(error).__name__}: {error}".split()), given)
-        print(f"assay: unexpected {what}; fix: run it again with --debug and report what it prints", file=sys.stderr)
-        return 1
+        line = f"unexpected {what}; fix: run it again with --debug and report what it prints"
+        print(f"assay: {line}", file=sys.stderr)
+        return _ended(1, [line], verb, given)
+
+
+def _ended(exit_code: int, lines: list[str], verb: str, given: list[str]) -> int:
+    """The exit code of a command that failed; under `--json` the one document on stdout says why."""
+    if "--json" in given and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
+        import json
+
+        print(json.dumps({"error": lines, "exit_code": exit_code}, ensure_ascii=False))
+    return exit_code
 
 
 def _without_secrets(line: str, given: list[str]) -> str:

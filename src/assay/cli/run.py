@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.errors import UsageError
+from ..core.errors import AssayError, UsageError
 from .arguments import Parser, flatten_list, key_values
 
 GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
@@ -116,12 +116,14 @@ def parser() -> Parser:
 
 def command(arguments: Sequence[str]) -> int:
     """Runs, prints the table or one JSON document, and returns the exit code."""
-    given = parser().parse(arguments)
+    given, faults = parser().read(arguments)
     with _stdout_for_people(given.json) as stdout:
         from ..runner.run import run
 
         _collect_rarely()
-        options = options_from(given)
+        options = options_from(given, faults)
+        if faults:
+            _raise_with_plan(options, faults)
         if given.dry_run:
             from .dry_run import show_plan
 
@@ -140,6 +142,18 @@ def command(arguments: Sequence[str]) -> int:
             comparison = compare_with(given.baseline, result)
         finish(result, stdout, given.json, comparison)
         return result.exit_code
+
+
+def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
+    """Raises the faults of a command together with those that only planning the rest of it shows."""
+    from ..runner.plan import make_plan
+    from ..runner.settings import gather, raise_all, run_faults
+
+    if options.tasks:  # where there are none, what names them may be what is misspelled
+        gather(faults, lambda: make_plan(options))
+    else:
+        faults += run_faults(options)
+    raise_all(faults)
 
 
 def _collect_rarely() -> None:
@@ -174,24 +188,39 @@ def _stdout_for_people(is_json: bool) -> Iterator[Any]:
             os.close(kept)
 
 
-def options_from(given: argparse.Namespace) -> Any:
-    """Run options from a config file and the command line; the command line wins."""
-    from ..runner.options import RunOptions
+def options_from(given: argparse.Namespace, faults: list[AssayError] | None = None) -> Any:
+    """Run options from a config file and the command line; the command line wins.
 
-    base = read_config(given.config) if given.config else RunOptions()
+    With a list for them, faults are put there and what has one is left out; else they are raised.
+    """
+    from ..runner.options import PartlyRead, RunOptions
+    from ..runner.settings import gather, raise_all
+
+    found: list[AssayError] = []
+    base = RunOptions()
+    if given.config:
+        try:
+            base = read_config(given.config)
+        except PartlyRead as error:
+            found += error.faults
+            base = error.made
+
+    def pairs(values: Any, option: str) -> dict[str, Any]:
+        return gather(found, lambda: key_values(values, option=option)) or {}
+
     changes: dict[str, Any] = {}
     tasks = flatten_list([*given.tasks, *given.more_tasks])
     if tasks:
         changes["tasks"] = tuple(tasks)
     if given.model:
         changes["models"] = tuple(given.model)
-    model_args = key_values(given.model_args, option="--model_args")
+    model_args = pairs(given.model_args, "--model_args")
     if given.base_url:
         model_args["base_url"] = given.base_url
     if model_args:
         changes["model_args"] = {**base.model_args, **model_args}
     generation = {name: getattr(given, name) for name, _ in GENERATION_FLAGS if getattr(given, name) is not None}
-    generation = {**key_values(given.gen_kwargs, option="--gen_kwargs"), **generation}
+    generation = {**pairs(given.gen_kwargs, "--gen_kwargs"), **generation}
     if given.stop:
         generation["stop"] = tuple(s.encode().decode("unicode_escape") if "\\" in s else s for s in given.stop)
     if generation:
@@ -199,9 +228,9 @@ def options_from(given: argparse.Namespace) -> Any:
     if given.judge:
         changes["judges"] = dict(_judge(entry) for entry in given.judge)
     if given.judge_args:
-        changes["judge_args"] = key_values(given.judge_args, option="--judge_args")
+        changes["judge_args"] = pairs(given.judge_args, "--judge_args")
     if given.columns:
-        changes["columns"] = {k: str(v) for k, v in key_values(given.columns, option="--columns").items()}
+        changes["columns"] = {k: str(v) for k, v in pairs(given.columns, "--columns").items()}
     if given.sample_id:
         changes["ids"] = tuple(given.sample_id)
     if given.register:
@@ -214,6 +243,10 @@ def options_from(given: argparse.Namespace) -> Any:
     for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls"):
         if getattr(given, name):
             changes[name] = True
+    if faults is None:
+        raise_all(found)
+    else:
+        faults += found
     return base.but(**changes)
 
 

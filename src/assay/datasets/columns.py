@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..core import EMPTY, Media, Message, Sample, UsageError, nearest
+from ..core import EMPTY, Media, Message, PlanError, Sample, UsageError, nearest
 from .cells import as_input, as_name, as_target, dialogue_of, is_missing
 from .choices import LETTERS, Way, letter_of, options_from_cells, options_of, way_of
 from .faults import RowFault
@@ -228,27 +228,25 @@ def _find_choices(
 
 
 def check_given(given: Mapping[str, str], asked: Sequence[str], known: Sequence[str], where: str) -> None:
-    """Raises for a part that does not exist and for a column that no row has."""
-    for part in given:
-        if part not in PARTS:
-            close = nearest(part, PARTS)
-            fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
-            raise UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix)
-    if given.get(ANSWER, WAYS[0]) not in WAYS:
-        raise UsageError(
-            f"columns: answer is {given[ANSWER]!r}",
-            where=where or None,
-            fix=f"text or index, how numbers are read; target={given[ANSWER]} names the column",
-        )
+    """Raises for parts that do not exist and for columns that no row has, all of them at once."""
+    faults: list[UsageError] = []
     wanted = [*asked]
     for part, name in given.items():
         if part == ANSWER:
-            continue
-        wanted += column_list(name, known) if part in LISTED else [name] if name else []
-    for name in wanted:
+            if name not in WAYS:
+                fix = f"text or index, how numbers are read; target={name} names the column"
+                faults.append(UsageError(f"columns: answer is {name!r}", where=where or None, fix=fix))
+        elif part not in PARTS:
+            close = nearest(part, PARTS)
+            fix = f"did you mean {close!r}?" if close else f"parts: {', '.join(PARTS)}"
+            faults.append(UsageError(f"columns: unknown part {part!r}", where=where or None, fix=fix))
+        else:
+            wanted += column_list(name, known) if part in LISTED else [name] if name else []
+    for name in dict.fromkeys(wanted):
         if name not in known:
             close = nearest(name, known)
             hint = f"did you mean {close!r}? " if close else ""
-            raise UsageError(
-                f"there is no column {name!r}", where=where or None, fix=f"{hint}columns: {', '.join(known)}"
-            )
+            fix = f"{hint}columns: {', '.join(known)}"
+            faults.append(UsageError(f"there is no column {name!r}", where=where or None, fix=fix))
+    if faults:
+        raise faults[0] if len(faults) == 1 else PlanError(faults)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
+from ..sources import digest_behind
 from .faults import RowFault
 from .shards import Row, RowData
 
@@ -55,6 +56,11 @@ class Called:
             return own
         return f"{getattr(self.function, '__qualname__', type(self.function).__name__)}()"
 
+    @property
+    def listed(self) -> Sequence[Any] | None:
+        """The rows, where the function was called and gave all of them at once."""
+        return self._kept
+
     def rows(self) -> Iterator[Row]:
         """The rows the function gives."""
         items = self._items()
@@ -90,9 +96,11 @@ def as_row(item: Any, name: str, number: int) -> RowData:
 
 
 def source_digest(function: Callable[..., Any]) -> str:
-    """sha256 of a function's source text, or of its name where there is none."""
+    """sha256 of a function's source text and of the files behind it, or of its name where there is none."""
     try:
-        return digest_of(inspect.getsource(function))
+        file = inspect.getsourcefile(function)
+        files = digest_behind(file) if file is not None and Path(file).is_file() else ""
+        return digest_of([inspect.getsource(function), files])
     except (TypeError, OSError):
         return digest_of(f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', repr(function))}")
 
@@ -101,5 +109,6 @@ def plain_row(row: RowData) -> bytes:
     """A row as canonical JSON, for digests; a medium by its own digest."""
     if isinstance(row, Sample):
         media = [medium.digest for medium in row.media]
-        return canonical([row.id, row.input, row.target, row.choices, dict(row.fields), media, dict(row.tags)])
+        joined = [row.group, row.cluster, row.turns]
+        return canonical([row.id, row.input, row.target, row.choices, dict(row.fields), media, dict(row.tags), joined])
     return canonical(str(row) if isinstance(row, DataError) else dict(row))

@@ -120,7 +120,10 @@ class Samples:
         """Cheap signs that the data changed: size and time of each file; content or source of what is in memory."""
         if self.files:
             states = [(path, path.stat()) for path in self.files]
-            return {"files": [{"path": str(p), "size": s.st_size, "mtime_ns": s.st_mtime_ns} for p, s in states]}
+            # Absolute: the same file is named from one folder today and from another tomorrow.
+            return {
+                "files": [{"path": str(p.resolve()), "size": s.st_size, "mtime_ns": s.st_mtime_ns} for p, s in states]
+            }
         first = self.shards[0]
         if isinstance(first, Called):
             return {"function": first.name, "source_sha256": source_digest(first.function)}

@@ -192,8 +192,9 @@ def parse_limit(limit: Limit) -> Limit:
             limit = int(limit) if limit.isdecimal() else float(limit)
         except ValueError:
             raise wrong from None
-    is_part = 0 < limit <= 1 if isinstance(limit, float) else limit >= 1
-    if isinstance(limit, bool) or not is_part:
+    if isinstance(limit, bool) or not isinstance(limit, (int, float)):
+        raise wrong
+    if not (0 < limit <= 1 if isinstance(limit, float) else limit >= 1):
         raise wrong
     return limit
 

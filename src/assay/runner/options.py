@@ -1,15 +1,25 @@
 """Run options: the only list of them, read by Python, YAML and the command line alike."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from ..core import EMPTY, UsageError, digest_of, nearest
+from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, nearest, shorten
 from ..core.secrets import left_out, veiled
 
 DEFAULT_MODEL = "smollm2"
+_LISTS = ("tasks", "models", "ids", "scorers", "register")
+_MAPPINGS = ("model_args", "columns", "generation", "judges", "judge_args")
 REFERRING = ("base_url", "body", "headers")
 """Options of models behind a URL, in which `${env:NAME}` is filled from the environment."""
+
+
+class PartlyRead(PlanError):
+    """The faults of a file of settings, and what the rest of it says: whoever lists faults goes on with that."""
+
+    def __init__(self, faults: Sequence[AssayError], made: Any) -> None:
+        super().__init__(faults)
+        self.made = made
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +88,6 @@ class RunOptions:
         """A copy with some options changed."""
         return replace(self, **changes)
 
-    def faults(self) -> list[UsageError]:
-        """Numbers that make no sense, whatever the task."""
-        numbers = ((name, getattr(self, name)) for name in ("batch_size", "concurrency"))
-        return [UsageError(f"--{name} is {n}", fix="at least 1") for name, n in numbers if n is not None and n < 1]
-
     def judge_args_of(self, role: str) -> dict[str, Any]:
         """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
         shared: dict[str, Any] = {}
@@ -117,24 +122,34 @@ class RunOptions:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
-        """Options from a config file; an unknown key is an error with the nearest known one."""
+        """Options from a config file; raises `PartlyRead`, with the nearest known key for each that is unknown."""
         known = {f.name for f in fields(cls)}
         given = {str(name).replace("-", "_"): value for name, value in plain.items()}
         for alias, name in (("model", "models"), ("task", "tasks"), ("judge", "judges"), ("scorer", "scorers")):
             if alias in given and name not in given:
                 given[name] = given.pop(alias)
-        for name in given:
-            if name not in known:
-                close = nearest(name, known)
-                fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-                raise UsageError(f"unknown key {name!r}", where=where, fix=fix)
-        for name in ("tasks", "models", "ids", "scorers", "register"):
-            if name in given:
-                value = given[name]
-                given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+        faults: list[AssayError] = []
+        for name in [name for name in given if name not in known]:
+            close = nearest(name, known)
+            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+            faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
+            del given[name]
         if isinstance(given.get("judges"), str):
             given["judges"] = {"judge": given["judges"]}
-        return cls(**given)
+        for name in [name for name in (*_LISTS, *_MAPPINGS) if name in given]:
+            value = given[name]
+            if value is None:
+                del given[name]
+            elif name in _LISTS and isinstance(value, (str, Sequence)):
+                given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+            elif name in _LISTS or not isinstance(value, Mapping):
+                wanted = "a name, or a list of them" if name in _LISTS else "keys and values"
+                faults.append(UsageError(f"key {name!r} holds {shorten(value)}", where=where, fix=f"write {wanted}"))
+                del given[name]
+        made = cls(**given)
+        if faults:
+            raise PartlyRead(faults, made)
+        return made
 
     def folder_digest(self) -> str:
         """What tells two run folders apart; how the work is spread does not count."""

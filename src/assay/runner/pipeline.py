@@ -34,6 +34,7 @@ from ..store.cache import ResponseCache
 from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
+from .currency import judged_digest
 from .cuts import Cuts
 from .events import CellProgress
 from .ledger import count_usage
@@ -88,6 +89,8 @@ class CellRun:
         """Samples, whether they could be asked or not, however often each is asked."""
         self.unanswered: list[str] = []
         """Samples without an answer when the model may not be asked."""
+        self.redacted = 0
+        """Answers scored from the journal, which has them without the secret they held."""
         self._known_by_id = known_by_id
         self._ask_model = ask_model
         self._index = writer.cell(cell.task.name, cell.model_name)
@@ -104,6 +107,7 @@ class CellRun:
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
         self.cuts = Cuts()
+        self._last_judged: tuple[Sample | None, str] = (None, "")
 
     async def run(self, asker: Asker, work: Work) -> None:
         """Asks and scores until there is nothing left."""
@@ -176,9 +180,19 @@ class CellRun:
             self.judge([(job, cached)])
             return None
         if not self._ask_model:
-            self.unanswered.append(sample.id)
+            self._pass_over(sample, epoch, order, stored)
             return None
         return job
+
+    def _pass_over(
+        self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None] | None, round: int = 0
+    ) -> None:
+        """A sample the model may not be asked: a request that failed is counted as it was."""
+        known = (stored or ())[: round + 1]
+        if known and known[-1] is not None and known[-1].failed:
+            self._reuse(sample, epoch, order, known)
+        else:
+            self.unanswered.append(sample.id)
 
     def _prompt(self, sample: Sample) -> Prompt:
         prompt = self._built_prompt(sample)
@@ -216,21 +230,32 @@ class CellRun:
         return len(stored) >= 1 + len(sample.turns)
 
     def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
-        """An answer from the journal: its scores too, unless a scorer has changed since."""
+        """An answer from the journal: its scores too, unless a scorer or what it judges by has changed since."""
         self.progress.reused += 1
+        judged = self._judged(sample)
         self._count_cuts(sample, epoch, stored)
         stale = []
         for scoring in self.cell.scorings:
             known = self._index.scores.get(scoring.name, {}).get((sample.id, epoch))
-            if known is not None and known[1] == scoring.digest:
+            if self._ask_model and known is not None and known[1] == scoring.digest + judged:
                 self.tallies[scoring.name].add(order, known[0])
             else:
                 stale.append(scoring)
         if stale:
-            outputs = [output_from_plain(self._read(a).output, self.writer.blobs) for a in stored if a is not None]
+            records = [self._read(answer) for answer in stored if answer is not None]
+            self.redacted += any(record.details.get("redacted") for record in records)
+            outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
             self._score(sample, with_rounds(outputs), epoch, order, stale)
         else:
             self.progress.done += 1
+
+    def _judged(self, sample: Sample) -> str:
+        """The sample's part of the digest of its scores; made once for all scorers."""
+        known, digest = self._last_judged
+        if known is not sample:
+            digest = judged_digest(sample)
+            self._last_judged = sample, digest
+        return digest
 
     def _count_cuts(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
         for round, answer in enumerate(stored):
@@ -242,13 +267,15 @@ class CellRun:
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
         message = scrub(message)
+        bad = Sample(id, fields={"error": message})
+        judged = self._judged(bad)
         for scoring in self.cell.scorings:
             known = self._index.scores.get(scoring.name, {}).get((id, epoch))
-            if known is not None and known[1] == scoring.digest and (id, epoch) not in self._index.answers:
+            if known is not None and known[1] == scoring.digest + judged and (id, epoch) not in self._index.answers:
                 self.tallies[scoring.name].add(order, known[0])
             else:
                 score = Score(None, Outcome.DATA_ERROR, details={"error": message})
-                self._write_score(scoring, Sample(id), score, epoch, order)
+                self._write_score(scoring, bad, score, epoch, order)
         self.progress.done += 1
 
     def keep(self, answers: Answers, from_cache: bool = False) -> None:
@@ -333,10 +360,11 @@ class CellRun:
                 self._reuse(sample, epoch, order, (stored or ())[: job.round + 1])
                 return None
             job = following
-        self._count_cuts(sample, epoch, (stored or ())[: job.round])
         if not self._ask_model:
-            self.unanswered.append(sample.id)
+            del self._dialogues[sample.id, epoch]
+            self._pass_over(sample, epoch, order, stored, job.round)
             return None
+        self._count_cuts(sample, epoch, (stored or ())[: job.round])
         if job is not first and self.cell.model.abilities.history != "given":
             # What the model remembered of the earlier rounds is gone: the dialogue starts again whole.
             again = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
@@ -391,7 +419,9 @@ class CellRun:
             raise self._broken
 
     def _write_score(self, scoring: Scoring, sample: Sample, score: Score, epoch: int, order: int) -> None:
-        offset = self.writer.write_score(scoring.line(sample, score, epoch, order))
+        line = scoring.line(sample, score, epoch, order)
+        line["digest"] = scoring.digest + self._judged(sample)
+        offset = self.writer.write_score(line)
         self.tallies[scoring.name].add(order, offset)
         self._count(sample, score)
 

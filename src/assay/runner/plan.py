@@ -1,6 +1,6 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any, cast
 
@@ -22,16 +22,19 @@ from ..core import (
 )
 from ..core.secrets import veiled
 from ..datasets import Samples, View, open_dataset, view
+from ..datasets.memory import Called
 from ..models import build_model
 from ..models.declared import models_that
-from ..templates import apply_fewshot, build_template
+from ..templates import FewshotTemplate, apply_fewshot, build_template
 from .components import build_scorer, build_summarizer, default_scorers
+from .currency import rows_digest
 from .fingerprint import code_digest
 from .locate import find_data
 from .measure import measured
-from .options import DEFAULT_MODEL, RunOptions, check_secrets
+from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
 from .resolve import resolve_tasks
 from .scoring import Scoring
+from .settings import gather, raise_all, run_faults, scorer_faults, task_faults
 
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run`."""
@@ -59,6 +62,11 @@ class Cell:
         """Of the code that makes the numbers."""
         return code_digest([self.task.summarizers, self.task.reducer, [s.summarizers for s in self.scorings]])[:16]
 
+    @property
+    def makes_rows(self) -> bool:
+        """Whether a user's function yields the rows: it may read anything, so they are known only by reading them."""
+        return any(isinstance(shard, Called) and shard.listed is None for shard in self.samples.shards)
+
     def chosen(self) -> View:
         """The samples this run is about."""
         run = self.run
@@ -69,6 +77,11 @@ class Cell:
         """The samples this run is about, one after another."""
         return iter(self.chosen())
 
+    def notes(self) -> Iterator[str]:
+        """What whoever reads the numbers should know of the prompts that were made."""
+        if isinstance(self.template, FewshotTemplate):
+            yield from (f"{self.task.name}: {line}" for line in self.template.notes())
+
     def first_sample(self) -> Sample | None:
         """The first usable sample; `None` if there is none."""
         return next((s for s in self.view() if isinstance(s, Sample)), None)
@@ -76,18 +89,20 @@ class Cell:
 
 def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) -> list[Cell]:
     """All cells of a run; raises `PlanError` with every fault found."""
-    faults: list[AssayError] = [*run.faults()]
-    tasks = _gather(faults, lambda: _tasks(run)) or []
+    faults = run_faults(run)
+    tasks = _tasks(run, faults)
     models = _Models(run, extra_models or {}, faults)
     if not tasks:
         models.check()
+        faults += scorer_faults(run)
     cells: list[Cell] = []
+    unasked: list[tuple[Scoring, str]] = []
     for task in tasks:
         ways = _Ways(task, run, faults)
         if not task.measures:
             ways.prepared(task)  # its own faults are listed before those of the models
         for name, model in models.of(task):
-            asked = _gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
+            asked = gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
             prepared = None if asked is None else ways.prepared(asked)
             if prepared is None:
                 continue
@@ -96,17 +111,18 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
                 asked, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
             )
             before = len(faults)
-            _gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
-            _gather(faults, lambda cell=cell: check_repeats(cell))  # type: ignore[misc]
+            gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
+            gather(faults, lambda cell=cell: check_repeats(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
-        ways.prepared_at_all()
-    _check_judges(cells, run, faults)
+        prepared = ways.prepared_at_all()
+        if prepared is not None and not any(cell.task.name == task.name for cell in cells):
+            unasked += [(Scoring.of(n, s, task.name, ""), task.name) for n, s in prepared.scorers]
+    _check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, faults)
     if run.measure and cells and not faults and all(cell.task.protocol in _protocols(tasks) for cell in cells):
         faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
-    if faults:
-        unique = list({str(fault): fault for fault in faults}.values())
-        raise unique[0] if len(unique) == 1 else PlanError(unique)
+    raise_all(faults)
+    _count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
     for cell in cells:
         cell.digests = digests_of(cell)
     return cells
@@ -135,7 +151,7 @@ class _Models:
         place = (name, id(own))
         if place not in self._built:
             self._built[place] = (
-                self._given.get(name) or own or _gather(self._faults, lambda: trusted_model(name, self._run))
+                self._given.get(name) or own or gather(self._faults, lambda: trusted_model(name, self._run))
             )
         return self._built[place]
 
@@ -170,13 +186,12 @@ class _Ways:
     def prepared(self, task: Task) -> "Prepared | None":
         """What a way needs; `None` if it has a fault, which is then listed."""
         if task.protocol not in self._prepared:
-            self._prepared[task.protocol] = _gather(self._faults, lambda: prepare(task, self._run, self._faults))
+            self._prepared[task.protocol] = gather(self._faults, lambda: prepare(task, self._run, self._faults))
         return self._prepared[task.protocol]
 
-    def prepared_at_all(self) -> None:
-        """Finds the task's own faults where no model could be asked."""
-        if not self._prepared:
-            self.prepared(self._task)
+    def prepared_at_all(self) -> "Prepared | None":
+        """What the task needs by itself, and its own faults, where no model could be asked."""
+        return self.prepared(self._task) if not self._prepared else self._prepared.get(self._task.protocol)
 
     def _has_choices(self) -> bool:
         prepared = self.prepared(self._task)
@@ -188,29 +203,23 @@ def _protocols(tasks: Sequence[Task]) -> set[str]:
     return {task.protocol for task in tasks}
 
 
-def _gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
-    try:
-        return action()
-    except PlanError as error:
-        faults.extend(error.faults)
-    except AssayError as error:
-        faults.append(error)
-    return None
-
-
-def _tasks(run: RunOptions) -> list[Task]:
+def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
+    """The tasks that can be read, in part at least; what cannot is listed."""
     if not run.tasks:
-        raise UsageError("no task given", fix="`assay ls tasks` prints what ships, or name a data file")
-    faults: list[AssayError] = []
+        faults.append(UsageError("no task given", fix="`assay ls tasks` prints what ships, or name a data file"))
     tasks: list[Task] = []
     for reference in run.tasks:
-        tasks += _gather(faults, lambda reference=reference: resolve_tasks(reference, run)) or []  # type: ignore[misc]
-    if faults:
-        raise faults[0] if len(faults) == 1 else PlanError(faults)
+        try:
+            tasks += resolve_tasks(reference, run)
+        except PartlyRead as error:
+            faults += error.faults
+            tasks += error.made
+        except AssayError as error:
+            faults += error.faults if isinstance(error, PlanError) else (error,)
     names = [task.name for task in tasks]
-    for name in names:
+    for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            raise UsageError(f"two tasks are called {name!r}", fix="name each task once")
+            faults.append(UsageError(f"two tasks are called {name!r}", fix="name each task once"))
     return tasks
 
 
@@ -227,6 +236,26 @@ class Prepared:
 
 def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     """Opens the data and builds what a task asks and judges with; faults of scorers are listed, others raised."""
+    wrong = task_faults(task, run)
+    options: GenerateOptions | None = gather(wrong, lambda: _options(task, run))
+    asked: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
+    kind = "unknown" if asked is None else asked[0].kind
+    scorers = build_scorers(task, kind, faults) if task.driver is None and (asked or task.scorers) else []
+    for entry in task.summarizers:
+        gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
+    raise_all(wrong)
+    assert asked is not None and options is not None  # else there was a fault
+    samples, template, drawn = asked
+    return Prepared(samples, template, drawn, options, scorers)
+
+
+def _options(task: Task, run: RunOptions) -> GenerateOptions:
+    options = task.options.set(**run.generation)
+    return options.set(seed=run.seed) if run.seed is not None and options.seed is None else options
+
+
+def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
+    """The data, the template over it, and what its shots come from."""
     samples = open_dataset(
         _source_of(task, run),
         columns={**task.columns, **run.columns},
@@ -252,15 +281,7 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     drawn = None
     if shots:
         template, drawn = _with_shots(task, run, shots, samples, template)
-    if task.epochs < 1:
-        raise UsageError(f"epochs is {task.epochs}", where=f"task {task.name!r}", fix="ask each sample at least once")
-    options = task.options.set(**run.generation)
-    if run.seed is not None and options.seed is None:
-        options = options.set(seed=run.seed)
-    scorers = build_scorers(task, samples.kind, faults) if task.driver is None else []
-    for entry in task.summarizers:
-        _gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
-    return Prepared(samples, template, drawn, options, scorers)
+    return samples, template, drawn
 
 
 def _reach(task: Task, run: RunOptions) -> dict[str, Any]:
@@ -321,7 +342,7 @@ def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple
     wanted = task.scorers or default_scorers(kind)
     built: list[tuple[str, Any]] = []
     for entry in wanted:
-        made = _gather(faults, lambda entry=entry: build_scorer(entry, f"task {task.name!r}"))  # type: ignore[misc]
+        made = gather(faults, lambda entry=entry: build_scorer(entry, f"task {task.name!r}"))  # type: ignore[misc]
         if made is not None:
             built.append(made)
     return built
@@ -363,16 +384,23 @@ def check_abilities(cell: Cell) -> None:
         )
 
 
-def _check_judges(cells: Sequence[Cell], run: RunOptions, faults: list[AssayError]) -> None:
+def _check_judges(asking: Sequence[tuple[Scoring, str]], run: RunOptions, faults: list[AssayError]) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
-    asking = [(scoring, cell.task.name) for cell in cells for scoring in cell.scorings]
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
-            _gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
             continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
         faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
+
+
+def _count_judges(scorings: Sequence[Scoring], run: RunOptions) -> None:
+    """Makes the digest of a scorer that asks others also theirs: another judge gives other verdicts."""
+    roles = sorted({role for scoring in scorings for role in scoring.roles})
+    known = {role: veiled(_judge(run, role).identity) for role in roles}
+    for scoring in scorings:
+        scoring.digest = digest_of([scoring.digest, {role: known[role] for role in scoring.roles}])[:16]
 
 
 def _judge(run: RunOptions, role: str) -> Model:
@@ -405,8 +433,10 @@ def check_repeats(cell: Cell) -> None:
 def digests_of(cell: Cell) -> dict[str, Any]:
     """What the answers depend on; when none of it changed, finished samples are known by id alone."""
     run = cell.run
+    called = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
+    made = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
     return {
-        "data": cell.samples.fingerprint(),
+        "data": {**cell.samples.fingerprint(), **({"made": made} if made else {})},
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
         "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
         "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None)]),

@@ -24,7 +24,7 @@ from ..core import (
 )
 from ..datasets import is_data_path
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
-from .options import RunOptions
+from .options import PartlyRead, RunOptions
 from .task_yaml import read_task_file
 
 CONVENTIONS = ("dataset", "prompt", "score", "summarize", "options")
@@ -32,7 +32,10 @@ CONVENTIONS = ("dataset", "prompt", "score", "summarize", "options")
 
 def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
     """The tasks a reference stands for, with the run's own template and scorers put in."""
-    found = _find(reference, run)
+    try:
+        found = _find(reference, run)
+    except PartlyRead as error:
+        raise PartlyRead(error.faults, [_with_overrides(task, run) for task in error.made]) from error
     return [_with_overrides(task, run) for task in found]
 
 

@@ -2,6 +2,9 @@
 
 A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises is `judge_error`: its fault is
 counted, no number is invented from it. An answer cut by the token limit and not readable is `truncated`.
+
+Several candidates are judged one by one and kept in one record; what they mean for the numbers of a run is said in
+`summarizers.attempts`. A candidate whose verdict failed makes its record one that the next run judges again.
 """
 
 import inspect
@@ -10,11 +13,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
-from ..core import ErrorInfo, Outcome, Output, Sample, Score, StoreError, UsageError, as_score, blamed
+from ..core import (
+    COUNTED_AS_ZERO,
+    UNRESOLVED,
+    ErrorInfo,
+    Outcome,
+    Output,
+    Sample,
+    Score,
+    StoreError,
+    UsageError,
+    as_score,
+    blamed,
+)
 from ..core.errors import ScorerError
 from ..store.journal import score_line
 from ..store.secrets import scrub
-from ..summarizers.statistics import reduce_repeats
 from .fingerprint import code_digest
 
 
@@ -32,7 +46,6 @@ class Scoring:
     """Blocks for long: it is run in a thread."""
     is_set_level: bool = False
     whole_output: bool = False
-    reducer: str = "mean"
     summarizers: tuple[Any, ...] = ("mean",)
     higher_is_better: bool = True
     bounds: tuple[float, float] | None = (0.0, 1.0)
@@ -40,7 +53,7 @@ class Scoring:
     """Helper models it must be given."""
 
     @classmethod
-    def of(cls, name: str, scorer: Any, task: str, model: str, reducer: str = "mean") -> "Scoring":
+    def of(cls, name: str, scorer: Any, task: str, model: str) -> "Scoring":
         """Reads what a scorer says of itself."""
         call = scorer if inspect.isroutine(scorer) else getattr(scorer, "__call__", None)  # noqa: B004
         return cls(
@@ -48,12 +61,11 @@ class Scoring:
             scorer=scorer,
             task=task,
             model=model,
-            digest=code_digest(scorer if reducer == "mean" else [scorer, reducer])[:16],
+            digest=code_digest(scorer)[:16],
             is_async=inspect.iscoroutinefunction(call),
             is_slow=bool(getattr(scorer, "blocking", False)),
             is_set_level=hasattr(scorer, "score_all"),
             whole_output=bool(getattr(scorer, "whole_output", False)),
-            reducer=reducer,
             summarizers=tuple(getattr(scorer, "summarizers", ("mean",))),
             higher_is_better=bool(getattr(scorer, "higher_is_better", True)),
             bounds=getattr(scorer, "bounds", (0.0, 1.0)),
@@ -70,14 +82,15 @@ class Scoring:
 
     def score(self, sample: Sample, output: Output) -> Score:
         """The verdict on one output by a scorer that answers at once."""
+        if len(output.candidates) > 1 and not self.whole_output and output.error is None:
+            return self._together([self._score_one(sample, single) for single in singles_of(output)])
+        return self._score_one(sample, output)
+
+    def _score_one(self, sample: Sample, output: Output) -> Score:
         settled = self._without_scorer(output)
         if settled is not None:
             return settled
         try:
-            if len(output.candidates) > 1 and not self.whole_output:
-                singles = [output.only(i) for i in range(len(output.candidates))]
-                scores = [self._settle(as_score(self.scorer(sample, o)), o) for o in singles]
-                return reduce_candidates(scores, self.reducer)
             score = self.scorer(sample, output)
             return self._settle(score if type(score) is Score else as_score(score), output)
         except StoreError:
@@ -87,19 +100,23 @@ class Scoring:
 
     async def score_async(self, sample: Sample, output: Output) -> Score:
         """The verdict by a scorer that must wait, as a judge does."""
+        if len(output.candidates) > 1 and not self.whole_output and output.error is None:
+            return self._together([await self._score_one_async(sample, single) for single in singles_of(output)])
+        return await self._score_one_async(sample, output)
+
+    async def _score_one_async(self, sample: Sample, output: Output) -> Score:
         settled = self._without_scorer(output)
         if settled is not None:
             return settled
         try:
-            if len(output.candidates) > 1 and not self.whole_output:
-                singles = [output.only(i) for i in range(len(output.candidates))]
-                scores = [self._settle(as_score(await self.scorer(sample, o)), o) for o in singles]
-                return reduce_candidates(scores, self.reducer)
             return self._settle(as_score(await self.scorer(sample, output)), output)
         except StoreError:
             raise  # the disk the judge's answer was to be kept on: no fault of the judge
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             return self.broken(error, sample)
+
+    def _together(self, scores: Sequence[Score]) -> Score:
+        return reduce_candidates(scores, higher_is_better=self.higher_is_better, bounds=self.bounds)
 
     def broken(self, error: Exception, sample: Sample) -> Score:
         """The verdict when the scorer itself failed."""
@@ -181,29 +198,69 @@ def with_rounds(outputs: Sequence[Output]) -> Output:
     )
 
 
-def reduce_candidates(scores: Sequence[Score], reducer: str = "mean") -> Score:
-    """Several candidates of one request as one score, each value reduced as repeats are; all values are kept."""
-    first = next((s for s in scores if s.value is not None), scores[0])
-    outcomes = {s.outcome for s in scores}
-    outcome = Outcome.SCORED if Outcome.SCORED in outcomes else first.outcome
-    details = {**first.details, "outcomes": [s.outcome.value for s in scores]}
-    if any(s.details for s in scores):
-        # What was found in each, beside that of the first at the top, where scores of one candidate have it.
-        details["candidates"] = [dict(s.details) for s in scores]
-    if isinstance(first.value, Mapping):
-        named = {
-            key: _reduced([s.value[key] for s in scores if isinstance(s.value, Mapping) and key in s.value], reducer)
-            for key in first.value
-        }
-        return Score(named, outcome, first.answer, details)
-    numbers = [s.value if isinstance(s.value, (int, float)) else None for s in scores]
-    known = [n for n in numbers if n is not None]
-    return Score(_reduced(known, reducer) if known else None, outcome, first.answer, details, tuple(numbers))
+def singles_of(output: Output) -> list[Output]:
+    """An output of several candidates as one output for each."""
+    return [output.only(place) for place in range(len(output.candidates))]
 
 
-def _reduced(values: Sequence[float], reducer: str) -> float:
-    """pass@k of fewer than k candidates cannot be told from one request: the repeats of the sample may have enough."""
-    k = reducer.removeprefix("pass")[1:] if reducer.startswith("pass") else ""
-    if reducer == "mean" or (k.isdigit() and len(values) < int(k)):
-        return sum(values) / len(values)
-    return reduce_repeats(values, reducer).value
+def reduce_candidates(
+    scores: Sequence[Score], *, higher_is_better: bool = True, bounds: tuple[float, float] | None = (0.0, 1.0)
+) -> Score:
+    """The candidates of one request as one score: the mean of their values, with all that was said of each beside it.
+
+    One without a verdict leaves the whole without one, so that it is judged again; what the others got stays known.
+    Nothing that was said of a single candidate stands for all: `answer` is there where all gave the same.
+    """
+    # A failed judge is asked again, so its outcome speaks for the request before any other.
+    lost = sorted((s for s in scores if s.outcome in UNRESOLVED), key=lambda s: s.outcome is not Outcome.JUDGE_ERROR)
+    known = [_counted(score, higher_is_better, bounds) for score in scores if score.outcome not in UNRESOLVED]
+    outcomes = [score.outcome for score in scores]
+    outcome = lost[0].outcome if lost else Outcome.SCORED if Outcome.SCORED in outcomes else outcomes[0]
+    details: dict[str, Any] = {"outcomes": [each.value for each in outcomes]}
+    if lost:
+        details.update({name: lost[0].details[name] for name in ("error", "reason") if name in lost[0].details})
+    if any(score.answer is not None for score in scores):
+        details["answers"] = [score.answer for score in scores]
+    if any(isinstance(score.value, Mapping) for score in scores):
+        details["values"] = [dict(v) if isinstance(v := score.value, Mapping) else v for score in scores]
+    if any(score.details for score in scores):
+        details["candidates"] = [dict(score.details) for score in scores]
+    answers = {score.answer for score in scores}
+    return Score(
+        None if lost else _mean(known),
+        outcome,
+        answers.pop() if len(answers) == 1 else None,
+        details,
+        tuple(_first(score.value) for score in scores),
+    )
+
+
+def _counted(
+    score: Score, higher_is_better: bool, bounds: tuple[float, float] | None
+) -> float | Mapping[str, float] | None:
+    """The value a candidate has in the mean of its request: the worst there is, for one that could not be read."""
+    if score.outcome not in COUNTED_AS_ZERO:
+        return score.value
+    if bounds is not None:
+        worst: float | None = bounds[0] if higher_is_better else bounds[1]
+    else:
+        worst = 0.0 if higher_is_better else None
+    if isinstance(score.value, Mapping) and worst is not None:
+        return dict.fromkeys(score.value, worst)
+    return worst
+
+
+def _mean(values: Sequence[float | Mapping[str, float] | None]) -> float | dict[str, float] | None:
+    """The mean of each named value over the candidates that have it; a lone number counts for all names."""
+    names = dict.fromkeys(name for value in values if isinstance(value, Mapping) for name in value)
+    if not names:
+        numbers = [value for value in values if isinstance(value, (int, float))]
+        return sum(numbers) / len(numbers) if numbers else None
+    columns = {name: [value.get(name) if isinstance(value, Mapping) else value for value in values] for name in names}
+    known = {name: [n for n in column if n is not None] for name, column in columns.items()}
+    return {name: sum(column) / len(column) for name, column in known.items() if column}
+
+
+def _first(value: float | Mapping[str, float] | None) -> float | None:
+    """The single value, or the first of several, as records have it."""
+    return next(iter(value.values()), None) if isinstance(value, Mapping) else value

@@ -14,6 +14,7 @@ from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
+from .counted import counted_samples
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
@@ -115,6 +116,8 @@ class Session:
         if before.get("journal_bytes") != self.writer.journal_bytes:
             return None
         for cell in self.cells:
+            if cell.makes_rows:
+                return None
             described = described_cell(before, cell)
             scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
             if described is None or changed_digests(before, cell) or described.get("scorers") != scorers:
@@ -151,7 +154,7 @@ class Session:
             cell,
             self.writer,
             progress,
-            known_by_id=changed == [] or not self.ask_model,
+            known_by_id=(changed == [] and not cell.makes_rows) or not self.ask_model,
             cache=cache,
             budget=ErrorBudget(self.options.on_error),
             ask_model=self.ask_model,
@@ -192,6 +195,12 @@ class Session:
         self.usage[f"{cell.task.name}/{cell.model_name}"] = meter.read(running)
         self.usage.update(helpers.spent())
         self.notes += running.cuts.lines(cell.task.name, cell.model_name)
+        self.notes += cell.notes()
+        if running.redacted:
+            self._say(
+                f"{cell.task.name}: {_answers(running.redacted)} scored with [redacted] in place of a secret, as the"
+                " journal has it"
+            )
         if cell.task.driver is None:
             await self._summarize(cell, running, progress)
 
@@ -322,6 +331,11 @@ class Session:
         for progress in self.progress:
             for outcome, example in sorted(progress.first_errors.items()):
                 self.notes.append(f"{progress.task}: {self._count(progress, outcome)} {outcome}; first: {example}")
+        if changed := self.writer.redactor.answers_changed:
+            self.notes.append(
+                f"{_answers(changed)} written with [redacted] in place of a secret: scoring again sees that instead"
+                " (unset the variable whose value is no secret)"
+            )
         notes = tuple(hide(note) for note in self.notes)
         result = RunResult(status, self.writer.layout.folder, tuple(self.results), notes, self.usage)
         manifest["status"] = status
@@ -332,7 +346,7 @@ class Session:
         self.writer.journal.flush()
         manifest["journal_bytes"] = self.writer.journal_bytes
         self.writer.write_manifest(manifest)
-        self.writer.write_summary(result.to_plain())
+        self.writer.write_summary({**result.to_plain(), **counted_samples(self.cells, self.writer)})
         return result
 
     def _count(self, progress: CellProgress, outcome: str) -> int:
@@ -403,3 +417,7 @@ class Session:
         finally:
             for number in installed:
                 loop.remove_signal_handler(number)
+
+
+def _answers(count: int) -> str:
+    return "1 answer was" if count == 1 else f"{count} answers were"

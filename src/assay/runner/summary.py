@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import EMPTY, Outcome, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
+from ..core import EMPTY, Outcome, Output, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
 from ..core.record import output_from_plain
 from ..store import RunWriter
+from ..summarizers.attempts import Attempts
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
 from .components import build_summarizer
 from .plan import Cell
-from .scoring import Scoring, failure_score, with_rounds
+from .scoring import Scoring, failure_score, singles_of, with_rounds
 from .threads import in_thread
 
 
@@ -32,7 +33,7 @@ class Context:
 
 
 def summarize(cell: Cell, scoring: Scoring, records: Sequence[ScoreRecord], n_expected: int | None) -> list[Result]:
-    """The results of one scorer on one cell."""
+    """The results of one scorer on one cell; its summarizers are handed one record for each answer."""
     context = Context(
         task=cell.task.name,
         model=cell.model_name,
@@ -48,7 +49,7 @@ def summarize(cell: Cell, scoring: Scoring, records: Sequence[ScoreRecord], n_ex
     for entry in cell.task.summarizers or scoring.summarizers:
         name, summarizer = build_summarizer(entry, f"task {cell.task.name!r}")
         with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
-            made: Iterable[Result] = summarizer(records, context)
+            made: Iterable[Result] = summarizer(Attempts(records), context)
             results.extend(made)
     return _once(results)
 
@@ -61,54 +62,94 @@ def _once(results: Sequence[Result]) -> list[Result]:
     return list(seen.values())
 
 
+Rows = list[tuple[Sample, Output]]
+
+
 async def set_level(
     cell: Cell, scoring: Scoring, writer: RunWriter, expected: int, faults: Sequence[ScoreRecord] = ()
 ) -> list[Result]:
-    """The numbers of a scorer that looks at all samples at once, from the journal; `faults` were never asked."""
+    """The numbers of a scorer that looks at all samples at once, from the journal; `faults` were never asked.
+
+    Each candidate of each epoch makes a set of its own, unless the scorer takes the whole output.
+    """
     writer.reload()
-    answers = writer.cell(cell.task.name, cell.model_name).answers
-    rows = []
     outcomes = Counter(str(fault.outcome) for fault in faults)
+    judged: set[str] = set()
+    values: list[dict[str, float]] = []
+    for epoch in range(cell.task.epochs):
+        rows, failed = _answered(cell, writer, epoch)
+        sets = [rows] if scoring.whole_output else _sets(rows)
+        for outcome, count in failed.items():
+            outcomes[outcome] += count * len(sets)
+        outcomes[Outcome.SCORED.value] += sum(map(len, sets))
+        judged.update(sample.id for sample, _ in rows)
+        with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
+            # A scorer that writes files or asks judges is told which run, task and model it is about.
+            scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
+            # Other people's code may take its time, or wait for judges: the loop goes on meanwhile.
+            values += [flatten(await in_thread(scorer.score_all, one)) for one in sets]
+    return set_level_results(cell, scoring, values, len(judged), expected, outcomes)
+
+
+def _answered(cell: Cell, writer: RunWriter, epoch: int) -> tuple[Rows, Counter[str]]:
+    """The samples with their answers of one epoch, and what became of those without one."""
+    answers = writer.cell(cell.task.name, cell.model_name).answers
+    rows: Rows = []
+    failed: Counter[str] = Counter()
     for item in cell.view():
-        stored = answers.get((item.id, 0)) if isinstance(item, Sample) else None
-        if not stored:
+        if not isinstance(item, Sample) or not (stored := answers.get((item.id, epoch))):
             continue
         said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in stored if a is not None]
         if said[-1].error is not None:
-            outcomes[failure_score(said[-1].error).outcome.value] += 1
+            failed[failure_score(said[-1].error).outcome.value] += 1
         else:
             rows.append((item, with_rounds(said)))
-    with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
-        # A scorer that writes files or asks judges is told which run, task and model it is about.
-        scorer = scoring.scorer.in_run(cell, writer) if hasattr(scoring.scorer, "in_run") else scoring.scorer
-        # Other people's code may take its time, or wait for judges: the loop goes on meanwhile.
-        values = await in_thread(scorer.score_all, rows)
-    return set_level_results(cell, scoring, values, len(rows), expected, outcomes)
+    return rows, failed
+
+
+def _sets(rows: Rows) -> list[Rows]:
+    """All first candidates, all second ones, and so on; a sample with fewer is not in the later sets."""
+    width = max((len(output.candidates) for _, output in rows), default=1)
+    if width < 2:
+        return [rows]
+    singles = [(sample, singles_of(output)) for sample, output in rows]
+    return [[(sample, single[place]) for sample, single in singles if place < len(single)] for place in range(width)]
 
 
 def set_level_results(
-    cell: Cell, scoring: Scoring, values: Mapping[str, Any], n: int, expected: int, faults: Mapping[str, int]
+    cell: Cell,
+    scoring: Scoring,
+    values: Sequence[Mapping[str, float]],
+    n: int,
+    expected: int,
+    outcomes: Mapping[str, int],
 ) -> list[Result]:
-    """What a set-level scorer returned, as results without intervals: its samples cannot be recovered."""
-    flat = flatten(values)
-    outcomes = {Outcome.SCORED.value: n, **faults}
-    flags = failure_flags(sum(faults.values()) / max(expected, 1))
+    """What a set-level scorer returned for each set, as means without intervals: its samples cannot be recovered."""
+    lost = sum(count for outcome, count in outcomes.items() if outcome != Outcome.SCORED)
+    flags = failure_flags(lost / max(expected * len(values), 1))
+    names = dict.fromkeys(name for found in values for name in found)
     return [
         Result(
             task=cell.task.name,
             model=cell.model_name,
             metric=f"{scoring.name}.{name}" if name else scoring.name,
-            value=number,
+            value=sum(numbers) / len(numbers),
             n=n,
             n_expected=expected,
             protocol=cell.task.protocol,
             interval="none: a set-level metric",
-            outcomes=outcomes,
-            flags=flags,
+            outcomes=dict(outcomes),
+            flags=(*flags, *_lacking(len(values) - len(numbers), len(values))),
             higher_is_better=scoring.higher_is_better,
+            details={"sets": numbers} if len(values) > 1 else EMPTY,
         )
-        for name, number in flat.items()
+        for name in names
+        if (numbers := [found[name] for found in values if name in found])
     ]
+
+
+def _lacking(without: int, sets: int) -> tuple[str, ...]:
+    return (f"{without} of {sets} sets have no value",) if without else ()
 
 
 def flatten(values: Any, prefix: str = "") -> dict[str, float]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import yaml
 
-from ..core import Fewshot, Task, UsageError, nearest, shorten
+from ..core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
 from ..userfiles import is_reference, split_reference
+from .options import PartlyRead
 
 _ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
 _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
@@ -104,39 +105,60 @@ def _depths(text: str) -> Any:
 
 
 def read_task_file(path: Path) -> Task:
-    """The task of a YAML file; relative data paths start at the file."""
+    """The task of a YAML file; relative data paths start at the file. Raises `PartlyRead`, with all faults at once."""
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError("a task file holds keys and values", where=str(path))
     known = {f.name for f in fields(Task)} - _CODE_ONLY
+    faults: list[AssayError] = []
     given: dict[str, Any] = {}
     for key, value in plain.items():
         name = _ALIASES.get(str(key), str(key).replace("-", "_"))
         if name not in known:
             close = nearest(name, known | set(_ALIASES))
             fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-            raise UsageError(f"unknown key {key!r}", where=str(path), fix=fix)
-        if value is None:
-            continue
-        _check_kind(name, value, path)
-        given[name] = value
+            faults.append(UsageError(f"unknown key {key!r}", where=str(path), fix=fix))
+        elif value is not None:
+            try:
+                _check_kind(name, value, path)
+                given[name] = _read(name, value, path, faults)
+            except UsageError as error:
+                faults.append(error)
     given.setdefault("name", path.stem)
-    given["dataset"] = _beside(given.get("dataset"), path)
-    if isinstance(given.get("fewshot"), Mapping):
-        given["fewshot"] = _fewshot(given["fewshot"], path)
-    if isinstance(given.get("tags"), str):
-        given["tags"] = (given["tags"],)
-    if isinstance(given.get("needs"), list):
-        given["needs"] = frozenset(given["needs"])
-    for name in ("tags", "produces"):
-        if isinstance(given.get(name), list):
-            given[name] = tuple(given[name])
-    for name in ("scorers", "summarizers"):
-        if name in given:
-            entries = given[name] if isinstance(given[name], list) else [given[name]]
-            given[name] = tuple(_reference_beside(entry, path) for entry in entries)
-    given["template"] = _reference_beside(given.get("template"), path)
-    return Task(**given)
+    task = Task(**given)
+    if faults:
+        # Without data nothing more can be said of it: what names them may be what is misspelled.
+        raise PartlyRead(faults, [] if task.dataset is None else [task])
+    return task
+
+
+def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
+    """The value of one key as the task holds it; what is wrong with a part of it is listed, and that part left out."""
+    if name == "dataset":
+        return _beside(value, path)
+    if name == "fewshot":
+        return _fewshot(value, path, faults)
+    if name == "options":
+        return _generation(value, path, faults)
+    if name == "tags":
+        return (value,) if isinstance(value, str) else tuple(value)
+    if name == "needs":
+        return frozenset(value)
+    if name == "produces":
+        return tuple(value)
+    if name in ("scorers", "summarizers"):
+        return tuple(_reference_beside(entry, path) for entry in (value if isinstance(value, list) else [value]))
+    return _reference_beside(value, path) if name == "template" else value
+
+
+def _generation(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) -> GenerateOptions:
+    options = DEFAULT_OPTIONS
+    for name, value in plain.items():
+        try:
+            options = options.set(**{str(name): value})
+        except UsageError as error:
+            faults.append(UsageError(error.what, where=str(path), fix=error.fix))
+    return options
 
 
 def _check_kind(name: str, value: Any, path: Path) -> None:
@@ -146,15 +168,16 @@ def _check_kind(name: str, value: Any, path: Path) -> None:
         raise UsageError(f"key {name!r} holds {shorten(value)}", where=str(path), fix=f"write {wanted}")
 
 
-def _fewshot(plain: Mapping[str, Any], path: Path) -> Fewshot:
+def _fewshot(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) -> Fewshot:
     known = {f.name for f in fields(Fewshot)}
-    for key in plain:
-        if key not in known:
-            close = nearest(str(key), known)
-            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
-            raise UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix)
-    given = {name: _reference_beside(value, path) for name, value in plain.items() if name == "pick"}
-    return Fewshot(**{**plain, **given, "source": _beside(plain.get("source"), path)})
+    for key in [key for key in plain if key not in known]:
+        close = nearest(str(key), known)
+        fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+        faults.append(UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix))
+    given = {name: value for name, value in plain.items() if name in known}
+    if "pick" in given:
+        given["pick"] = _reference_beside(given["pick"], path)
+    return Fewshot(**{**given, "source": _beside(plain.get("source"), path)})
 
 
 def _beside(value: Any, path: Path) -> Any:

@@ -2,7 +2,8 @@
 
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
 UTF-8 bytes, `acc_pmi` subtracts what the option is worth without the question. The blank before an option belongs
-to the continuation and is not counted as its length.
+to the continuation and is not counted as its length. Of options that are equally probable the first is taken, as other
+systems do; `ties` in the details says so, and the table counts them.
 """
 
 import math
@@ -39,15 +40,19 @@ class ChoiceLikelihood:
         choices = sample.choices
         if not choices or not sample.targets:
             return no_target(sample, "choices" if sample.targets else "target")
-        golds = {LETTERS.find(target.strip().upper()) if target.strip() else -1 for target in accepted(sample)}
-        if not all(0 <= gold < len(choices) for gold in golds):
+        letters = {letter: place for place, letter in enumerate(LETTERS[: len(choices)])}
+        golds = {letters.get(target.strip().upper()) for target in accepted(sample)}
+        if None in golds or len(choices) > len(LETTERS):
             reason = f"target {sample.target!r} is not a letter of {len(choices)} choices"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
         weights = [likelihood.logprob for likelihood in output.likelihoods]
-        if len(weights) not in (len(choices), 2 * len(choices)) or any(math.isnan(w) for w in weights):
+        if len(weights) not in (len(choices), 2 * len(choices)) or any(not w < math.inf for w in weights):
             reason = f"{len(weights)} likelihoods for {len(choices)} choices, or one that is not a number"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})
         given = weights[: len(choices)]
+        if not any(math.isfinite(weight) for weight in given):
+            reason = "every option has probability 0, so none is the most probable"
+            return Score(None, Outcome.MODEL_ERROR, details={"reason": reason, "logprobs": _plain(weights)})
         columns = {"acc": given, **_normalized(given, self._weighed(choices, output))}
         alone = _unconditioned(output, weights[len(choices) :], len(choices))
         if alone is not None:
@@ -59,7 +64,7 @@ class ChoiceLikelihood:
             details={
                 "picks": {name: LETTERS[pick] for name, (pick, _) in picks.items()},
                 "ties": {name: tied for name, (_, tied) in picks.items() if tied},
-                "logprobs": weights,
+                "logprobs": _plain(weights),
             },
         )
 
@@ -68,6 +73,11 @@ class ChoiceLikelihood:
         if len(told) >= len(choices):
             return [text.removeprefix(" ") for text in told[: len(choices)]]
         return choices if self.continuation == "text" else LETTERS[: len(choices)]
+
+
+def _plain(weights: Sequence[float]) -> list[float | str]:
+    """JSON has no infinities: `-inf` is written as text, as in the record of the answer."""
+    return [weight if math.isfinite(weight) else str(weight) for weight in weights]
 
 
 def _normalized(weights: Sequence[float], texts: Sequence[str]) -> dict[str, list[float]]:

@@ -1,7 +1,7 @@
 """The response cache: answers shared by runs, keyed by the request's own key.
 
 The key holds the model's identity, the rendered messages and every option, so an answer of another model can never be
-found by mistake. Only answers are kept, never errors.
+found by mistake. Only answers are kept, never errors, and none that holds a secret: without it, it would be another.
 """
 
 import sqlite3
@@ -14,7 +14,7 @@ import msgspec
 from ..core import DiskFull, Output, StoreError
 from ..core.record import output_from_plain, output_to_plain
 from .blobs import Blobs
-from .secrets import Redactor
+from .secrets import REDACTED, Redactor
 
 
 class ResponseCache:
@@ -35,8 +35,8 @@ class ResponseCache:
         """The answer to a request, if it was ever given."""
         with self._said():
             row = self._database.execute("select output from responses where key = ?", (key,)).fetchone()
-        if row is None:
-            return None
+        if row is None or REDACTED.encode() in row[0]:
+            return None  # one that may have lost a secret is no answer: asked again
         try:
             return output_from_plain(msgspec.json.decode(row[0]), self._blobs)
         except (msgspec.DecodeError, StoreError, AttributeError, KeyError, TypeError, ValueError):
@@ -44,16 +44,17 @@ class ResponseCache:
 
     def put(self, key: str, output: Output) -> None:
         """Keeps an answer."""
-        for candidate in output.candidates:
-            for medium in candidate.media:
-                self._blobs.put(medium)
         try:
             plain = msgspec.json.encode(output_to_plain(output))
         except (TypeError, UnicodeEncodeError, OverflowError):
             return  # an answer that JSON cannot hold exactly is kept by its own run only
+        if self._redactor.holds_secret(plain):
+            return
+        for candidate in output.candidates:
+            for medium in candidate.media:
+                self._blobs.put(medium)
         with self._said():
-            entry = (key, self._redactor.line(plain))
-            self._database.execute("insert or replace into responses values (?, ?)", entry)
+            self._database.execute("insert or replace into responses values (?, ?)", (key, plain))
 
     def close(self) -> None:
         """Lets go of the file."""

@@ -1,8 +1,8 @@
 """A run in the formats other tools read: CSV, Parquet, and the results file of lm-eval (its content: `lm_eval`).
 
-CSV and Parquet have one row for each sample, epoch and scorer that the run's last summary counted. A text cell of a CSV file that starts with `=`, `+`,
-`-`, `@`, a tab, a carriage return or `'` gets a `'` before it, so that no spreadsheet takes what a model wrote for a
-formula; taking one leading `'` away gives the text back. Number columns are left as they are.
+CSV and Parquet have one row for each sample, epoch and scorer that the last summary counted. A text cell of a CSV file
+that starts with `=`, `+`, `-`, `@`, a tab, a carriage return or `'` gets a `'` before it, so that no spreadsheet takes
+what a model wrote for a formula; taking one leading `'` away gives the text back. Number columns are left as they are.
 """
 
 import csv
@@ -33,7 +33,8 @@ _ROWS_AT_ONCE = 1000
 
 
 def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
-    """Every verdict that a run's last summary counted, with its question and its answer; an answer nobody scored has no scorer."""
+    """Every verdict that the last summary counted, with its question and its answer; an answer nobody scored has no
+    scorer."""
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
             continue  # what a judge was asked is kept under `task#role`

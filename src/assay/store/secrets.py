@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from ..core import AssayError, PlanError
+from ..core import AssayError, Outcome, PlanError
+from ..core.message import CHAT_ROLES
 from ..core.secrets import HIDDEN, secrets_of
 
 SHORTEST = 8
@@ -33,6 +34,11 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"(?<=Bearer )" + _KNOWN + r"[^\s\"',;]{8,}")
+_WORD = re.compile(r"[a-z_]+")
+"""A secret of this form stays in keys: there it is the name of a field or a metric, and records are read by it."""
+_WORDS = frozenset({"output", "reasoning", "content_filter", "tool_calls", *CHAT_ROLES, *map(str, Outcome)})
+"""Words of the record format, under these names: none of them is a secret, whatever some variable holds."""
+_WORDED = frozenset({"kind", "outcome", "role", "type", "stop_reason"})
 
 
 class Redactor:
@@ -41,6 +47,8 @@ class Redactor:
     def __init__(self, secrets: frozenset[str] = frozenset(), in_messages: frozenset[str] = frozenset()) -> None:
         """`in_messages` are further ones, which prompts and answers may hold by chance."""
         self._secrets, self._in_messages = secrets, in_messages
+        self.answers_changed = 0
+        """Answers that held a secret and were written without it: whoever reads them again reads something else."""
         self._prepare()
 
     @classmethod
@@ -69,29 +77,50 @@ class Redactor:
 
     def _prepare(self) -> None:
         self._texts = _longest_first(self._secrets | self._in_messages)
-        searched = _longest_first(self._secrets)
-        self._bytes = list(dict.fromkeys(form for secret in searched for form in _json_forms(secret)))
+        self._searched = _longest_first(self._secrets)
+        self._bytes = list(dict.fromkeys(form for secret in self._searched for form in _json_forms(secret)))
+
+    def holds_secret(self, body: bytes) -> bool:
+        """Whether a line of JSON holds a secret; one search for each."""
+        return any(secret in body for secret in self._bytes)
 
     def line(self, body: bytes) -> bytes:
-        """A line of JSON without the secrets; one search for each, no copy where there is none."""
-        for secret in self._bytes:
-            if secret in body:
-                body = body.replace(secret, REDACTED.encode())
-        return body
+        """A line of JSON without the secrets, no copy where there is none; an answer that held one says `redacted`."""
+        if not self.holds_secret(body):
+            return body
+        record = json.loads(body)
+        shown = self._without(record)
+        if isinstance(record, dict) and record.get("kind") == "output" and shown["output"] != record["output"]:
+            self.answers_changed += 1
+            shown["details"] = {**shown.get("details", {}), "redacted": True}
+        try:
+            return json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode()
+        except UnicodeEncodeError:
+            return json.dumps(shown, separators=(",", ":")).encode()
+
+    def _without(self, value: Any, name: str = "") -> Any:
+        """Part of a record, without the secrets; the words by which records are read stay."""
+        if isinstance(value, str):
+            if name in _WORDED and value in _WORDS:
+                return value
+            return _cleared(value, self._searched)
+        if isinstance(value, dict):
+            return {_cleared(key, _odd(self._searched)): self._without(entry, key) for key, entry in value.items()}
+        return [self._without(entry) for entry in value] if isinstance(value, list) else value
 
     def text(self, text: str) -> str:
         """A message, without the secrets and without what looks like one."""
-        for secret in self._texts:
-            if secret in text:
-                text = text.replace(secret, REDACTED) if len(secret) >= SHORTEST else _word(secret).sub(REDACTED, text)
-        return scrub(text)
+        return scrub(_cleared(text, self._texts))
 
     def plain(self, value: Any) -> Any:
         """A document, without the secrets and without what looks like one."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
-            return {self.plain(name): self.plain(entry) for name, entry in value.items()}
+            return {
+                scrub(_cleared(name, _odd(self._texts))) if isinstance(name, str) else name: self.plain(entry)
+                for name, entry in value.items()
+            }
         if isinstance(value, (list, tuple)):
             return [self.plain(entry) for entry in value]
         return value
@@ -133,6 +162,18 @@ def _longest_first(secrets: frozenset[str]) -> list[str]:
     others = {form for secret in secrets for form in (quote(secret, safe=""), unquote(secret))}
     known = secrets | {form for form in others if len(form) >= SHORTEST}
     return sorted(known, key=lambda secret: (-len(secret), secret))
+
+
+def _cleared(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        if secret in text:
+            text = text.replace(secret, REDACTED) if len(secret) >= SHORTEST else _word(secret).sub(REDACTED, text)
+    return text
+
+
+def _odd(secrets: list[str]) -> list[str]:
+    """Those that are no plain words."""
+    return [secret for secret in secrets if not _WORD.fullmatch(secret)]
 
 
 def _word(secret: str) -> re.Pattern[str]:

@@ -33,7 +33,7 @@ class Adapted:
             return given
         numbers = dict(self._numbers(given, ""))
         outcomes = Counter(record.outcome for record in records)
-        judged = sum(n for outcome, n in outcomes.items() if outcome not in UNRESOLVED)
+        judged = len({record.id for record in records if record.outcome not in UNRESOLVED})
         return [self._result(metric, number, judged, outcomes, context) for metric, number in numbers.items()]
 
     def _numbers(self, given: Any, path: str) -> Iterator[tuple[str, float]]:

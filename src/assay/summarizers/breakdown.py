@@ -15,9 +15,9 @@ MAX_GROUPS = 1000
 
 
 def break_down(
-    table: Table, units: Units, common: Mapping[str, Any], *, binary: bool
+    table: Table, units: Units, common: Mapping[str, Any], *, binary: bool, ends: tuple[float, float] | None = None
 ) -> tuple[dict[str, dict[str, Result]], dict[str, Any]]:
-    """`{tag: {value: result}}`, and for each tag the macro and micro mean over its values."""
+    """`{tag: {value: result}}`, and for each tag the macro and micro mean over its values; `ends` as for a mean."""
     by_name = _tag_sets_by_name(table)
     if not by_name:
         return {}, {}
@@ -40,7 +40,7 @@ def break_down(
             fields: dict[str, Any] = {"value": None, "interval": "none: nothing was scored"}
             if numbers:
                 keys = _joined([clusters[code] for code in codes]) if clusters else None
-                estimate = estimate_mean(numbers, keys, binary=binary)
+                estimate = estimate_mean(numbers, keys, binary=binary, ends=ends)
                 estimates.append(estimate)
                 fields = interval_of(estimate)
             groups[name][value] = Result(
@@ -56,11 +56,11 @@ def break_down(
 
 
 def interval_of(estimate: Estimate) -> dict[str, Any]:
-    """An estimate as the fields of a result."""
+    """An estimate as the fields of a result; without an interval it has no standard error either, which would be 0."""
     ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
     return {
         "value": estimate.value,
-        "stderr": estimate.stderr,
+        "stderr": estimate.stderr if ci else None,
         "ci": ci,
         "interval": estimate.method if ci else f"none: {estimate.method.rpartition('n/a: ')[2]}",
         "clusters": estimate.clusters,
@@ -103,4 +103,4 @@ def _joined(parts: Sequence["array[Any]"]) -> Sequence[Any]:
 
 def _plain(estimate: Estimate) -> dict[str, Any]:
     ci = None if estimate.low is None or estimate.high is None else [estimate.low, estimate.high]
-    return {"value": estimate.value, "stderr": estimate.stderr, "ci": ci}
+    return {"value": estimate.value, "stderr": estimate.stderr if ci else None, "ci": ci}

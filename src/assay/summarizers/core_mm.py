@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
-from .strata import counted_value
+from .strata import Counting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,20 +26,21 @@ def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
     """The weighted mean of 100; a sample whose tag `complexity` is neither of the two counts once, and that is told."""
     unknown = sum(_complexity(record) not in WEIGHTS for record in records)
     details = {"complexity_unknown": unknown} if unknown else {}
-    yield corpus_result(records, context, "core_mm", _weighted, _percent, details=details)
+    counted = Counting.of(records, context)
+
+    def weighted(record: ScoreRecord) -> Sequence[float] | None:
+        value = counted(record)
+        weight = WEIGHTS.get(_complexity(record), 1.0)
+        return None if value is None else (weight * value, weight)
+
+    yield corpus_result(records, context, "core_mm", weighted, _percent, details=details)
     for category in sorted({record.tags.get("category", "") for record in records} - {""}):
         own = [record for record in records if record.tags.get("category") == category]
-        yield corpus_result(own, context, f"core_mm.{category}", _weighted, _percent)
+        yield corpus_result(own, context, f"core_mm.{category}", weighted, _percent)
 
 
 def _complexity(record: ScoreRecord) -> str:
     return record.tags.get("complexity", "").strip().lower()
-
-
-def _weighted(record: ScoreRecord) -> Sequence[float] | None:
-    value = counted_value(record, None)
-    weight = WEIGHTS.get(_complexity(record), 1.0)
-    return None if value is None else (weight * value, weight)
 
 
 def _percent(sums: "Floats") -> "Floats":

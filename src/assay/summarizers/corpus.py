@@ -30,9 +30,9 @@ def corpus_result(
     details: Mapping[str, Any] = EMPTY,
     higher_is_better: bool = True,
 ) -> Result:
-    """The value over all records that have counts, with its interval; a record without them is only counted.
+    """The value over all answers that have counts, with its interval; one without them is only counted.
 
-    Clusters are drawn whole. Without clusters the sample is the unit, so that its epochs stay together.
+    Clusters are drawn whole. Without clusters the sample is the unit, so that all answers to it stay together.
     """
     pooled = [(record, row) for record in records if (row := counts(record)) is not None]
     common: dict[str, Any] = {
@@ -48,12 +48,12 @@ def corpus_result(
     fields = _estimate(pooled, formula, context.seed)
     groups = {
         name: {
-            value: Result(n=len(part), n_expected=None, **common, **_estimate(part, formula, context.seed))
+            value: Result(n=_samples(part), n_expected=None, **common, **_estimate(part, formula, context.seed))
             for value, part in sorted(parts.items())
         }
         for name, parts in _by_tag(pooled).items()
     }
-    return Result(n=len(pooled), groups=groups, **fields, **own)
+    return Result(n=_samples(pooled), groups=groups, **fields, **own)
 
 
 def _estimate(pooled: Pooled, formula: Formula, seed: int) -> dict[str, Any]:
@@ -65,9 +65,14 @@ def _estimate(pooled: Pooled, formula: Formula, seed: int) -> dict[str, Any]:
     return interval_of(bootstrap(table, formula, _clusters([record for record, _ in pooled]), seed=seed))
 
 
+def _samples(pooled: Pooled) -> int:
+    return len({record.id for record, _ in pooled})
+
+
 def _counted(records: Sequence[ScoreRecord]) -> dict[str, Any]:
     outcomes = Counter(record.outcome for record in records)
-    share = sum(outcomes[str(outcome)] for outcome in UNRESOLVED) / len(records) if records else 0.0
+    total = sum(outcomes.values())
+    share = sum(outcomes[str(outcome)] for outcome in UNRESOLVED) / total if total else 0.0
     doubt = ": in doubt" if share > FLAG_ABOVE else ""
     return {
         "outcomes": dict(outcomes),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord, SummaryContext
-from .mean import mean_of
+from .mean import mean_of, unread_value
 from .table import Table
 
 
@@ -45,9 +45,7 @@ def number_of(record: ScoreRecord, metric: str, context: SummaryContext) -> floa
     if record.outcome in UNRESOLVED:
         return None
     if record.outcome in COUNTED_AS_ZERO:
-        if context.higher_is_better:
-            return 0.0
-        return context.bounds[1] if context.bounds is not None else None
+        return unread_value((), context)
     value = record.values.get(metric)
     return value if value is not None and math.isfinite(value) else None
 

@@ -1,4 +1,7 @@
-"""The vote of repeated answers: each question gets the verdict on the answer that was given most often."""
+"""The vote of repeated answers: each question gets the verdict on the answer that was given most often.
+
+Every candidate of every epoch has one vote.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from ..core import UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
+from .attempts import Attempts
 from .derived import mean_of_units, number_of, verdict
 from .table import read_table
 
@@ -16,7 +20,8 @@ class _Vote:
 
     first: ScoreRecord
     ballots: Counter[str] = field(default_factory=Counter)
-    verdicts: dict[str, dict[str, float]] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """Of each answer all values of each metric: a judge may not say the same of it twice."""
     unread: int = 0
 
     def leaders(self) -> list[str]:
@@ -28,15 +33,17 @@ class _Vote:
 @summarizers.register("majority")
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """The mean over questions of the verdict on the most frequent answer of all epochs.
+    """The mean over questions of the verdict on the most frequent answer of all candidates and epochs.
 
-    An answer that could not be read does not vote. A tie counts as the mean of the verdicts that tied, and is counted.
+    An answer that could not be read does not vote; a question with no other is wrong. A tie counts as the mean of the
+    verdicts that tied, and is counted. Verdicts that differ on the same answer count as their mean.
     """
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         """`metric.majority` for each metric."""
-        metrics = read_table(records).names(context.scorer)
-        votes = _read_votes(records, metrics, context)
+        attempts = Attempts(records)
+        metrics = read_table(attempts).names(context.scorer)
+        votes = _read_votes(attempts, metrics, context)
         ties = sum(len(vote.leaders()) > 1 for vote in votes.values())
         for metric in metrics:
             name = f"{metric}.majority"
@@ -67,12 +74,13 @@ def _read_votes(records: Sequence[ScoreRecord], metrics: Sequence[str], context:
         for metric in metrics:
             number = number_of(record, metric, context)
             if number is not None:
-                numbers[metric] = number
+                numbers.setdefault(metric, []).append(number)
     return votes
 
 
 def _verdict(id: str, vote: _Vote, metric: str, name: str) -> ScoreRecord:
-    numbers = [vote.verdicts[answer][metric] for answer in vote.leaders() if metric in vote.verdicts[answer]]
+    said = [vote.verdicts[answer][metric] for answer in vote.leaders() if metric in vote.verdicts[answer]]
+    numbers = [sum(values) / len(values) for values in said]
     if numbers:
         return verdict(vote.first, id, name, sum(numbers) / len(numbers), Outcome.SCORED.value)
     outcome = Outcome.UNPARSED if vote.unread and not vote.ballots else Outcome.MODEL_ERROR

@@ -1,6 +1,7 @@
 """The mean of every metric of a scorer: what a task reports unless it says otherwise.
 
-Answers that could not be read count as 0 (where lower is better: as the worst value; left out if that is not known).
+Answers that could not be read count as the worst value of the scale, which is 0 for most; where nothing is known to be
+as bad they are left out.
 Samples without a verdict leave the denominator; `bounds` says what they could have done to the value.
 """
 
@@ -14,6 +15,8 @@ from ..registry import summarizers
 from .breakdown import break_down, interval_of
 from .table import UNKNOWN, Table, read_table
 from .units import Units, estimate_units, failure_flags, units_of
+
+UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
 
 
 @summarizers.register("mean")
@@ -41,11 +44,12 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     """The mean of one metric of a table."""
     parsed = table.only_scored(metric)
     ends = known_bounds(parsed, context)
-    cells = table.resolved(metric, zero_of(context, ends))
+    unread = unread_value(parsed, context)
+    cells = table.resolved(metric, unread)
     units = units_of(table, cells, reducer, ends, metric=metric)
     flags = failure_flags(units.unresolved_share)
-    if ends is None and not context.higher_is_better and _unread(table):
-        flags = (*flags, "unread answers left out: their worst value is not known")
+    if unread is None and _unread(table):
+        flags = (*flags, UNREAD_LEFT_OUT)
     common: dict[str, Any] = {
         "task": context.task,
         "model": context.model,
@@ -62,9 +66,16 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     # Only a score that ends at 0 and 1 can be read as right or wrong; a rating of which all are 1 cannot.
     may_be_binary = context.bounds is None or tuple(context.bounds) == (0.0, 1.0)
     binary = may_be_binary and set(units.values) <= {0.0, 1.0}
-    estimate, epochs = estimate_units(table, units, reducer, binary=binary)
-    groups, aggregates = break_down(table, units, common, binary=binary)
+    scale = None if ends is None else (min(ends), max(ends))
+    estimate, epochs = estimate_units(table, units, reducer, binary=binary, ends=scale)
+    groups, aggregates = break_down(table, units, common, binary=binary, ends=scale)
     details: dict[str, Any] = {}
+    if unread and _unread(table):
+        details["unread_counts_as"] = unread
+    ties = table.ties.get(metric)
+    if ties:
+        details["ties"] = ties
+        flags = (*flags, f"{ties} ties: the first option was taken")
     if epochs:
         details["epochs"] = epochs
     if aggregates:
@@ -73,7 +84,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     if without:
         details["without_value"] = without
     return Result(
-        **within(interval_of(estimate), ends),
+        **within(interval_of(estimate), scale),
         **common,
         groups=groups,
         parsed_value=estimate.value if parsed is cells else _parsed_value(table, parsed, reducer, metric),
@@ -83,7 +94,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
 
 
 def within(interval: dict[str, Any], ends: tuple[float, float] | None) -> dict[str, Any]:
-    """An interval that does not promise values the score cannot have."""
+    """An interval that does not promise values the score cannot have; `ends` are its lowest and highest."""
     ci = interval["ci"]
     if ci is None or ends is None or (ends[0] <= ci[0] and ci[1] <= ends[1]):
         return interval
@@ -105,11 +116,14 @@ def known_bounds(cells: Sequence[float], context: SummaryContext) -> tuple[float
     return (low, high) if context.higher_is_better else (high, low)
 
 
-def zero_of(context: SummaryContext, ends: tuple[float, float] | None) -> float | None:
-    """What an answer that could not be read counts as; `None` if nothing is known to be as bad."""
-    if context.higher_is_better:
-        return 0.0
-    return ends[0] if ends is not None else None
+def unread_value(scored: Sequence[float], context: SummaryContext) -> float | None:
+    """What an answer that could not be read counts as, next to those that could; `None` if nothing is as bad."""
+    ends = known_bounds(scored, context)
+    if ends is not None:
+        return ends[0]
+    # On a scale without known ends 0 is as bad as anything only where more is better and nothing lies below it.
+    is_lowest = context.higher_is_better and not any(value < 0 for value in scored)
+    return 0.0 if is_lowest else None
 
 
 def _parsed_value(table: Table, cells: Sequence[float], reducer: str, metric: str) -> float | None:

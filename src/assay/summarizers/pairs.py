@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
-from .strata import Row, counted_value, grouped_result
+from .strata import Counting, Row, grouped_result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +35,7 @@ class Mme:
     """The tag that names the category."""
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        rows, flags = self._pictures(records)
+        rows, flags = self._pictures(records, Counting.of(records, context))
         present = {group for group, _, _ in rows}
         scores = {name: self._of_category(name, rows, records, context) for name in sorted(present)}
         for metric, names in (("perception", PERCEPTION), ("cognition", COGNITION)):
@@ -65,7 +65,7 @@ class Mme:
         result = grouped_result(own, sum_of_scores, members, context, "mme", details=details)
         return replace(result, n_expected=None)
 
-    def _pictures(self, records: Sequence[ScoreRecord]) -> tuple[list[Row], list[str]]:
+    def _pictures(self, records: Sequence[ScoreRecord], counted: Counting) -> tuple[list[Row], list[str]]:
         """For each picture: questions right, questions, pictures with all right, pictures; in fractions of 1."""
         pictures: dict[tuple[str, str, int], list[float | None]] = {}
         for record in records:
@@ -77,7 +77,7 @@ class Mme:
                     fix="let the dataset name the column of the picture as group",
                 )
             category = _category(record, self.category)
-            pictures.setdefault((category, picture, record.epoch), []).append(counted_value(record))
+            pictures.setdefault((category, picture, record.epoch), []).append(counted(record))
         rows: list[Row] = []
         alone = torn = 0
         for (category, picture, _), values in pictures.items():
@@ -138,10 +138,11 @@ def _share_all_right(
     for record in records:
         group = (record.id,) if by is None else _tags(record, by, metric)
         members.setdefault((*group, str(record.epoch)), []).append(record)
+    counted = Counting.of(records, context)
     rows: list[Row] = []
     torn = 0
     for group_records in members.values():
-        values = [counted_value(record) for record in group_records]
+        values = [counted(record) for record in group_records]
         if None in values:
             torn += 1
             continue

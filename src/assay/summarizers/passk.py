@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
+from .attempts import Attempts
 from .derived import OtherScale, mean_of_units, verdict
 from .statistics import pass_at_k, pass_hat_k
 from .table import read_table
@@ -73,7 +74,7 @@ class PassHatK(_PassK):
 
 
 def _verdict(id: str, answers: _Answers, name: str, k: int, chance: Callable[[int, int, int], float]) -> ScoreRecord:
-    # A failed request is one lost answer however many candidates it asked for, so its question cannot be blamed.
+    # A question that lost answers may have had enough of them: it cannot be blamed.
     if answers.judged < k and answers.lost:
         return verdict(answers.first, id, name, None, Outcome.MODEL_ERROR.value)
     if answers.judged < k:
@@ -89,29 +90,24 @@ def _questions(
     records: Sequence[ScoreRecord], context: SummaryContext, right_at: float
 ) -> dict[str, dict[str, _Answers]]:
     """For each metric, the counts of each question."""
-    metrics = read_table(records).names(context.scorer)
+    attempts = Attempts(records)
+    metrics = read_table(attempts).names(context.scorer)
     found: dict[str, dict[str, _Answers]] = {metric: {} for metric in metrics}
-    for record in records:
+    for record in attempts:
         for metric, questions in found.items():
             answers = questions.get(record.id)
             if answers is None:
                 answers = questions[record.id] = _Answers(_bare(record))
-            for value in _values(record, metric):
-                if value is None:
-                    answers.lost += 1
-                else:
-                    answers.judged += 1
-                    answers.right += value >= right_at
+            if record.outcome in COUNTED_AS_ZERO:
+                answers.judged += 1
+                continue
+            value = None if record.outcome in UNRESOLVED else record.values.get(metric)
+            if value is None:
+                answers.lost += 1
+            else:
+                answers.judged += 1
+                answers.right += value >= right_at
     return found
-
-
-def _values(record: ScoreRecord, metric: str) -> Sequence[float | None]:
-    """The value of each answer of one record; `None` for one without a verdict."""
-    if record.outcome in UNRESOLVED:
-        return record.candidates if any(v is not None for v in record.candidates) else (None,)
-    if record.candidates:
-        return record.candidates
-    return (0.0,) if record.outcome in COUNTED_AS_ZERO else (record.values.get(metric),)
 
 
 def _bare(record: ScoreRecord) -> ScoreRecord:

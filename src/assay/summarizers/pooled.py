@@ -1,6 +1,7 @@
 """A ratio of sums: counts that scorers left in `details`, added over all samples before they are divided.
 
 A word error rate is all errors over all words, not the mean of the samples' rates: short samples must not weigh more.
+Every answer to a sample is added, candidates and epochs alike.
 """
 
 import math
@@ -28,7 +29,7 @@ class _Counts:
     numerators: "array[float]" = field(default_factory=lambda: array("d"))
     denominators: "array[float]" = field(default_factory=lambda: array("d"))
     units: "array[int]" = field(default_factory=lambda: array("L"))
-    """The cluster of each, or else its sample: epochs of one sample are drawn together."""
+    """The cluster of each, or else its sample: all answers to one sample are drawn together."""
     scored: "array[int]" = field(default_factory=lambda: array("B"))
     outcomes: Counter[str] = field(default_factory=Counter)
     lacking: int = 0

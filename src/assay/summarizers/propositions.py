@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
-from .strata import counted_value
+from .strata import Counting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """`dpg` over pictures and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
     details = {"categories": _categories(records)}
-    yield corpus_result(records, context, "dpg", _by_picture, ratio_from, details=details)
+    counted = Counting.of(records, context)
+
+    def by_picture(record: ScoreRecord) -> Sequence[float] | None:
+        value = counted(record)
+        return None if value is None else (value, 1.0)
+
+    yield corpus_result(records, context, "dpg", by_picture, ratio_from, details=details)
     yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from)
 
 
@@ -33,11 +39,6 @@ def ratio_from(sums: "Floats") -> "Floats":
 
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(sums[:, 0] / sums[:, 1], float)
-
-
-def _by_picture(record: ScoreRecord) -> Sequence[float] | None:
-    value = counted_value(record)
-    return None if value is None else (value, 1.0)
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:

@@ -1,14 +1,17 @@
 """A number made of several groups: each group has its own sums, and a bootstrap draws within each.
 
-What `pairs` and `weighted` share: the value a record counts with, and a result whose formula sees the sums of every
-group side by side.
+What `pairs` and `weighted` share: the value a record counts with, as it does in a mean, and a result whose formula sees
+the sums of every group side by side.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
+from .breakdown import interval_of
+from .mean import UNREAD_LEFT_OUT, unread_value
 from .statistics import bootstrap
 from .statistics.failures import FLAG_ABOVE
 
@@ -22,13 +25,34 @@ Row = tuple[str, Hashable, Sequence[float]]
 """The group a row belongs to, the unit that is drawn whole, and its counts."""
 
 
-def counted_value(record: ScoreRecord, metric: str | None = None) -> float | None:
-    """What a record counts with: its value, 0 for an answer that could not be read, `None` without a verdict."""
-    if record.outcome in COUNTED_AS_ZERO:
-        return 0.0
-    if record.outcome != Outcome.SCORED:
-        return None
-    return record.value if metric is None else record.values.get(metric)
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What the records of a run count with."""
+
+    unread: float | None
+    """An answer that could not be read; `None` if nothing is known to be as bad."""
+    metric: str | None = None
+    """Which of the scorer's values; left out, its only or first one."""
+
+    @classmethod
+    def of(cls, records: Sequence[ScoreRecord], context: SummaryContext, metric: str | None = None) -> "Counting":
+        """As the scale of the scorer and the values it gave have it."""
+        own = cls(None, metric)
+        scored = [value for record in records if (value := own(record)) is not None]
+        return cls(unread_value(scored, context), metric)
+
+    def __call__(self, record: ScoreRecord) -> float | None:
+        """The value of one record; `None` without a verdict."""
+        if record.outcome in COUNTED_AS_ZERO:
+            return self.unread
+        if record.outcome != Outcome.SCORED:
+            return None
+        return record.value if self.metric is None else record.values.get(self.metric)
+
+    def flags(self, records: Sequence[ScoreRecord]) -> tuple[str, ...]:
+        """That unread answers were left out, where some were."""
+        lost = self.unread is None and any(record.outcome in COUNTED_AS_ZERO for record in records)
+        return (UNREAD_LEFT_OUT,) if lost else ()
 
 
 def grouped_result(
@@ -41,11 +65,14 @@ def grouped_result(
     groups: Mapping[str, Any] = EMPTY,
     flags: Sequence[str] = (),
     details: Mapping[str, Any] = EMPTY,
+    counted: Counting | None = None,
 ) -> Result:
     """The value of `formula` over the sums of each group, with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and gives one value for each.
+    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` says which
+    records count, where that was not worked out from these same records.
     """
+    counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
     unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
     doubtful = ("unresolved",) if records and unresolved > FLAG_ABOVE * len(records) else ()
@@ -54,10 +81,11 @@ def grouped_result(
         "model": context.model,
         "metric": metric,
         "protocol": context.protocol,
-        "n": sum(counted_value(record) is not None for record in records),
+        "n": sum(counted(record) is not None for record in records),
         "n_expected": context.n_expected,
         "outcomes": dict(outcomes),
-        "flags": (*doubtful, *flags),
+        "higher_is_better": context.higher_is_better,
+        "flags": (*doubtful, *counted.flags(records), *flags),
         "groups": groups,
         "details": details,
     }
@@ -76,15 +104,7 @@ def grouped_result(
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
     estimate = bootstrap(table, over_groups, units, strata, seed=context.seed)
-    ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
-    return Result(
-        value=estimate.value,
-        stderr=estimate.stderr,
-        ci=ci,
-        interval=estimate.method if ci else f"none: {estimate.method.removeprefix('n/a: ')}",
-        clusters=estimate.clusters,
-        **common,
-    )
+    return Result(**interval_of(estimate), **common)
 
 
 def unit_of(record: ScoreRecord) -> str:

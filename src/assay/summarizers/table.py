@@ -7,7 +7,7 @@ is not a number. Once outcomes are applied, `UNKNOWN` also marks the samples tha
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, ScoreRecord
@@ -32,6 +32,8 @@ class Table:
     """Clusters that were given; a sample without one, where others have one, stands alone and has a higher number."""
     samples: "array[int] | None" = None
     """Which sample a row is an answer to; `None` where each sample has one row."""
+    ties: Counter[str] = field(default_factory=Counter)
+    """For each metric, the rows in which several options came out best, as their scorer says in `ties`."""
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -111,6 +113,7 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
     tag_codes: dict[Tags, int] = {}
     cluster_codes: dict[str, int] = {}
     ids: dict[str, int] = {}
+    ties: Counter[str] = Counter()
     isfinite = math.isfinite
     first_epoch: int | None = None
     for row, record in enumerate(records):
@@ -133,6 +136,9 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
             column.append(value if value is not None and isfinite(value) else UNKNOWN)
         key = tuple(record.tags.items()) if record.tags else ()
         tags.append(tag_codes.setdefault(key, len(tag_codes)))
+        tied = record.details.get("ties")
+        if isinstance(tied, Mapping):
+            ties.update(name for name in record.values if name.removeprefix(f"{record.scorer}.") in tied)
         cluster = record.cluster
         clusters.append(-1 if cluster is None else cluster_codes.setdefault(cluster, len(cluster_codes)))
     for column in metrics.values():
@@ -146,6 +152,7 @@ def _read(records: Iterable[ScoreRecord], *, with_samples: bool) -> Table | None
         clusters=_alone(clusters, samples if with_samples else None, len(cluster_codes)) if cluster_codes else None,
         n_clusters=len(cluster_codes),
         samples=samples if with_samples else None,
+        ties=ties,
     )
 
 

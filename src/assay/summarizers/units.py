@@ -71,7 +71,8 @@ def _reduced(
             first_row[sample] = row
     units = Units([], [], sum(missing), sum(map(len, known)) + sum(missing))
     values, rows, repeats = [], [], []
-    worst, best = [], []
+    worst: list[float] = []
+    best: list[float] = []
     try:
         for sample, answers in enumerate(known):
             lost = missing[sample]
@@ -85,8 +86,10 @@ def _reduced(
                 rows.append(first_row[sample])
                 repeats.append(answers)
             if units.unresolved and bounds is not None:
-                worst.append(reduce_repeats([*answers, *[bounds[0]] * lost], reducer).value)
-                best.append(reduce_repeats([*answers, *[bounds[1]] * lost], reducer).value)
+                # A row that could not be asked is one lost answer, and pass@k may need more: then nothing is known.
+                enough = _enough(len(answers) + lost, reducer)
+                for filled, end in ((worst, bounds[0]), (best, bounds[1])):
+                    filled.append(reduce_repeats([*answers, *[end] * lost], reducer).value if enough else end)
     except ValueError as error:
         raise SummarizerError(str(error), where=f"metric {metric!r}") from error
     units.values, units.rows, units.repeats = values, rows, repeats
@@ -101,14 +104,17 @@ def _enough(answers: int, reducer: str) -> bool:
 
 
 def estimate_units(
-    table: Table, units: Units, reducer: str = "mean", *, binary: bool
+    table: Table, units: Units, reducer: str = "mean", *, binary: bool, ends: tuple[float, float] | None = None
 ) -> tuple[Estimate, dict[str, Any]]:
-    """The mean over units with its interval, and the decomposition of the variance where there are repeats."""
+    """The mean over units with its interval, and the decomposition of the variance where there are repeats.
+
+    `ends` are the lowest and the highest value of the metric, where they are known.
+    """
     clusters = None if table.clusters is None else [table.clusters[row] for row in units.rows]
+    estimate = estimate_mean(units.values, clusters, binary=binary, ends=ends)
     if table.samples is None:
-        return estimate_mean(units.values, clusters, binary=binary), {}
-    parts = decompose(units.repeats, clusters)
-    return estimate_mean(units.values, clusters, binary=binary), _epoch_details(units, parts, reducer)
+        return estimate, {}
+    return estimate, _epoch_details(units, decompose(units.repeats, clusters), reducer)
 
 
 def _epoch_details(units: Units, parts: Decomposition, reducer: str) -> dict[str, Any]:

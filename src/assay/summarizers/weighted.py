@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
-from .strata import Row, counted_value, grouped_result, unit_of
+from .strata import Counting, Row, grouped_result, unit_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,11 +40,12 @@ class GroupMean:
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         weights = {name.lower(): weight for name, weight in self.weights.items()}
+        counted = Counting.of(records, context, self.metric)
         rows: list[Row] = []
         members: dict[str, list[ScoreRecord]] = {}
         strange: set[str] = set()
         for record in records:
-            value, group = counted_value(record, self.metric), record.tags.get(self.by)
+            value, group = counted(record), record.tags.get(self.by)
             if group is None or (weights and group.lower() not in weights):
                 strange.add("none" if group is None else group)
                 continue
@@ -59,8 +60,8 @@ class GroupMean:
         def formula(sums: Mapping[str, "Floats"]) -> "Floats":
             return mean_of_groups(sums, shares)
 
-        groups = {self.by: _by_group(rows, members, formula, context, self.name)} if rows else {}
-        yield grouped_result(rows, formula, records, context, self.name, groups=groups, flags=flags)
+        groups = {self.by: _by_group(rows, members, formula, context, self.name, counted)} if rows else {}
+        yield grouped_result(rows, formula, records, context, self.name, groups=groups, flags=flags, counted=counted)
 
 
 def mean_of_groups(sums: Mapping[str, "Floats"], weights: Mapping[str, float]) -> "Floats":
@@ -106,11 +107,12 @@ def _by_group(
     formula: Callable[[Mapping[str, "Floats"]], "Floats"],
     context: SummaryContext,
     metric: str,
+    counted: Counting,
 ) -> dict[str, Result]:
     """The mean of each group; of a single group, the weighted mean is its own."""
     results = {}
     for name in sorted(members):
         own = [row for row in rows if row[0] == name]
-        result = grouped_result(own, formula, members[name], context, metric)
+        result = grouped_result(own, formula, members[name], context, metric, counted=counted)
         results[name] = replace(result, n_expected=None)
     return results

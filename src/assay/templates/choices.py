@@ -146,8 +146,9 @@ def target_index(sample: Sample) -> int:
     target: Any = target_text(sample)
     if isinstance(target, str):
         wanted = target.strip()
-        if wanted.upper() in LETTERS and LETTERS.index(wanted.upper()) < len(sample.choices):
-            return LETTERS.index(wanted.upper())
+        letters = list(LETTERS[: len(sample.choices)])
+        if wanted.upper() in letters:
+            return letters.index(wanted.upper())
         if wanted in sample.choices:
             return sample.choices.index(wanted)
     raise TemplateError(

@@ -1,10 +1,11 @@
 """Few-shot prompts: solved examples before the question.
 
 Every question is asked whatever the number of shots, the question itself (or its equal) is never among its shots, and
-the ids of the shots stand in `Prompt.details["shots"]`.
+the ids of the shots stand in `Prompt.details["shots"]`. Equal are prompts that differ in blanks or in the order of the
+options only.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,6 +80,7 @@ class FewshotTemplate:
         self.name = base.name
         self.next_turn = base.next_turn
         self.source = "\n".join([base.source, f"multiturn={multiturn}", *(shelf.source for shelf in shelves)])
+        self._lacking: set[str] = set()
 
     def __call__(self, sample: Sample) -> Prompt:
         """The prompt of one sample, with the ids of its shots in the details."""
@@ -90,7 +92,16 @@ class FewshotTemplate:
         lacking = sum(shelf.num for shelf in self._shelves) - len(shots)
         if lacking:
             details["shots_lacking"] = lacking
+            self._lacking.add(sample.id)
         return self._base.finish(replace(prompt, messages=(*head, *messages), details=details))
+
+    def notes(self) -> Iterator[str]:
+        """What whoever reads the numbers should know of the prompts made so far."""
+        if self._lacking:
+            count = len(self._lacking)
+            were = "sample was" if count == 1 else "samples were"
+            wanted = sum(shelf.num for shelf in self._shelves)
+            yield f"{count} {were} asked with fewer than {wanted} shots: the others of the pool ask the same question"
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,8 @@ class Shot:
     """One solved example."""
 
     id: str
-    question: tuple[Message, ...]
+    asks: "Asked"
+    """What its question asks."""
     solved: tuple[Message, ...]
 
 
@@ -163,7 +175,7 @@ class _Shelf:
             raise TemplateError(
                 f"the pool of shots has no sample of {self._same} {key!r}", where=f"sample {shorten(sample.id)}"
             )
-        question = split_head(prompt.messages)[1]
+        question = asked(split_head(prompt.messages)[1])
         if callable(self._pick):
             return self._picked_by_user(sample, question, key, pool)
         if key not in self._orders:
@@ -177,7 +189,7 @@ class _Shelf:
         return shots
 
     def _picked_by_user(
-        self, sample: Sample, question: tuple[Message, ...], key: str, pool: Sequence[Sample]
+        self, sample: Sample, question: "Asked", key: str, pool: Sequence[Sample]
     ) -> list[Shot]:
         places = [place for place in range(len(pool)) if self._may_show(sample, question, key, place)]
         allowed = {id(pool[place]): place for place in places}
@@ -192,7 +204,7 @@ class _Shelf:
             )
         return [self._shot(key, allowed[id(shot)]) for shot in chosen]
 
-    def _may_show(self, sample: Sample, question: tuple[Message, ...], key: str, place: int) -> bool:
+    def _may_show(self, sample: Sample, question: "Asked", key: str, place: int) -> bool:
         """Whether an example is neither the question itself, nor its equal, nor judged together with it."""
         candidate = self._groups[key][place]
         if candidate is sample:
@@ -201,16 +213,35 @@ class _Shelf:
             return False
         if self._has_other_template:
             return not _same_content(candidate, sample)
-        return self._shot(key, place).question != question
+        if self._shot(key, place).asks == question:
+            return False
+        if candidate.choices == sample.choices or _options(candidate) != _options(sample):
+            return True
+        # The same options, in another order or with other blanks: asked as the question asks them, is it the question?
+        return self._asks(replace(candidate, choices=sample.choices)) != question
+
+    def _asks(self, sample: Sample) -> "Asked":
+        return asked(split_head(self._template.bare(sample).messages)[1])
 
     def _shot(self, key: str, place: int) -> Shot:
         known = self._shots[key].get(place)
         if known is None:
             sample = self._groups[key][place]
-            question = split_head(self._template.bare(sample).messages)[1]
             name = f"{self._name}:{sample.id}" if self._name else sample.id
-            known = self._shots[key][place] = Shot(name, question, self._template.solved(sample))
+            known = self._shots[key][place] = Shot(name, self._asks(sample), self._template.solved(sample))
         return known
+
+
+Asked = tuple[tuple[str, tuple[Any, ...]], ...]
+"""Turns by which two questions are compared."""
+
+
+def asked(messages: Iterable[Message]) -> Asked:
+    """Turns with their blanks folded: a space or a line end more does not make another question."""
+    return tuple(
+        (message.role, tuple(_folded(part.text) if isinstance(part, Text) else part for part in message.parts or ()))
+        for message in messages
+    )
 
 
 def _compose(shots: Sequence[Shot], body: tuple[Message, ...], multiturn: bool) -> tuple[Message, ...]:
@@ -282,4 +313,16 @@ def _same_content(one: Sample, other: Sample) -> bool:
     """Whether two samples ask the same; where the question lies in the row alone, the rows are compared."""
     if not one.input and not one.media:
         return one.fields == other.fields
-    return one.input == other.input and one.choices == other.choices and one.media == other.media
+    return _input(one) == _input(other) and _options(one) == _options(other) and one.media == other.media
+
+
+def _input(sample: Sample) -> Any:
+    return _folded(sample.input) if isinstance(sample.input, str) else asked(sample.input)
+
+
+def _options(sample: Sample) -> list[str]:
+    return sorted(map(_folded, sample.choices))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())

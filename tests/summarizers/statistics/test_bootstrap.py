@@ -77,6 +77,14 @@ def test_strata_keep_their_sizes():
     assert stratified.stderr == 0.0
 
 
+def test_draws_that_all_agree_have_no_interval():
+    silent = bootstrap_ratio([0, 0, 0, 0], [3, 5, 2, 7], seed=1)
+    alike = bootstrap_ratio([0.1] * 30, [0.3] * 30, seed=1)
+
+    assert (silent.value, silent.low, silent.high, silent.method) == (0.0, None, None, "n/a: no spread seen")
+    assert (alike.low, alike.method) == (None, "n/a: no spread seen")
+
+
 def test_a_macro_mean_over_strata_is_a_function_of_their_own_columns():
     statistics = [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     tasks = ["a", "a", "b", "b", "b", "b"]

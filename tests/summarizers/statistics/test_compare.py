@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from assay.summarizers.statistics import compare_paired
+from assay.summarizers.statistics import compare_paired, unseen_spread
 
 
 def scores(values):
@@ -112,9 +112,19 @@ def test_one_common_sample_has_no_interval():
     assert result.p == 1.0
 
 
-def test_equal_models_and_constant_gaps_have_sensible_t_tests():
-    assert compare_paired(A, A).t_p == 1.0
-    assert compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3])).t_p == 0.0
+def test_equal_models_and_constant_gaps_have_no_t_test():
+    assert compare_paired(A, A).t_p is None
+    assert compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3])).t_p is None
+
+
+def test_differences_that_are_all_equal_are_not_certain():
+    same = compare_paired(A, A).difference
+    gap = compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3])).difference
+    grouped = compare_paired(A, A, {key: number // 4 for number, key in enumerate(A)}).difference
+
+    assert (same.low, same.high) == pytest.approx(unseen_spread(0.0, 20, (-1.0, 1.0)))
+    assert (gap.value, gap.low, gap.high) == (0.5, None, None)
+    assert (grouped.low, grouped.high) == pytest.approx(unseen_spread(0.0, 5, (-1.0, 1.0)))
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous", "clustered"])

@@ -14,6 +14,7 @@ from assay.summarizers.statistics import (
     jeffreys,
     mean_interval,
     proportion,
+    unseen_spread,
     wald,
     wilson,
 )
@@ -136,6 +137,58 @@ def test_clusters_that_all_agree_still_have_a_width():
     assert estimate.method == "wilson on clusters"
 
 
+@pytest.mark.parametrize("ends", [None, (0.0, 3.0)])
+def test_equal_values_on_a_scale_without_known_ends_have_no_interval(ends):
+    estimate = estimate_mean([4.0] * 9, ends=ends)
+
+    assert (estimate.value, estimate.low, estimate.high) == (4.0, None, None)
+    assert estimate.method == "n/a: no spread seen"
+
+
+def test_equal_values_on_a_scale_with_ends_have_an_interval_towards_both():
+    estimate = estimate_mean([4.0] * 9, binary=False, ends=(1.0, 5.0))
+
+    # None of 9 differs: Clopper and Pearson's upper bound is 1 - 0.025 ** (1 / 9) = 0.336267 of all others.
+    assert (estimate.low, estimate.high) == pytest.approx((4 - 0.336267 * 3, 4 + 0.336267), abs=1e-6)
+    assert (estimate.stderr, estimate.method) == (0.0, "exact, no spread seen")
+
+
+@pytest.mark.parametrize("n", [2, 9, 400])
+def test_at_an_end_of_the_scale_the_interval_is_clopper_and_pearsons(n):
+    assert unseen_spread(1.0, n, (0.0, 1.0)) == pytest.approx(clopper_pearson(n, n))
+    assert unseen_spread(0.0, n, (0.0, 1.0)) == pytest.approx(clopper_pearson(0, n))
+
+
+def test_values_that_differ_by_rounding_are_equal():
+    assert estimate_mean([0.1 + 0.2, 0.3, 0.3], ends=(0.0, 1.0)).method == "exact, no spread seen"
+
+
+def test_clusters_that_agree_while_their_samples_differ_have_a_width_too():
+    pairs, clusters = [1, 0] * 4, [0, 0, 1, 1, 2, 2, 3, 3]
+
+    estimate = estimate_mean(pairs, clusters)
+    graded = estimate_mean([0.4] * 8, clusters, ends=(0.0, 1.0))
+
+    assert (estimate.low, estimate.high) == pytest.approx(unseen_spread(0.5, 4, (0.0, 1.0)))
+    assert (graded.low, graded.high) == pytest.approx(unseen_spread(0.4, 4, (0.0, 1.0)))
+    assert estimate.method == graded.method == "exact on clusters, no spread seen"
+
+
+@pytest.mark.parametrize("n", [5, 9, 30])
+def test_samples_that_all_agree_mislead_in_at_most_5_percent_of_runs(n):
+    scale = (1.0, 3.0, 5.0)
+    worst = 0.0
+    for first in range(21):
+        for second in range(21 - first):
+            shares = (first / 20, second / 20, (20 - first - second) / 20)
+            truth = sum(share * value for share, value in zip(shares, scale, strict=True))
+            intervals = [unseen_spread(value, n, (1.0, 5.0)) for value in scale]
+            missed = [not low - 1e-9 <= truth <= high + 1e-9 for low, high in intervals]
+            worst = max(worst, sum(s**n for s, miss in zip(shares, missed, strict=True) if miss))
+
+    assert 0 < worst <= 0.05
+
+
 @pytest.mark.parametrize("estimate", [estimate_mean([1]), estimate_mean([0.3]), proportion([0])])
 def test_one_sample_has_no_error_rather_than_none(estimate):
     assert (estimate.stderr, estimate.low, estimate.high) == (None, None, None)
@@ -186,7 +239,8 @@ def test_singleton_clusters_give_the_plain_standard_error(values):
     plain, clustered = mean_interval(values), clustered_mean(values, range(len(values)), binary=False)
 
     assert clustered.stderr == pytest.approx(plain.stderr, rel=1e-9, abs=1e-12)
-    assert clustered.low == pytest.approx(plain.low, rel=1e-9, abs=1e-9)
+    assert (clustered.low is None) == (plain.low is None)
+    assert plain.low is None or clustered.low == pytest.approx(plain.low, rel=1e-9, abs=1e-9)
 
 
 @given(scores, st.randoms(use_true_random=False))

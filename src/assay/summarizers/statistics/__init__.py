@@ -15,6 +15,7 @@ from .intervals import (
     jeffreys,
     mean_interval,
     proportion,
+    unseen_spread,
     wald,
     wilson,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "t_cdf",
     "t_quantile",
     "tuning",
+    "unseen_spread",
     "wald",
     "wilcoxon",
     "wilson",

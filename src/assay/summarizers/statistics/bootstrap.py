@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .clusters import cluster_codes
 from .distributions import normal_cdf, normal_quantile
-from .intervals import Estimate
+from .intervals import NO_SPREAD, Estimate, is_constant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,7 +69,8 @@ def bootstrap(
 
     `function` takes many rows of d sums at once and gives one value for each. For a macro mean over tasks,
     give each task its own columns and its name as stratum. A resample where the value is undefined (0 / 0)
-    is left out and `method` says how many were; above 5 % there is no interval.
+    is left out and `method` says how many were; above 5 % there is no interval. Neither is there one where all
+    resamples give the same value: samples that are all alike do not say how others would differ.
     """
     import numpy as np
 
@@ -105,6 +106,8 @@ def bootstrap(
         left_out = np.asarray(function(table.sum(axis=0) - units), float)
         tails = _bca_tails(value, defined, left_out[np.isfinite(left_out)], tails)
     low, high = np.quantile(defined, tails)
+    if is_constant(float(low), float(high)):
+        return Estimate(value, 0.0, None, None, n, count, f"n/a: {NO_SPREAD}")
     return Estimate(value, float(defined.std(ddof=1)), float(low), float(high), n, count, label)
 
 

@@ -1,6 +1,7 @@
 """Two models on the same samples: the difference, its interval, and how likely it is by chance.
 
-Always paired on sample ids. Where the samples have clusters, the interval and the test are on clusters.
+Always paired on sample ids. Where the samples have clusters, the interval and the test are on clusters. Where all
+differences are equal there is an interval for right-or-wrong scores only: of others the scale is not known.
 """
 
 import math
@@ -70,6 +71,8 @@ def compare_paired(
     first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
     differences = [x - y for x, y in zip(first, second, strict=True)]
     wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    binary = all(score in (0.0, 1.0) for score in (*first, *second))
+    ends = (-1.0, 1.0) if binary else None
 
     if clusters is not None:
         missing = [key for key in common if clusters.get(key) is None]
@@ -78,11 +81,11 @@ def compare_paired(
                 f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)"
             )
         keys = [clusters[key] for key in common]
-        difference = clustered_mean(differences, keys, level, binary=False)
+        difference = clustered_mean(differences, keys, level, binary=False, ends=ends)
         moves = cluster_sums(differences, cluster_codes(keys, n))
         p, test = sign_flip(moves, seed=seed), _sign_flip_name(moves) + " on clusters"
-    elif all(score in (0.0, 1.0) for score in (*first, *second)):
-        difference = mean_interval(differences, level)
+    elif binary:
+        difference = mean_interval(differences, level, ends=ends)
         p, test = mcnemar(wins, losses).exact, "McNemar exact"
     else:
         difference = mean_interval(differences, level)
@@ -111,9 +114,7 @@ def _sign_flip_name(differences: list[float]) -> str:
 
 
 def _t_p(difference: Estimate) -> float | None:
-    if difference.stderr is None:
-        return None
-    if difference.stderr == 0:
-        return 1.0 if difference.value == 0 else 0.0
+    if not difference.stderr:
+        return None  # without spread there is no t, and a p of 0 would be certainty from a handful of samples
     df = (difference.clusters or difference.n) - 1
     return t_two_sided(difference.value / difference.stderr, df)

@@ -1,0 +1,60 @@
+"""Currency: whether a score still stands for the sample it was given to.
+
+A scorer may read all of a sample, so a corrected answer, tag or reference column makes the old score stale, though the
+question, and hence the model's answer, stays. The digest of a score line is the scorer's followed by the sample's.
+"""
+
+import os
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from ..core import Sample
+from ..core.media import Media
+
+DIGEST_BYTES = 6
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know; large things by their digest, so that no copy of them is made as text."""
+    if isinstance(value, Media):
+        source = value.source
+        if isinstance(source, (str, os.PathLike)):
+            # By name: the bytes of what is shown to the model are part of the request's key.
+            return [value.kind, source if isinstance(source, str) else os.path.abspath(source)]
+        return [value.kind, value.digest]
+    if hasattr(value, "tobytes"):
+        told = [str(getattr(value, name, "")) for name in ("dtype", "shape", "mode", "size")]
+        return [told, blake2b(value.tobytes(), digest_size=DIGEST_BYTES).hexdigest()]
+    if hasattr(value, "items"):
+        return dict(value.items())
+    if not {"__str__", "__repr__"} & {name for base in type(value).__mro__[:-1] for name in vars(base)}:
+        return [type(value).__qualname__, getattr(value, "__dict__", None)]
+    return str(value)
+
+
+_encode = msgspec.json.Encoder(enc_hook=_plain, order="deterministic").encode
+
+
+def rows_digest(rows: Sequence[Any]) -> str:
+    """Digest of rows that a user's function listed: it may have read anything to make them."""
+    digest = blake2b(digest_size=DIGEST_BYTES)
+    for row in rows:
+        try:
+            digest.update(_encode(row))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            digest.update(repr(row).encode())
+    return digest.hexdigest()
+
+
+def judged_digest(sample: Sample) -> str:
+    """Digest of what a scorer may read of a sample, and of what the line of its score says of it."""
+    read = (sample.input, sample.target, sample.choices, sample.fields, sample.turns, sample.media)
+    parts = (read, sample.tags, sample.group, sample.cluster)
+    try:
+        encoded = _encode(parts)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        encoded = repr(parts).encode()  # lone surrogates and huge integers
+    return blake2b(encoded, digest_size=DIGEST_BYTES).hexdigest()

@@ -1,0 +1,199 @@
+"""Sources: the files behind a piece of code, so that a change of any of them is seen.
+
+Behind a user's file lie all files of the user that it imports, and those that they import: a constant taken from a
+neighbour counts like a function. Imports are read off the text, so that nothing is run and one inside a function
+counts too; what only looks like an import names no file, or one too many. Libraries are known by name and version.
+"""
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+_OWN = Path(__file__).resolve().parent
+_STANDARD = str(Path(os.__file__).parent)
+_INSTALLED = ("site-packages", "dist-packages")
+_NAMES = r"[ \t]*\((?:[^)#]|#[^\n]*)*\)|[^\n;#]*"
+_IMPORT = re.compile(
+    rf"\bfrom[ \t]*(?P<base>\.[.\w]*|(?<=[ \t])\w[\w.]*)[ \t]*\bimport\b(?P<names>{_NAMES})"
+    r"|\bimport\s+(?P<plain>\w[^\n;#]*)"
+    r"|\b(?:import_module|__import__)\s*\((?P<dynamic>[^)]*)"
+)
+_WORD = re.compile(r"[\w.]+")
+_CONSTANT = re.compile(r"\s*[\"']([.\w]+)[\"']\s*(?:,|$)")
+_BY_PATH = re.compile(r"\b(?:spec_from_file_location|run_path|SourceFileLoader|exec)\s*\(")
+
+
+def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
+    """Digest of a file and of all that lies behind it; `libraries=False` leaves the versions of libraries out."""
+    files, imported = behind(Path(file))
+    known = sorted(f"{path.name} {_digest(path)}" for path in files)
+    if libraries:
+        known += sorted(f"{name} {version_of(name)}" for name in imported)
+    return hashlib.sha256("\n".join(known).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def behind(file: Path) -> tuple[set[Path], set[str]]:
+    """A file with the user's files it imports, however far; and the libraries they import.
+
+    Of assay's own files only those of the same folder count, and a library's file stands for itself.
+    """
+    start = file.resolve()
+    files, libraries, waiting = {start}, set(), [start]
+    if _is_installed(str(start)):
+        return files, {_library_of(start)}
+    room = start.parent if _OWN in start.parents else None
+    while waiting:
+        at = waiting.pop()
+        for name, found in _imports(at):
+            if room is None and not is_users(found):
+                libraries.add(name.partition(".")[0])
+            elif found not in files and (room is None or room in found.parents):
+                files.add(found)
+                waiting.append(found)
+    return files, libraries - {""}
+
+
+def is_users(file: str | Path) -> bool:
+    """Whether a file is the user's own: neither Python's, nor an installed library's, nor assay's."""
+    return _is_users(str(file))
+
+
+@lru_cache(maxsize=8192)
+def _is_users(path: str) -> bool:
+    return not (_is_installed(path) or path.startswith(_STANDARD) or is_own(path))
+
+
+def is_own(file: str | Path) -> bool:
+    """Whether a file is one of assay's."""
+    return str(file).startswith(f"{_OWN}{os.sep}")
+
+
+def version_of(library: str) -> str:
+    """The version of an installed library; the digest of its first file where its name does not tell."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(library)
+    except (metadata.PackageNotFoundError, ValueError):
+        pass
+    found = _spec_files(library)
+    return next((_digest(path) for path in found if path.is_file()), "")
+
+
+def _is_installed(path: str) -> bool:
+    return any(f"/{folder}/" in path for folder in _INSTALLED)
+
+
+def _library_of(file: Path) -> str:
+    parts = file.parts
+    at = max(index for index, part in enumerate(parts) if part in _INSTALLED)
+    return parts[at + 1].partition(".")[0]
+
+
+def _imports(file: Path) -> Iterator[tuple[str, Path]]:
+    """Each name a file imports, with the file it leads to; standard modules are passed over."""
+    names, is_open = _imported_names(file, _changed(file))
+    if is_own(file):
+        names = tuple(name for name in names if name.startswith("."))  # others lead into other rooms, or to libraries
+    for name in names:
+        if name.startswith("."):
+            for path in _relative(file, name):
+                yield "", path
+        elif name.partition(".")[0] not in sys.stdlib_module_names:
+            for path in _absolute(file, name):
+                yield name, path
+    if is_open and is_users(file):
+        # What is loaded by a name made up on the way may be any file nearby.
+        for pattern in ("*.py", "*/*.py"):
+            for path in file.parent.glob(pattern):
+                yield "", path.resolve()
+
+
+@lru_cache(maxsize=8192)
+def _imported_names(file: Path, changed: tuple[int, int]) -> tuple[tuple[str, ...], bool]:
+    """The modules a file may import by name, and whether it loads further ones that cannot be told."""
+    if file.suffix != ".py":
+        return (), False
+    text = file.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
+    names: dict[str, None] = {}
+    is_open = _BY_PATH.search(text) is not None
+    for found in _IMPORT.finditer(text):
+        base, plain, dynamic = found["base"], found["plain"], found["dynamic"]
+        if base is not None:
+            names[base] = None
+            joint = "" if base.endswith(".") else "."
+            # Each of the names may be a module of its own.
+            names.update((f"{base}{joint}{word}", None) for word in _bare(found["names"]))
+        elif plain is not None:
+            names.update((word, None) for part in plain.split(",") for word in _WORD.findall(part)[:1])
+        elif constant := _CONSTANT.match(dynamic):
+            names[constant[1]] = None
+        else:
+            is_open = True
+    return tuple(names), is_open
+
+
+def _bare(names: str) -> list[str]:
+    """The names of `from … import NAMES` without what they are called here."""
+    listed = re.sub(r"#[^\n]*", "", names).strip("()\n\t ").split(",")
+    return [words[0] for part in listed if (words := _WORD.findall(part))]
+
+
+def _relative(file: Path, name: str) -> list[Path]:
+    rest = name.lstrip(".")
+    folder = file.parent
+    for _ in range(len(name) - len(rest) - 1):
+        folder = folder.parent
+    first = [folder / "__init__.py"] if (folder / "__init__.py").is_file() else []
+    return [path.resolve() for path in (*first, *_below([folder], rest.split(".") if rest else []))]
+
+
+def _absolute(file: Path, name: str) -> list[Path]:
+    top, *rest = name.split(".")
+    found = _spec_files(top) or [path for path in (file.parent / f"{top}.py", file.parent / top) if path.exists()]
+    folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
+    folders += [path.parent for path in found if path.name == "__init__.py"]
+    return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file()]
+
+
+def _below(folders: list[Path], parts: list[str]) -> list[Path]:
+    """The files that importing `parts`, one inside another, runs."""
+    files = []
+    for part in parts:
+        files += [path for f in folders for path in (f / f"{part}.py", f / part / "__init__.py") if path.is_file()]
+        folders = [f / part for f in folders if (f / part).is_dir()]
+    return files
+
+
+def _spec_files(top: str) -> list[Path]:
+    """The file, and the folders, of a module at the top, loaded or not; nothing is imported."""
+    loaded = sys.modules.get(top)
+    spec = getattr(loaded, "__spec__", None)
+    if spec is None:
+        try:
+            spec = PathFinder.find_spec(top)
+        except (ImportError, ValueError):
+            return []
+    if spec is None:
+        return []
+    origin = [Path(spec.origin)] if spec.origin and spec.has_location else []
+    return [path for path in (*origin, *map(Path, spec.submodule_search_locations or ())) if path.exists()]
+
+
+def _changed(file: Path) -> tuple[int, int]:
+    state = file.stat()
+    return state.st_mtime_ns, state.st_size
+
+
+def _digest(file: Path) -> str:
+    return _digest_of(file, _changed(file))
+
+
+@lru_cache(maxsize=8192)
+def _digest_of(file: Path, changed: tuple[int, int]) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

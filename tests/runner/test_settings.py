@@ -1,0 +1,142 @@
+"""Wrong settings: all named at once, one line each, before anything is asked or written."""
+
+import pytest
+
+import assay
+from assay.core import UsageError
+from assay.runner.options import RunOptions
+from assay.runner.plan import make_plan
+
+ROWS = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(3)]
+
+
+def faults(**settings) -> list[str]:
+    with pytest.raises(UsageError) as caught:
+        make_plan(RunOptions.from_plain(settings, where="settings"))
+    return [line.partition("; fix")[0] for line in str(caught.value).splitlines()]
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"id": "1", "question": "q", "answer": "x"}\n')
+    return tmp_path
+
+
+def test_wrong_options_are_named_beside_an_unknown_task_and_model():
+    said = faults(
+        tasks="nosuch", models="nomodel", reducer="medn", epochs=0, generation={"n": 0}, scorers="nope", limit="0"
+    )
+
+    assert [line.partition(",")[0] for line in said] == [
+        "--epochs is 0",
+        "limit '0' is not a part of a dataset",
+        "generation option 'n' takes a whole number from 1",
+        "--reducer: unknown reducer 'medn'",
+        "unknown task 'nosuch'",
+        "unknown model 'nomodel'",
+        "--scorer: unknown scorer 'nope'",
+    ]
+
+
+def test_a_task_that_can_be_read_is_checked_beside_one_that_cannot(rows):
+    said = faults(tasks=["nosuch", "rows.jsonl"], models="scripted", scorers="nope")
+
+    assert said == ["unknown task 'nosuch'", "task 'rows': unknown scorer 'nope'"]
+
+
+def test_scorers_are_checked_where_the_data_cannot_be_opened(rows):
+    (rows / "task.yaml").write_text("dataset: gone.jsonl\nscorers: nope\n")
+
+    said = faults(tasks="task.yaml", models="scripted")
+
+    assert len(said) == 2 and "unknown scorer 'nope'" in said[0] and "gone.jsonl" in said[1]
+
+
+def test_a_judge_that_is_missing_is_named_beside_an_unknown_model(rows):
+    said = faults(tasks="rows.jsonl", models="nomodel", scorers="judge")
+
+    assert said == ["unknown model 'nomodel'", "scorer 'judge' of task 'rows' needs a model as 'judge'"]
+
+
+def test_a_yaml_task_with_several_faults_names_them_all(rows):
+    (rows / "task.yaml").write_text(
+        'dataset: rows.jsonl\nepochs: "x"\nreducer: medn\ntags: topic\ncluster: nope\n'
+        "scorers: exact_mach\noptions: {max_token: 3, n: 0}\nfewshot: {nmu: 2}\nzzz: 3\n"
+    )
+
+    said = faults(tasks="task.yaml", models="scripted")
+
+    assert said == [
+        "task.yaml: key 'epochs' holds 'x'",
+        "task.yaml: unknown generation option 'max_token'",
+        "task.yaml: generation option 'n' takes a whole number from 1, got 0",
+        "task.yaml: unknown key 'nmu' under fewshot",
+        "task.yaml: unknown key 'zzz'",
+        "task 'task': unknown scorer 'exact_mach'",
+        "task 'task': unknown reducer 'medn'",
+        "task 'task': there is no column 'topic'",
+        "task 'task': there is no column 'nope'",
+    ]
+
+
+def test_wrong_keys_of_a_config_are_all_named():
+    with pytest.raises(UsageError) as caught:
+        RunOptions.from_plain({"tsk": "x", "epochz": 2, "tasks": 3, "columns": "a"}, where="config.yaml")
+
+    assert [line.partition("; fix")[0] for line in str(caught.value).splitlines()] == [
+        "config.yaml: unknown key 'tsk'",
+        "config.yaml: unknown key 'epochz'",
+        "config.yaml: key 'tasks' holds 3",
+        "config.yaml: key 'columns' holds 'a'",
+    ]
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+@pytest.mark.parametrize(
+    ("reducer", "said"),
+    [
+        ("medn", "unknown reducer 'medn'; fix: use mean"),
+        ("pass@5", "pass@5 is of 5 answers to each sample"),
+        ("pass^5", r"pass\^5 is of 5 answers to each sample"),
+        ("pass@0", "k must be at least 1"),
+    ],
+)
+def test_a_reducer_that_cannot_be_used_is_refused_before_a_model_is_asked(tmp_path, reducer, said, epochs):
+    asked = []
+
+    def model(messages):
+        asked.append(messages)
+        return "x"
+
+    with pytest.raises(UsageError, match=said):
+        assay.run(
+            assay.Task("sums", dataset=ROWS), model=model, reducer=reducer, epochs=epochs, output=str(tmp_path / "run")
+        )
+
+    assert asked == [] and not (tmp_path / "run").exists()
+
+
+def test_candidates_and_epochs_together_are_the_answers_of_a_sample(rows):
+    settings = {"tasks": "rows.jsonl", "models": "scripted", "epochs": 2, "generation": {"n": 2}}
+
+    assert make_plan(RunOptions.from_plain({**settings, "reducer": "pass@4"}, where="settings"))
+    assert faults(**settings, reducer="pass@5") == [
+        "--reducer: pass@5 is of 5 answers to each sample and 4 will be asked for"
+    ]
+
+
+def test_a_task_says_in_its_notes_which_samples_lack_shots(rows):
+    (rows / "shots.jsonl").write_text('{"id": "a", "question": "q ", "answer": "x"}\n')
+    options = {"tasks": "rows.jsonl", "models": "scripted", "num_fewshot": 1, "fewshot_data": "shots.jsonl"}
+
+    (cell,) = make_plan(RunOptions.from_plain(options, where="settings"))
+
+    said = "rows: 1 sample was asked with fewer than 1 shots: the others of the pool ask the same question"
+    assert list(cell.notes()) == [said]
+
+
+def test_a_task_whose_data_may_be_misspelled_is_not_said_to_have_none(rows):
+    (rows / "task.yaml").write_text("datasett: rows.jsonl\n")
+
+    assert faults(tasks="task.yaml", models="scripted") == ["task.yaml: unknown key 'datasett'"]

@@ -1,0 +1,27 @@
+"""Derived files: whole or not at all, and readable by whom the umask lets read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assay.store.layout import drafts_of, write_whole
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_who_may_read_a_derived_file_is_said_by_the_umask(tmp_path: Path, umask: int, mode: int):
+    before = os.umask(umask)
+    try:
+        write_whole(tmp_path / "run.json", b"{}")
+    finally:
+        os.umask(before)
+
+    assert (tmp_path / "run.json").stat().st_mode & 0o777 == mode
+
+
+def test_a_derived_file_leaves_no_draft(tmp_path: Path):
+    write_whole(tmp_path / "run.json", b"old")
+    write_whole(tmp_path / "run.json", b"new")
+
+    assert (tmp_path / "run.json").read_bytes() == b"new"
+    assert list(drafts_of(tmp_path / "run.json")) == []

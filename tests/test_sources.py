@@ -1,0 +1,109 @@
+"""The files behind a piece of code: what a file imports, however it says so, and what those import."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.sources import behind, digest_behind, is_users, version_of
+
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder / "bench.py"
+
+
+def names(folder: Path, found: set[Path]) -> set[str]:
+    return {path.relative_to(folder.resolve()).as_posix() for path in found}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from far_rules import LIMIT",
+        "import far_rules",
+        "import os, far_rules as rules",
+        "from far_rules import *",
+        "from far_rules import (  # (all)\n    LIMIT,\n)",
+        "from far_rules \\\n    import LIMIT",
+        "from .far_rules import LIMIT",
+        "from . import far_rules",
+        "def score(s, o):\n    from far_rules import LIMIT\n    return LIMIT",
+        "x = 1; import far_rules",
+        "try:\n    x\nexcept KeyError as e:\n    raise ValueError from e\nimport far_rules",
+        "import importlib\nrules = importlib.import_module('far_rules')",
+        "import importlib\nrules = importlib.import_module('far' + '_rules')",
+        "rules = __import__('far_rules')",
+    ],
+)
+def test_however_a_file_is_imported_it_counts(tmp_path: Path, line: str) -> None:
+    bench = written(tmp_path, bench=line + "\n", far_rules="LIMIT = 2\n")
+    before = digest_behind(bench)
+
+    written(tmp_path, far_rules="LIMIT = 20\n")
+
+    assert digest_behind(bench) != before
+
+
+def test_what_an_imported_file_imports_counts_and_what_nobody_imports_does_not(tmp_path: Path) -> None:
+    bench = written(
+        tmp_path,
+        **{
+            "bench": "from far_a import x\n",
+            "far_a": "from far_pack.inner import y as x\n",
+            "far_pack/__init__": "",
+            "far_pack/inner": "from ..far_b import z as y\nfrom . import beside\n",
+            "far_pack/beside": "",
+            "far_b": "import far_a\nz = 1\n",
+            "stranger": "x = 1\n",
+        },
+    )
+
+    files, libraries = behind(bench)
+
+    expected = {"bench.py", "far_a.py", "far_pack/__init__.py", "far_pack/inner.py", "far_pack/beside.py", "far_b.py"}
+    assert names(tmp_path, files) == expected
+    assert libraries == set()
+
+
+def test_libraries_count_by_name_and_version(tmp_path: Path, monkeypatch) -> None:
+    bench = written(tmp_path, bench="import json\nimport msgspec\nfrom assay.core import Sample\n")
+    before, without = digest_behind(bench), digest_behind(bench, libraries=False)
+
+    files, libraries = behind(bench)
+    monkeypatch.setattr("assay.sources.version_of", lambda name: "99")
+
+    assert (names(tmp_path, files), libraries) == ({"bench.py"}, {"msgspec", "assay"})
+    assert digest_behind(bench) != before
+    assert digest_behind(bench, libraries=False) == without
+
+
+def test_a_module_that_is_loaded_is_looked_for_where_it_was_loaded_from(tmp_path: Path, monkeypatch) -> None:
+    bench = written(tmp_path, bench="import far_elsewhere\n")
+    written(tmp_path / "lib", far_elsewhere="LIMIT = 2\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "lib"))
+
+    assert names(tmp_path, behind(bench)[0]) == {"bench.py", "lib/far_elsewhere.py"}
+
+
+def test_the_place_of_the_files_does_not_count(tmp_path: Path) -> None:
+    digests = set()
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        digests.add(digest_behind(written(folder, bench="from .far_rules import LIMIT\n", far_rules="LIMIT = 2\n")))
+
+    assert len(digests) == 1
+
+
+def test_whose_a_file_is(tmp_path: Path) -> None:
+    import json
+
+    import msgspec
+
+    import assay
+
+    assert is_users(tmp_path / "bench.py")
+    assert not any(is_users(module.__file__) for module in (json, msgspec, assay))
+    assert version_of("msgspec") == msgspec.__version__
+    assert version_of("no_such_library_anywhere") == ""
