@@ -15,9 +15,10 @@ from ..core import AssayError, BadSample, ComponentError, Prompt, Sample
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
+from ..runner.cell import Cell
 from ..runner.executors import check_spread
 from ..runner.options import RunOptions
-from ..runner.plan import PRICES, Cell, make_plan
+from ..runner.plan import PRICES, make_plan
 from ..runner.preflight import prompt_faults
 from ..templates import has_rounds
 from .samples import prompt_lines

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..store import RunWriter
-from .plan import Cell
+from .cell import Cell
 
 
 def counted_samples(cells: Sequence[Cell], writer: RunWriter) -> dict[str, Any]:

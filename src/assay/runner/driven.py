@@ -14,7 +14,7 @@ from ..core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
 from ..core.score import UNRESOLVED
 from ..summarizers.statistics import wilson
 from ..summarizers.units import failure_flags
-from .plan import Cell
+from .cell import Cell
 from .summary import flatten
 
 

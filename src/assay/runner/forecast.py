@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .plan import Cell
+from .cell import Cell
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")
 LARGEST_COUNTED = 64 * 1024 * 1024

@@ -16,9 +16,9 @@ from ..models import build_model
 from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
+from .cell import Cell
 from .ledger import count_usage
 from .options import RunOptions
-from .plan import Cell
 from .schedule import Scheduler
 from .scoring import Scoring
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..core.secrets import veiled
+from .cell import Cell
 from .options import RunOptions
-from .plan import Cell
 
 FORMAT = 1
 _LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")

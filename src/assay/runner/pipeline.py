@@ -34,11 +34,11 @@ from ..store.cache import ResponseCache
 from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
+from .cell import Cell
 from .currency import judged_digest
 from .cuts import Cuts
 from .events import CellProgress
 from .ledger import count_usage
-from .plan import Cell
 from .scoring import Scoring, with_rounds
 from .threads import Threads
 from .work import Answers, Asker, Job, Work

@@ -1,34 +1,26 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, cast
 
 from ..core import (
     AssayError,
-    BadSample,
-    ComponentError,
-    DataError,
     DataSource,
     GenerateOptions,
-    ModalityMismatch,
     Model,
     PlanError,
-    Prompt,
     Sample,
     Task,
     UsageError,
     digest_of,
 )
 from ..core.secrets import veiled
-from ..datasets import Samples, View, open_dataset, view
-from ..datasets.memory import Called
+from ..datasets import Samples, open_dataset
 from ..models import build_model
-from ..models.declared import models_that
-from ..templates import FewshotTemplate, apply_fewshot, build_template
+from ..templates import apply_fewshot, build_template
+from .cell import Cell, check_abilities, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, default_scorers
-from .currency import rows_digest
-from .fingerprint import code_digest
 from .locate import find_data
 from .measure import measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
@@ -38,53 +30,6 @@ from .settings import gather, raise_all, run_faults, scorer_faults, task_faults
 
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run`."""
-
-
-@dataclass(slots=True)
-class Cell:
-    """One task with one model: what one row of the table is about."""
-
-    task: Task
-    model_name: str
-    model: Model
-    samples: Samples
-    template: Any
-    """A built template: `(sample) -> Prompt`, with `source` for its digest."""
-    scorings: list[Scoring]
-    options: GenerateOptions
-    run: RunOptions
-    shots: Any = None
-    """What the few-shot examples come from."""
-    digests: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def summarizer_digest(self) -> str:
-        """Of the code that makes the numbers."""
-        return code_digest([self.task.summarizers, self.task.reducer, [s.summarizers for s in self.scorings]])[:16]
-
-    @property
-    def makes_rows(self) -> bool:
-        """Whether a user's function yields the rows: it may read anything, so they are known only by reading them."""
-        return any(isinstance(shard, Called) and shard.listed is None for shard in self.samples.shards)
-
-    def chosen(self) -> View:
-        """The samples this run is about."""
-        run = self.run
-        seed = (run.seed or 0) if run.shuffle else None
-        return view(self.samples, limit=run.limit, shuffle=seed, ids=run.ids or None, shard=run.shard)
-
-    def view(self) -> Iterator[Sample | BadSample]:
-        """The samples this run is about, one after another."""
-        return iter(self.chosen())
-
-    def notes(self) -> Iterator[str]:
-        """What whoever reads the numbers should know of the prompts that were made."""
-        if isinstance(self.template, FewshotTemplate):
-            yield from (f"{self.task.name}: {line}" for line in self.template.notes())
-
-    def first_sample(self) -> Sample | None:
-        """The first usable sample; `None` if there is none."""
-        return next((s for s in self.view() if isinstance(s, Sample)), None)
 
 
 def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) -> list[Cell]:
@@ -348,42 +293,6 @@ def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple
     return built
 
 
-def check_abilities(cell: Cell) -> None:
-    """Refuses a task that sends, or expects, what the model cannot take or make."""
-    abilities = cell.model.abilities
-    task, model = cell.task.name, cell.model_name
-    sample = cell.first_sample()
-    prompt: Prompt | None = None
-    if sample is not None:
-        try:
-            prompt = cell.template(sample)
-        except (ComponentError, DataError):
-            prompt = None  # a row that fails its template is counted during the run
-    needs = set(cell.task.needs)
-    sends = {medium.kind for medium in prompt.media} if prompt else set()
-    weighs = prompt is not None and (prompt.continuations is not None or prompt.rolling)
-    if ("likelihood" in needs or weighs) and not abilities.likelihood:
-        raise ModalityMismatch(
-            f"task {task!r} weighs continuations and model {model!r} cannot",
-            fix="choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
-        )
-    for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
-        raise ModalityMismatch(
-            f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
-            fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
-        )
-    for kind in sorted(set(cell.task.produces) - abilities.produces):
-        raise ModalityMismatch(
-            f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
-            fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
-        )
-    if prompt is not None and not weighs and abilities.roles == "chat" and not prompt.is_chat:
-        raise ModalityMismatch(
-            f"task {task!r} uses free roles and model {model!r} takes chat roles only",
-            fix="give the task `roles`, a mapping to system/user/assistant",
-        )
-
-
 def _check_judges(asking: Sequence[tuple[Scoring, str]], run: RunOptions, faults: list[AssayError]) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
@@ -407,41 +316,3 @@ def _judge(run: RunOptions, role: str) -> Model:
     args = run.judge_args_of(role)
     check_secrets(args, "--judge_args")
     return build_model(run.judges[role], args)
-
-
-def check_repeats(cell: Cell) -> None:
-    """Refuses repeats that a scorer of the whole set cannot judge, before they are paid for."""
-    for scoring in cell.scorings:
-        if not scoring.is_set_level:
-            continue
-        repeats = {"--epochs": cell.task.epochs, "--n": 1 if scoring.whole_output else cell.options.n}
-        several = [name for name, count in repeats.items() if count > 1]
-        if several and hasattr(scoring.scorer, "in_run"):
-            raise UsageError(
-                f"scorer {scoring.name!r} writes its files for one answer to each sample",
-                where=f"task {cell.task.name!r}",
-                fix=f"leave {' and '.join(several)} out, or give each repeat a run of its own with another --seed",
-            )
-        if several and cell.task.reducer != "mean":
-            raise UsageError(
-                f"scorer {scoring.name!r} judges whole sets, which have no {cell.task.reducer!r} over the answers",
-                where=f"task {cell.task.name!r}",
-                fix="leave --reducer out: its number is the mean over the sets",
-            )
-
-
-def digests_of(cell: Cell) -> dict[str, Any]:
-    """What the answers depend on; when none of it changed, finished samples are known by id alone."""
-    run = cell.run
-    called = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
-    made = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
-    return {
-        "data": {**cell.samples.fingerprint(), **({"made": made} if made else {})},
-        "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
-        "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
-        "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None)]),
-        "shots": digest_of(cell.shots),
-        "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
-        "model": digest_of(veiled(cell.model.identity)),
-        **({} if cell.task.driver is None else {"driver": code_digest(cell.task.driver)}),
-    }

@@ -1,7 +1,7 @@
 """Preflight: what is wrong with how a model renders the prompts of a task, as it says itself."""
 
 from ..core import ComponentError, Prompt
-from .plan import Cell
+from .cell import Cell
 
 
 def first_prompt(cell: Cell) -> Prompt | None:

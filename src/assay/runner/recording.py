@@ -22,6 +22,7 @@ from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..store.journal import score_line
 from .budget import ErrorBudget
+from .cell import Cell
 from .cuts import Cuts
 from .driven import Driven as Driven
 from .driven import driven_results
@@ -29,7 +30,6 @@ from .events import CellProgress
 from .executors import Spread, Standing
 from .ledger import count_usage
 from .options import RunOptions
-from .plan import Cell
 from .schedule import Scheduler
 from .work import Answers, Job, Work
 

@@ -10,10 +10,11 @@ from ..media.checks import check_media
 from ..store import Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
+from .cell import Cell
 from .events import Silent, Watcher
 from .executors import check_spread
 from .options import DEFAULT_MODEL, RunOptions
-from .plan import Cell, make_plan
+from .plan import make_plan
 from .recorded import recorded_models
 from .result import RunResult
 from .session import Session

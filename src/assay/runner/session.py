@@ -14,6 +14,7 @@ from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
+from .cell import Cell
 from .counted import counted_samples
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
@@ -22,7 +23,6 @@ from .helpers import Helpers
 from .manifest import changed_digests, described_cell, is_manifest, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
-from .plan import Cell
 from .preflight import first_prompt, prompt_faults
 from .recording import drive
 from .result import RunResult

@@ -11,8 +11,8 @@ from ..store import RunWriter
 from ..summarizers.attempts import Attempts
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
+from .cell import Cell
 from .components import build_summarizer
-from .plan import Cell
 from .scoring import Scoring, failure_score, singles_of, with_rounds
 from .threads import in_thread
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, Score
 from ...registry import scorers
+from ...runner.cell import Cell
 from ...runner.desk import Desk
-from ...runner.plan import Cell
 from ...store import RunWriter
 from ..file_names import file_name
 from .context import Surroundings, around

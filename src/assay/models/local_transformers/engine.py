@@ -4,22 +4,21 @@ A model can be run this way when its attention goes through transformers' interf
 Whether it really can is tried on the loaded model itself: both ways must give the same numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
 from .few_rows import drop_laid_out, hasten
 from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
 
+T = TypeVar("T")
 TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
 LOOSE = 0.25
 """How far logits of half precision may lie apart when both ways are right."""
 ROPE_BY_LENGTH = ("dynamic", "longrope")
 """Position codes that depend on the longest sequence of a pass: a neighbour would change the answer."""
-
-
 SMALLEST_PACK = 128
 """Tokens of a pass that is not made smaller when memory runs out."""
 
@@ -78,6 +77,8 @@ class Engine:
         self.device = model.get_input_embeddings().weight.device
         self.budget = budget or Budget.of(str(self.device))
         self.count = TokenCount(model)
+        self.rows = 1
+        """Answers written at the same time."""
         self.wrong_drafts = 0
         """Tokens that went through the model in case they would be written, and were not."""
         hasten(model)
@@ -153,6 +154,20 @@ class Engine:
         drop_laid_out(self.model)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+    def within_memory(self, attempt: Callable[[], T]) -> T:
+        """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
+        import torch
+
+        while True:
+            try:
+                return attempt()
+            except (MemoryError, torch.OutOfMemoryError):
+                if self.budget.is_least and self.rows == 1:
+                    raise
+                self.rows = max(1, self.rows // 2)
+                self.budget = self.budget.halved()
+                self.release()
 
     def trunk(self, stretch: Stretch | None) -> Trunk | None:
         """The keys and values of a trunk that was computed."""

@@ -8,7 +8,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from ...core import Image, Likelihood, Media, Message, Prompt
 from ...media import audio_from
@@ -21,7 +21,6 @@ from .media_pieces import Piece, marks_of, pieces_of
 from .media_prompts import MediaRenderer, placed
 from .prefix import Bush, Node, Stretch, grow, lay_out
 
-T = TypeVar("T")
 Plainly = Callable[[Mapping[str, Any], Sequence[int]], Any]
 """The logits of a prompt's tensors and further tokens, as the model itself computes them."""
 
@@ -94,9 +93,9 @@ class Sharing:
     def __init__(self, model: Any, renderer: MediaRenderer, rows: int, plainly: Plainly) -> None:
         self.model = model
         self.renderer = renderer
-        self.rows = rows
         self.marks = marks_of(model.config)
         self.engine = MediaEngine(model)
+        self.engine.rows = rows
         self.plain_because = self._why_not(plainly)
         """Why beginnings are not shared; `None` where they are."""
 
@@ -115,12 +114,12 @@ class Sharing:
                 for keys in [self._keys(prompt)]
                 for ids in own
             ]
-            found = iter(self._within_memory(lambda: weigh(self.engine, pairs)))
+            found = iter(self.engine.within_memory(lambda: weigh(self.engine, pairs)))
         return [[next(found) for _ in own] for own in texts]
 
     def weigh_words(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         """The likelihoods of continuations after words alone."""
-        return self._within_memory(lambda: weigh(self.engine, pairs)) if pairs else []
+        return self.engine.within_memory(lambda: weigh(self.engine, pairs)) if pairs else []
 
     def write(self, prompts: Sequence[Marked], rows: Sequence[Sequence[MediaRow]]) -> None:
         """Writes the rows of each prompt."""
@@ -135,9 +134,9 @@ class Sharing:
             def attempt() -> None:
                 for row in every:
                     row.clear()
-                MediaWriter(self.engine, every, self.rows).run()
+                MediaWriter(self.engine, every, self.engine.rows).run()
 
-            self._within_memory(attempt)
+            self.engine.within_memory(attempt)
 
     def _handling(self, prompts: Sequence[Marked]) -> Any:
         return self.engine.handling([piece for prompt in prompts for piece in prompt.pieces])
@@ -147,20 +146,6 @@ class Sharing:
 
     def _after(self, prompt: Marked, ids: Sequence[int]) -> tuple[int, ...]:
         return self.engine.keys.after(ids, prompt.shift)
-
-    def _within_memory(self, attempt: Callable[[], T]) -> T:
-        """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
-        import torch
-
-        while True:
-            try:
-                return attempt()
-            except (MemoryError, torch.OutOfMemoryError):
-                if self.engine.budget.is_least and self.rows == 1:
-                    raise
-                self.rows = max(1, self.rows // 2)
-                self.engine.budget = self.engine.budget.halved()
-                self.engine.release()
 
     def _why_not(self, plainly: Plainly) -> str | None:
         """Why the model cannot share beginnings, or `None`; tried on the model with media of each kind it takes."""

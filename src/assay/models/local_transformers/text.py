@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from ...core import Candidate, Likelihood, Output, Request, TemplateError, Text, Token, Usage
 from ..draws import generator_for
@@ -16,7 +16,6 @@ from .plain import weigh_plainly, write_plainly
 from .prompts import Renderer
 from .sampling import check_options
 
-T = TypeVar("T")
 PLAIN_BATCH = 8
 
 
@@ -68,7 +67,7 @@ class TextModel:
         self.engine = Engine(model)
         if not drafts:
             self.engine.budget = replace(self.engine.budget, step=0)
-        self.rows = limits.rows
+        self.engine.rows = limits.rows
         self.eos = _end_tokens(model, renderer)
 
     def prepare_likelihood(self, requests: Sequence[Request]) -> Weighing:
@@ -108,7 +107,7 @@ class TextModel:
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         if self.plain_because is not None:
             return weigh_plainly(self.model, pairs, PLAIN_BATCH)
-        return self._within_memory(lambda: weigh(self.engine, pairs))
+        return self.engine.within_memory(lambda: weigh(self.engine, pairs))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
         """Everything that needs no device."""
@@ -169,23 +168,9 @@ class TextModel:
         def attempt() -> None:
             for row in rows:
                 row.clear()
-            Writer(self.engine, rows, self.rows).run()
+            Writer(self.engine, rows, self.engine.rows).run()
 
-        self._within_memory(attempt)
-
-    def _within_memory(self, attempt: Callable[[], T]) -> T:
-        """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
-        import torch
-
-        while True:
-            try:
-                return attempt()
-            except (MemoryError, torch.OutOfMemoryError):
-                if self.engine.budget.is_least and self.rows == 1:
-                    raise
-                self.rows = max(1, self.rows // 2)
-                self.engine.budget = self.engine.budget.halved()
-                self.engine.release()
+        self.engine.within_memory(attempt)
 
     def _written(self, made: Answering) -> Output:
         rows = made.rows

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core import AssayError, MissingExtra, UsageError, digest_of
+from ..cell import Cell
 from ..options import RunOptions
-from ..plan import Cell, trusted_model
+from ..plan import trusted_model
 from ..schedule import DEFAULT_WINDOW
 from .processes import Processes, shares
 from .replica import Executor, ModelSource
