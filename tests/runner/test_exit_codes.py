@@ -169,10 +169,20 @@ def interrupted(rows: Path, signals: list[int], delay: str, started: int) -> tup
     return process.returncode, stderr, time.monotonic() - begun
 
 
+def test_a_run_under_nohup_does_not_end_at_a_hang_up(rows):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        code, stderr, _ = interrupted(rows, [signal.SIGHUP], "0.01", 3)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+    assert code == 0, stderr
+
+
 @pytest.mark.faults
 @pytest.mark.parametrize("point", drawn("signals", range(1, 41), COUNTS.interruptions))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number, point):
+def test_one_signal_drains_writes_the_summary_and_leaves_with_130(rows, number, point, heeded_hangup):
     code, stderr, seconds = interrupted(rows, [number], "0.05", point)
 
     assert code == 130 and "Traceback" not in stderr

@@ -154,7 +154,7 @@ class Silence:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_waits_ten_seconds_for_answers_that_do_not_come(monkeypatch, tmp_path, number):
+def test_a_signal_waits_ten_seconds_for_answers_that_do_not_come(monkeypatch, tmp_path, number, heeded_hangup):
     monkeypatch.setattr(asyncio.events, "new_event_loop", VirtualLoop)
     rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(20)]
     model = Silence(number)

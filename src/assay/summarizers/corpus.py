@@ -29,10 +29,12 @@ def corpus_result(
     *,
     details: Mapping[str, Any] = EMPTY,
     higher_is_better: bool = True,
+    ends: tuple[float, float] | None = None,
 ) -> Result:
     """The value over all answers that have counts, with its interval; one without them is only counted.
 
     Clusters are drawn whole. Without clusters the sample is the unit, so that all answers to it stay together.
+    Where the value is a mean, `ends` are those of its scale.
     """
     pooled = [(record, row) for record in records if (row := counts(record)) is not None]
     common: dict[str, Any] = {
@@ -45,10 +47,10 @@ def corpus_result(
     own = {**_counted(records), "n_expected": context.n_expected, "details": details, **common}
     if not pooled:
         return Result(value=None, n=0, interval="none: no sample has counts", **own)
-    fields = _estimate(pooled, formula, context.seed)
+    fields = _estimate(pooled, formula, context.seed, ends)
     groups = {
         name: {
-            value: Result(n=_samples(part), n_expected=None, **common, **_estimate(part, formula, context.seed))
+            value: Result(n=_samples(part), n_expected=None, **common, **_estimate(part, formula, context.seed, ends))
             for value, part in sorted(parts.items())
         }
         for name, parts in _by_tag(pooled).items()
@@ -56,13 +58,13 @@ def corpus_result(
     return Result(n=_samples(pooled), groups=groups, **fields, **own)
 
 
-def _estimate(pooled: Pooled, formula: Formula, seed: int) -> dict[str, Any]:
+def _estimate(pooled: Pooled, formula: Formula, seed: int, ends: tuple[float, float] | None) -> dict[str, Any]:
     import numpy as np
 
     table = np.asarray([row for _, row in pooled], float)
     if not np.isfinite(formula(table.sum(axis=0, keepdims=True))).all():
         return {"value": None, "interval": "none: undefined on these counts"}
-    return interval_of(bootstrap(table, formula, _clusters([record for record, _ in pooled]), seed=seed))
+    return interval_of(bootstrap(table, formula, _clusters([record for record, _ in pooled]), seed=seed, ends=ends))
 
 
 def _samples(pooled: Pooled) -> int:

@@ -29,8 +29,8 @@ def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Res
         value = counted(record)
         return None if value is None else (value, 1.0)
 
-    yield corpus_result(records, context, "dpg", by_picture, ratio_from, details=details)
-    yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from)
+    yield corpus_result(records, context, "dpg", by_picture, ratio_from, details=details, ends=(0.0, 1.0))
+    yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from, ends=(0.0, 1.0))
 
 
 def ratio_from(sums: "Floats") -> "Floats":

@@ -18,21 +18,14 @@ def cohens_kappa(
     Weighted, a disagreement counts by the distance of the two ratings, which must then be numbers.
     """
     if len(first) != len(second):
-        raise ValueError(
-            f"{len(first)} ratings against {len(second)}: both raters must rate the same samples"
-        )
+        raise ValueError(f"{len(first)} ratings against {len(second)}: both raters must rate the same samples")
     if not first:
         raise ValueError("no ratings: there is no agreement to measure")
     n = len(first)
     observed = sum(_distance(x, y, weights) for x, y in zip(first, second, strict=True)) / n
     ours, theirs = Counter(first), Counter(second)
     expected = (
-        sum(
-            count * other * _distance(x, y, weights)
-            for x, count in ours.items()
-            for y, other in theirs.items()
-        )
-        / n**2
+        sum(count * other * _distance(x, y, weights) for x, count in ours.items() for y, other in theirs.items()) / n**2
     )
     if expected == 0:
         raise ValueError("kappa is undefined: both raters gave every sample the same rating")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .clusters import cluster_codes
 from .distributions import normal_cdf, normal_quantile
-from .intervals import NO_SPREAD, Estimate, is_constant
+from .intervals import Ends, Estimate, is_constant, without_spread
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,9 +49,7 @@ def bootstrap_ratio(
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(sums[:, 0] / sums[:, 1], float)
 
-    return bootstrap(
-        statistics, ratio, clusters, strata, resamples=resamples, seed=seed, level=level, method=method
-    )
+    return bootstrap(statistics, ratio, clusters, strata, resamples=resamples, seed=seed, level=level, method=method)
 
 
 def bootstrap(
@@ -64,13 +62,15 @@ def bootstrap(
     seed: int,
     level: float = 0.95,
     method: Literal["percentile", "bca"] = "percentile",
+    ends: Ends | None = None,
 ) -> Estimate:
     """`function` of the column sums of `statistics` (n samples x d), with its bootstrap interval.
 
     `function` takes many rows of d sums at once and gives one value for each. For a macro mean over tasks,
     give each task its own columns and its name as stratum. A resample where the value is undefined (0 / 0)
     is left out and `method` says how many were; above 5 % there is no interval. Neither is there one where all
-    resamples give the same value: samples that are all alike do not say how others would differ.
+    resamples give the same value: samples that are all alike do not say how others would differ. Only for a mean whose
+    scale has `ends` is that known, as by `unseen_spread`.
     """
     import numpy as np
 
@@ -107,7 +107,7 @@ def bootstrap(
         tails = _bca_tails(value, defined, left_out[np.isfinite(left_out)], tails)
     low, high = np.quantile(defined, tails)
     if is_constant(float(low), float(high)):
-        return Estimate(value, 0.0, None, None, n, count, f"n/a: {NO_SPREAD}")
+        return without_spread(value, n, count, ends, level)
     return Estimate(value, float(defined.std(ddof=1)), float(low), float(high), n, count, label)
 
 
@@ -143,9 +143,7 @@ def _resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator")
     return sums
 
 
-def _bca_tails(
-    value: float, draws: "Floats", left_out: "Floats", tails: tuple[float, float]
-) -> tuple[float, float]:
+def _bca_tails(value: float, draws: "Floats", left_out: "Floats", tails: tuple[float, float]) -> tuple[float, float]:
     """Where to cut the draws so that their bias and skew are corrected (Efron's BCa)."""
     below = (float((draws < value).mean()) + float((draws <= value).mean())) / 2
     if not 0.0 < below < 1.0:

@@ -77,9 +77,7 @@ def compare_paired(
     if clusters is not None:
         missing = [key for key in common if clusters.get(key) is None]
         if missing:
-            raise ValueError(
-                f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)"
-            )
+            raise ValueError(f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)")
         keys = [clusters[key] for key in common]
         difference = clustered_mean(differences, keys, level, binary=False, ends=ends)
         moves = cluster_sums(differences, cluster_codes(keys, n))

@@ -96,7 +96,7 @@ def _has_no_spread(stderr: float, numbers: Sequence[float]) -> bool:
     return is_constant(largest, largest + stderr)
 
 
-def _without_spread(value: float, n: int, clusters: int | None, ends: Ends | None, level: float) -> Estimate:
+def without_spread(value: float, n: int, clusters: int | None, ends: Ends | None, level: float) -> Estimate:
     """What is known of a mean whose samples, or clusters, are all alike: nothing, unless the scale ends somewhere."""
     if ends is None or not ends[0] <= value <= ends[1]:
         return Estimate(value, 0.0, None, None, n, clusters, f"n/a: {NO_SPREAD}")
@@ -117,7 +117,7 @@ def mean_interval(values: Sequence[float], level: float = 0.95, *, ends: Ends | 
         return Estimate(mean, None, None, None, n, None, "n/a: one sample")
     stderr = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / (n - 1) / n)
     if _has_no_spread(stderr, numbers):
-        return _without_spread(mean, n, None, ends, level)
+        return without_spread(mean, n, None, ends, level)
     half = t_quantile((1 + level) / 2, n - 1) * stderr
     return Estimate(mean, stderr, mean - half, mean + half, n, None, "t")
 
@@ -164,7 +164,7 @@ def clustered_mean(
         low, high = wilson(mean * count, count, level)
         return Estimate(mean, stderr, low, high, n, count, "wilson on clusters")
     if _has_no_spread(stderr, numbers):
-        return _without_spread(mean, n, count, (0.0, 1.0) if binary else ends, level)
+        return without_spread(mean, n, count, (0.0, 1.0) if binary else ends, level)
     half = t_quantile((1 + level) / 2, count - 1) * stderr
     low, high = mean - half, mean + half
     if binary:

@@ -35,15 +35,11 @@ def sample_size(
     return math.ceil(_factor(alpha, power) * variance / difference**2 - 1e-9)
 
 
-def sample_size_paired_binary(
-    difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8
-) -> int:
+def sample_size_paired_binary(difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
     """Samples needed when both models answer right or wrong, and differ on a share `discordance` of them."""
     _check_discordance(discordance)
     if abs(difference) > discordance:
-        raise ValueError(
-            f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart"
-        )
+        raise ValueError(f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart")
     return sample_size(difference, discordance - difference**2, alpha=alpha, power=power)
 
 
@@ -63,9 +59,7 @@ def sample_size_correlated(
     return sample_size(difference, variance, alpha=alpha, power=power)
 
 
-def minimum_detectable_difference(
-    n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8
-) -> float:
+def minimum_detectable_difference(n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The smallest true difference n samples show with this power; `variance` is that of a difference."""
     if n < 1:
         raise ValueError(f"a detectable difference needs at least one sample, got {n}")
@@ -74,9 +68,7 @@ def minimum_detectable_difference(
     return math.sqrt(_factor(alpha, power) * variance / n)
 
 
-def minimum_detectable_paired_binary(
-    n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8
-) -> float:
+def minimum_detectable_paired_binary(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The same for right-or-wrong scores.
 
     The variance is that of two equal models, `discordance` itself: slightly more than at the difference
@@ -92,6 +84,4 @@ def _factor(alpha: float, power: float) -> float:
 
 def _check_discordance(discordance: float) -> None:
     if not 0 < discordance <= 1:
-        raise ValueError(
-            f"discordance is the share of samples the models differ on, in (0, 1], got {discordance}"
-        )
+        raise ValueError(f"discordance is the share of samples the models differ on, in (0, 1], got {discordance}")

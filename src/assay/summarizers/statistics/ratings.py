@@ -72,9 +72,7 @@ def bradley_terry_intervals(
     by_prompt: dict[Hashable, list[Game]] = {}
     for index, game in enumerate(games):
         if game.prompt is None:
-            raise ValueError(
-                f"game {index} ({game.a} against {game.b}) names no prompt: intervals draw prompts"
-            )
+            raise ValueError(f"game {index} ({game.a} against {game.b}) names no prompt: intervals draw prompts")
         by_prompt.setdefault(game.prompt, []).append(game)
     if len(by_prompt) < 2:
         raise ValueError("intervals need games on at least two prompts")
@@ -136,9 +134,7 @@ def _with_pseudo_wins(wins: list[list[float]], met: list[list[float]]) -> list[l
     return [[wins[i][j] + (_PSEUDO_WINS if met[i][j] + met[j][i] else 0.0) for j in size] for i in size]
 
 
-def _reached(
-    start: int, wins: list[list[float]], *, forward: bool = True, backward: bool = False
-) -> set[int]:
+def _reached(start: int, wins: list[list[float]], *, forward: bool = True, backward: bool = False) -> set[int]:
     found, open_ends = {start}, [start]
     while open_ends:
         i = open_ends.pop()
@@ -152,10 +148,7 @@ def _reached(
 def _strongly_connected(wins: list[list[float]]) -> bool:
     """Whether every model has beaten every other, if only through a chain: then the estimate is finite."""
     everybody = len(wins)
-    return (
-        len(_reached(0, wins)) == everybody
-        and len(_reached(0, wins, forward=False, backward=True)) == everybody
-    )
+    return len(_reached(0, wins)) == everybody and len(_reached(0, wins, forward=False, backward=True)) == everybody
 
 
 def _check_connected(wins: list[list[float]], models: Sequence[str]) -> None:

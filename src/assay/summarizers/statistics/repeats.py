@@ -107,9 +107,7 @@ def reduce_repeats(values: Sequence[float], reducer: str) -> Reduced:
         return Reduced(math.fsum(top) / len(top), tied=len(top) > 1)
     match = re.fullmatch(r"pass([@^])(\d+)", reducer)
     if match is None:
-        raise ValueError(
-            f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K, such as pass@5"
-        )
+        raise ValueError(f"unknown reducer {reducer!r}: use mean, majority, max, pass@K or pass^K, such as pass@5")
     if any(number not in (0.0, 1.0) for number in numbers):
         raise ValueError(f"{reducer} counts right answers: its values must be 0 or 1")
     count = pass_at_k if match[1] == "@" else pass_hat_k

@@ -19,9 +19,7 @@ _LARGEST_BET = 0.5
 def tuning(alpha: float, best_at: int) -> float:
     """The r that makes the asymptotic sequence narrowest after `best_at` samples."""
     if not 0 < alpha < 1 or best_at < 1:
-        raise ValueError(
-            f"a confidence sequence needs 0 < alpha < 1 and best_at >= 1, got {alpha}, {best_at}"
-        )
+        raise ValueError(f"a confidence sequence needs 0 < alpha < 1 and best_at >= 1, got {alpha}, {best_at}")
     log = -2 * math.log(alpha)
     return (log + math.log(log + 1)) / best_at
 
@@ -138,9 +136,7 @@ class StoppingRule:
         if shuffle_seed is None:
             raise ValueError("early stopping needs samples in random order: shuffle the dataset with a seed")
         if not now.method.endswith(_NAME) and now.low is not None:
-            raise ValueError(
-                f"early stopping needs a confidence sequence, not a fixed-n interval ({now.method})"
-            )
+            raise ValueError(f"early stopping needs a confidence sequence, not a fixed-n interval ({now.method})")
         if now.low is None or now.high is None or not self.looks_at(now.n):
             return False
         return (now.high - now.low) / 2 <= self.half_width
