@@ -30,6 +30,16 @@ _BY_PATH = re.compile(r"\b(?:spec_from_file_location|run_path|SourceFileLoader|e
 
 def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
     """Digest of a file and of all that lies behind it; `libraries=False` leaves the versions of libraries out."""
+    # While a process runs, its user's files may change, and those of assay do not.
+    return (_digest_of_own if is_own(file) else _digest_behind)(str(file), libraries)
+
+
+@lru_cache(maxsize=4096)
+def _digest_of_own(file: str, libraries: bool) -> str:
+    return _digest_behind(file, libraries)
+
+
+def _digest_behind(file: str, libraries: bool) -> str:
     files, imported = behind(Path(file))
     known = sorted(f"{path.name} {_digest(path)}" for path in files)
     if libraries:
@@ -97,9 +107,10 @@ def _library_of(file: Path) -> str:
 
 def _imports(file: Path) -> Iterator[tuple[str, Path]]:
     """Each name a file imports, with the file it leads to; standard modules are passed over."""
-    names, is_open = _imported_names(file, _changed(file))
     if is_own(file):
-        names = tuple(name for name in names if name.startswith("."))  # others lead into other rooms, or to libraries
+        yield from (("", path) for path in _own_imports(file))
+        return
+    names, is_open = _imported_names(file, _changed(file))
     for name in names:
         if name.startswith("."):
             for path in _relative(file, name):
@@ -112,6 +123,13 @@ def _imports(file: Path) -> Iterator[tuple[str, Path]]:
         for pattern in ("*.py", "*/*.py"):
             for path in file.parent.glob(pattern):
                 yield "", path.resolve()
+
+
+@lru_cache(maxsize=4096)
+def _own_imports(file: Path) -> tuple[Path, ...]:
+    """The files that one of assay's takes names from; what is not relative leads into other rooms, or to libraries."""
+    names, _ = _imported_names(file, _changed(file))
+    return tuple(path for name in names if name.startswith(".") for path in _relative(file, name))
 
 
 @lru_cache(maxsize=8192)
