@@ -6,22 +6,24 @@ question, and hence the model's answer, stays. The digest of a score line is the
 
 import os
 from collections.abc import Sequence
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import Any
 
 import msgspec
 
-from ..core import Sample
+from ..core import AssayError, Sample
 from ..core.media import Media
 
 DIGEST_BYTES = 6
+LONGEST_NAME = 4096
+"""Of a file or a URL; a longer text is the medium itself, whose digest the request's key has asked for already."""
 
 
 def _plain(value: Any) -> Any:
     """What JSON does not know; large things by their digest, so that no copy of them is made as text."""
     if isinstance(value, Media):
         source = value.source
-        if isinstance(source, (str, os.PathLike)):
+        if isinstance(source, (str, os.PathLike)) and len(str(source)) < LONGEST_NAME:
             # By name: the bytes of what is shown to the model are part of the request's key.
             return [value.kind, source if isinstance(source, str) else os.path.abspath(source)]
         return [value.kind, value.digest]
@@ -53,10 +55,15 @@ def rows_digest(rows: Sequence[Any]) -> str:
 
 def judged_digest(sample: Sample) -> str:
     """Digest of what a scorer may read of a sample, and of what the line of its score says of it."""
-    read = (sample.input, sample.target, sample.choices, sample.fields, sample.turns, sample.media)
+    fields: Any = sample.fields
+    if sample.media and isinstance(fields, dict):
+        # A picture that stands in a cell is looked at once, as a medium.
+        known = {id(medium.source) for medium in sample.media}
+        fields = {name: None if id(cell) in known else cell for name, cell in fields.items()}
+    read = (sample.input, sample.target, sample.choices, fields, sample.turns, sample.media)
     parts = (read, sample.tags, sample.group, sample.cluster)
     try:
         encoded = _encode(parts)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        encoded = repr(parts).encode()  # lone surrogates and huge integers
-    return blake2b(encoded, digest_size=DIGEST_BYTES).hexdigest()
+    except (TypeError, ValueError, OverflowError, RecursionError, AssayError):
+        encoded = repr(parts).encode()  # lone surrogates, huge integers and media that cannot be read
+    return sha256(encoded).hexdigest()[: 2 * DIGEST_BYTES]
