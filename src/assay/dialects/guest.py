@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from ..core import AssayError, UsageError
+from ..sources import is_users
 from ..userfiles import describe_failure, failing_line
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
@@ -137,7 +138,12 @@ class Guest:
         if (self.root / f"{top}.py").exists() or (self.root / top / "__init__.py").exists():
             return True
         if top in sys.modules:
-            return not sys.modules[top].__name__.startswith("assay.")
+            loaded = sys.modules[top]
+            file = getattr(loaded, "__file__", None)
+            if file is not None and is_users(file):
+                # A file of another folder that this process has run means nothing to this guest.
+                return self.root in Path(file).resolve().parents
+            return not loaded.__name__.startswith("assay.")
         try:
             return importlib.util.find_spec(top) is not None
         except (ImportError, ValueError):

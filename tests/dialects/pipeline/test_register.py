@@ -156,6 +156,22 @@ def test_flat_and_packaged_module_names_are_one_object(tmp_path: Path):
     assert "dataset_registry" not in sys.modules and "batch_engine" not in sys.modules
 
 
+def test_a_file_of_another_folder_does_not_take_a_name_from_the_dialect(tmp_path: Path, monkeypatch):
+    from types import ModuleType
+
+    from assay.dialects.guest import Guest
+
+    elsewhere = ModuleType("tasks")
+    elsewhere.__file__ = str(tmp_path / "elsewhere" / "tasks.py")
+    monkeypatch.setitem(sys.modules, "tasks", elsewhere)
+    (tmp_path / "guest").mkdir()
+    (tmp_path / "guest" / "names.py").write_text("from tasks import DatasetRegistry\n")
+
+    module = Guest("pipeline", NAMES, tmp_path / "guest").load(tmp_path / "guest" / "names.py")
+
+    assert module.DatasetRegistry.__module__.startswith("assay.")
+
+
 def test_an_unknown_name_says_the_dialect(tmp_path: Path):
     (tmp_path / "wrong.py").write_text("from dataset_registry import DatasetRegister\n")
 
