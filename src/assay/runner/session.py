@@ -1,11 +1,9 @@
 """A session: all cells of one run in one folder, from the first request to the summary."""
 
 import asyncio
-import contextlib
 import inspect
-import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core import AssayError, ErrorBudgetExceeded, Model, ModelError, Result, blamed
@@ -20,13 +18,14 @@ from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
 from .helpers import Helpers
+from .interruption import interruptible
 from .manifest import changed_digests, described_cell, is_manifest, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
 from .preflight import first_prompt, prompt_faults
 from .recording import drive
 from .result import RunResult
-from .schedule import DRAIN_SECONDS, Scheduler
+from .schedule import Scheduler
 from .summary import set_level, summarize
 from .threads import in_thread
 from .usage import UsageMeter
@@ -82,7 +81,7 @@ class Session:
         self._name_own_models()
         ticking = asyncio.ensure_future(self._tick())
         try:
-            with self._signals():
+            with interruptible(self._stop, self._stop_at_once):
                 for cell, progress in zip(self.cells, self.progress, strict=True):
                     if self.stopped or self._failure:
                         break
@@ -382,41 +381,14 @@ class Session:
         """For whoever watches; of no interest once the run is done."""
         self.watcher.say(self.writer.redactor.text(line))
 
-    @contextlib.contextmanager
-    def _signals(self) -> Iterator[None]:
-        """First Ctrl-C: no new requests, what is in flight comes back; second, or ten seconds later: out at once."""
-        loop = asyncio.get_running_loop()
-        current = asyncio.current_task()
-        assert current is not None
+    def _stop(self) -> None:
+        self.stopped = True
+        self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
+        if self._work is not None:
+            self._work.stop()
 
-        def interrupt() -> None:
-            if self.stopped:
-                self._at_once = True
-                current.cancel()
-                return
-            self.stopped = True
-            self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
-            if self._work is not None:
-                self._work.stop()
-            loop.call_later(DRAIN_SECONDS, current.cancel)
-
-        installed = []
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            try:
-                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
-                    continue  # under nohup a closed terminal is no reason to stop
-                loop.add_signal_handler(number, interrupt)
-                installed.append(number)
-            except (NotImplementedError, RuntimeError, ValueError):
-                continue  # not the main thread, as in a notebook: the notebook has its own way to interrupt
-        try:
-            yield
-        except asyncio.CancelledError:
-            if not self.stopped:
-                raise
-        finally:
-            for number in installed:
-                loop.remove_signal_handler(number)
+    def _stop_at_once(self) -> None:
+        self._at_once = True
 
 
 def _answers(count: int) -> str:

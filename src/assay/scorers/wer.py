@@ -5,6 +5,7 @@ of the metric's name: `wer[whisper-en]` and `wer[none]` are different metrics.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +21,7 @@ from .speech_normalize import check_normalizer, check_script, normalizer
 _MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
 
 
-class ErrorRate:
+class ErrorRate(ABC):
     """What the three rates share; they differ in what counts as one token."""
 
     normalize: str
@@ -70,9 +71,9 @@ class ErrorRate:
         return self.tokens(_plain(self.normalize, self.keep_blanks, reference))
 
     @staticmethod
+    @abstractmethod
     def tokens(text: str) -> Sequence[str]:
         """What is counted."""
-        raise NotImplementedError
 
 
 @scorers.register("wer")

@@ -8,7 +8,7 @@ it was right, so the answer is the one it would write token by token, in fewer p
 from collections.abc import Sequence
 
 from ...core import GenerateOptions
-from .sampling import is_greedy
+from .sampling import has_penalties, is_greedy
 
 LONGEST_ENDING = 3
 """Tokens that must have stood there before; where these did not, fewer."""
@@ -23,8 +23,7 @@ LONGEST_PAUSE = 16
 
 def can_draft(options: GenerateOptions) -> bool:
     """Whether the choice of a token depends on the logits alone: what is drawn or penalised depends on the row."""
-    penalties = (options.repetition_penalty, options.frequency_penalty, options.presence_penalty)
-    return is_greedy(options) and not any(penalties)
+    return is_greedy(options) and not has_penalties(options)
 
 
 class Drafter:

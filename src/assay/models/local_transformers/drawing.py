@@ -10,7 +10,8 @@ from typing import Any
 from ...core import Candidate, Image, Output, Request, Usage, UsageError
 from ..draws import torch_draws
 from .loading import quiet
-from .sampling import are_finite
+from .media_settings import NotFinite
+from .sampling import are_finite, has_penalties
 
 NOT_FINITE = "the model computed a picture that is not finite"
 GUIDANCE = 5.0
@@ -31,13 +32,9 @@ def prepare(model: Any, tokenizer: Any) -> None:
         settings.pad_token_id = tokenizer.pad_token_id
 
 
-class _NotFinite(Exception):
-    """Tokens were to be drawn by logits that are no numbers."""
-
-
 def _checked(_: Any, logits: Any) -> Any:
     if not all(are_finite(logits)):
-        raise _NotFinite
+        raise NotFinite
     return logits
 
 
@@ -48,7 +45,7 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
 
     inputs = inputs.to(model.device)
     options = request.options
-    if options.repetition_penalty or options.frequency_penalty or options.presence_penalty:
+    if has_penalties(options):
         raise UsageError("a model that draws takes no penalties", fix="ask without them")
     given: dict[str, Any] = {"guidance_scale": GUIDANCE, "do_sample": True, **settings}
     names = ("temperature", "top_p", "top_k")
@@ -62,7 +59,7 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
             with torch.inference_mode(), torch_draws(request, index), quiet():
                 tokens = model.generate(**inputs, generation_mode="image", logits_processor=checks, **given)
                 pixels = model.decode_image_tokens(tokens)
-        except _NotFinite:
+        except NotFinite:
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
         if not bool(pixels.isfinite().all()):
             return Output.failed("non_finite", NOT_FINITE, retryable=False)

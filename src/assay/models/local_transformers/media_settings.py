@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
-from .sampling import are_finite, is_greedy, penalised
+from .sampling import are_finite, has_penalties, is_greedy, penalised
 from .text import Limits
 
 PLAIN_SETTINGS = frozenset(
@@ -65,7 +65,7 @@ class Penalties:
 
     def __init__(self, options: GenerateOptions) -> None:
         self.options = options
-        self.are_asked = bool(options.repetition_penalty or options.frequency_penalty or options.presence_penalty)
+        self.are_asked = has_penalties(options)
         self._first = 0
         """Where what was written begins."""
         self._last = -1

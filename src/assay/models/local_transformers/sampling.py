@@ -25,6 +25,11 @@ def is_greedy(options: GenerateOptions) -> bool:
     return not options.temperature
 
 
+def has_penalties(options: GenerateOptions) -> bool:
+    """Whether what was written changes what is chosen next."""
+    return bool(options.repetition_penalty or options.frequency_penalty or options.presence_penalty)
+
+
 def check_options(options: GenerateOptions, where: str) -> None:
     """Refuses what no local model can do."""
     for name in ("reasoning_effort", "response_format"):
@@ -61,7 +66,7 @@ def choose(
 
 
 def penalised(logits: Any, options: GenerateOptions, written: Sequence[Sequence[int]]) -> Any:
-    if not (options.repetition_penalty or options.frequency_penalty or options.presence_penalty):
+    if not has_penalties(options):
         return logits
     import torch
 
