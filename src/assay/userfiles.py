@@ -7,6 +7,7 @@ importable, so that it may import its neighbours; nothing is left half-loaded wh
 import hashlib
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,8 @@ from .core.errors import AssayError, UnknownName, UsageError
 from .sources import behind, digest_behind
 
 _loaded: dict[tuple[Path, str], ModuleType] = {}
+_opened: set[Path] = set()
+"""Folders that can be imported from only because a file in them was loaded."""
 
 
 def is_reference(name: str) -> bool:
@@ -48,6 +51,7 @@ def load_file(path: str | Path) -> ModuleType:
     sys.modules[name] = module
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
+        _opened.add(file.parent)
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
@@ -65,6 +69,15 @@ def _forget_neighbours(file: Path) -> None:
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) in changed:
             del sys.modules[name]
+
+
+def is_opened(spec: ModuleSpec) -> bool:
+    """Whether a top-level module is found only because `load_file` made a folder importable for a file in it."""
+    if spec.submodule_search_locations is not None:  # a package: its folders, with or without an `__init__.py`
+        places = list(spec.submodule_search_locations)
+    else:
+        places = [spec.origin] if spec.has_location and spec.origin else []
+    return bool(places) and all(Path(place).resolve().parent in _opened for place in places)
 
 
 def load_attribute(reference: str) -> Any:

@@ -21,8 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from ..core import AssayError, UsageError
-from ..sources import is_users
-from ..userfiles import describe_failure, failing_line
+from ..userfiles import describe_failure, failing_line, is_opened
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
@@ -137,17 +136,12 @@ class Guest:
         """Whether a name already means something here: beside the file, or installed."""
         if (self.root / f"{top}.py").exists() or (self.root / top / "__init__.py").exists():
             return True
-        if top in sys.modules:
-            loaded = sys.modules[top]
-            file = getattr(loaded, "__file__", None)
-            if file is not None and is_users(file):
-                # A file of another folder that this process has run means nothing to this guest.
-                return self.root in Path(file).resolve().parents
-            return not loaded.__name__.startswith("assay.")
         try:
-            return importlib.util.find_spec(top) is not None
+            spec = importlib.util.find_spec(top)
         except (ImportError, ValueError):
-            return False
+            return top in sys.modules
+        # What another file of this process made importable for itself means nothing to this guest.
+        return spec is not None and not (spec.name.startswith("assay.") or is_opened(spec))
 
     def _import(
         self,

@@ -1,5 +1,6 @@
 """`register_*.py` files run unchanged: by `assay run`, row by row, exactly once."""
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -156,20 +157,53 @@ def test_flat_and_packaged_module_names_are_one_object(tmp_path: Path):
     assert "dataset_registry" not in sys.modules and "batch_engine" not in sys.modules
 
 
-def test_a_file_of_another_folder_does_not_take_a_name_from_the_dialect(tmp_path: Path, monkeypatch):
-    from types import ModuleType
+def forgotten_afterwards(monkeypatch: pytest.MonkeyPatch, module: str) -> str:
+    """The name of a module that is as it was before, or not there, when the test has ended."""
+    monkeypatch.setitem(sys.modules, module, sys.modules.get(module))
+    return module
 
+
+@pytest.mark.parametrize("taken", ["tasks.py", "tasks/__init__.py", "tasks/notes.py"])
+@pytest.mark.parametrize("is_imported", [False, True])
+def test_what_a_loaded_file_has_beside_it_takes_no_name_from_a_guest_elsewhere(
+    taken: str, is_imported: bool, tmp_path: Path, monkeypatch
+):
     from assay.dialects.guest import Guest
+    from assay.userfiles import load_file
 
-    elsewhere = ModuleType("tasks")
-    elsewhere.__file__ = str(tmp_path / "elsewhere" / "tasks.py")
-    monkeypatch.setitem(sys.modules, "tasks", elsewhere)
-    (tmp_path / "guest").mkdir()
-    (tmp_path / "guest" / "names.py").write_text("from tasks import DatasetRegistry\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, forgotten_afterwards(monkeypatch, "tasks"))
+    for file, text in {
+        f"elsewhere/{taken}": "",
+        "elsewhere/mine.py": "import tasks\n" if is_imported else "",
+        "guest/names.py": "from tasks import DatasetRegistry\n",
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    load_file(tmp_path / "elsewhere" / "mine.py")
+    assert importlib.util.find_spec("tasks") is not None
 
     module = Guest("pipeline", NAMES, tmp_path / "guest").load(tmp_path / "guest" / "names.py")
 
     assert module.DatasetRegistry.__module__.startswith("assay.")
+
+
+def test_a_module_on_the_users_own_path_is_not_hidden(tmp_path: Path, monkeypatch):
+    from assay.dialects.guest import Guest
+    from assay.userfiles import load_file
+
+    for folder in ("library", "guest", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "library" / "tasks.py").write_text("DatasetRegistry = 'the installed one'\n")
+    (tmp_path / "guest" / "names.py").write_text("from tasks import DatasetRegistry\n")
+    (tmp_path / "elsewhere" / "mine.py").write_text("")
+    monkeypatch.delitem(sys.modules, forgotten_afterwards(monkeypatch, "tasks"))
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "library"), *sys.path])
+    load_file(tmp_path / "elsewhere" / "mine.py")
+
+    module = Guest("pipeline", NAMES, tmp_path / "guest").load(tmp_path / "guest" / "names.py")
+
+    assert module.DatasetRegistry == "the installed one"
 
 
 def test_an_unknown_name_says_the_dialect(tmp_path: Path):
