@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from assay.core import UnknownName, UsageError
+from assay.sources import behind
 from assay.userfiles import is_reference, load_attribute, load_file, split_reference
 
 
@@ -72,3 +73,72 @@ def test_a_missing_file_and_a_missing_name_are_said(tmp_path):
         load_file(tmp_path / "gone.py")
     with pytest.raises(UnknownName, match="did you mean 'generate'"):
         load_attribute(f"{tmp_path / 'mine.py'}:generat")
+
+
+@pytest.fixture
+def two_folders(tmp_path, monkeypatch):
+    """Two folders whose `mine.py`, `twin_helper.py`, `twin_common.py` and package `twin_parts` have the same names."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for folder in ("a", "b"):
+        files = {
+            "twin_common.py": f"WHO = '{folder}'\nruns = []\n",
+            "twin_helper.py": "from twin_common import WHO\n",
+            "twin_parts/__init__.py": "",
+            "twin_parts/deep.py": f"WHO = '{folder}'\n",
+            "mine.py": "from twin_helper import WHO\nfrom twin_parts.deep import WHO as DEEP\n"
+            "def late():\n    import twin_common\n    return twin_common\n"
+            "def later():\n    import twin_parts.other\n    return twin_parts.other.WHO\n",
+            "twin_parts/other.py": f"WHO = '{folder}'\n",
+        }
+        for name, text in files.items():
+            (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / name).write_text(text)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.startswith("twin_")]:
+        del sys.modules[name]
+
+
+def test_files_of_two_folders_each_get_the_neighbour_beside_them(two_folders):
+    first, second = load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+
+    assert [first.WHO, second.WHO, first.DEEP, second.DEEP] == ["a", "b", "a", "b"]
+    assert [first.late().WHO, second.late().WHO, first.late().WHO] == ["a", "b", "a"]
+    assert [first.later(), second.later()] == ["a", "b"]
+
+
+def test_a_neighbour_that_made_way_comes_back_as_it_was(two_folders):
+    first, second = load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    first.late().runs.append(1)
+    second.late().runs.append(2)
+
+    assert (first.late().runs, second.late().runs) == ([1], [2])
+
+
+def test_a_neighbour_behind_a_file_is_the_one_beside_it(two_folders):
+    load_file(two_folders / "a" / "mine.py")
+
+    files, _ = behind(two_folders / "b" / "mine.py")
+
+    assert {path.relative_to(two_folders).parts[0] for path in files} == {"b"}
+    assert two_folders / "b" / "twin_common.py" in files
+
+
+def test_a_changed_neighbour_is_read_anew_also_when_it_had_made_way(two_folders):
+    load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    (two_folders / "a" / "twin_common.py").write_text("WHO = 'changed'\n")
+
+    first, second = load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+
+    assert (first.WHO, first.late().WHO, second.late().WHO) == ("changed", "changed", "b")
+
+
+def test_what_is_installed_goes_before_what_lies_beside(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "numpy.py").write_text("asarray = None\n")
+        (tmp_path / folder / "mine.py").write_text("from numpy import asarray\n")
+
+    modules = [load_file(tmp_path / folder / "mine.py") for folder in ("a", "b")]
+
+    assert all(module.asarray is not None for module in modules)

@@ -11,8 +11,9 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from importlib.machinery import PathFinder
 from pathlib import Path
+
+from . import neighbours
 
 _OWN = Path(__file__).resolve().parent
 _STANDARD = str(Path(os.__file__).parent)
@@ -173,7 +174,8 @@ def _relative(file: Path, name: str) -> list[Path]:
 
 def _absolute(file: Path, name: str) -> list[Path]:
     top, *rest = name.split(".")
-    found = _spec_files(top) or [path for path in (file.parent / f"{top}.py", file.parent / top) if path.exists()]
+    own = neighbours.beside(file.parent, top)
+    found = [own] if own else _spec_files(top) or [path for path in (file.parent / top,) if path.exists()]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
     return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file()]
@@ -190,13 +192,7 @@ def _below(folders: list[Path], parts: list[str]) -> list[Path]:
 
 def _spec_files(top: str) -> list[Path]:
     """The file, and the folders, of a module at the top, loaded or not; nothing is imported."""
-    loaded = sys.modules.get(top)
-    spec = getattr(loaded, "__spec__", None)
-    if spec is None:
-        try:
-            spec = PathFinder.find_spec(top)
-        except (ImportError, ValueError):
-            return []
+    spec = neighbours.found(top)
     if spec is None:
         return []
     origin = [Path(spec.origin)] if spec.origin and spec.has_location else []

@@ -7,17 +7,15 @@ importable, so that it may import its neighbours; nothing is left half-loaded wh
 import hashlib
 import importlib.util
 import sys
-from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from . import neighbours
 from .core.errors import AssayError, UnknownName, UsageError
 from .sources import behind, digest_behind
 
 _loaded: dict[tuple[Path, str], ModuleType] = {}
-_opened: set[Path] = set()
-"""Folders that can be imported from only because a file in them was loaded."""
 
 
 def is_reference(name: str) -> bool:
@@ -42,16 +40,15 @@ def load_file(path: str | Path) -> ModuleType:
     if (file, digest) in _loaded:
         return _loaded[file, digest]
     if any(known == file for known, _ in _loaded):
-        _forget_neighbours(file)
+        # Some of what it imports of the user's has changed: it is read anew.
+        neighbours.forget({str(path) for path in behind(file)[0] - {file}})
     name = f"assay_user_{file.stem.replace('-', '_').replace('.', '_')}_{digest}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise UsageError("not a Python file", where=str(path))
     module = importlib.util.module_from_spec(spec)
+    module.__dict__["__builtins__"] = neighbours.open_folder(file.parent)
     sys.modules[name] = module
-    if str(file.parent) not in sys.path:
-        sys.path.append(str(file.parent))
-        _opened.add(file.parent)
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
@@ -61,23 +58,6 @@ def load_file(path: str | Path) -> ModuleType:
         raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
     _loaded[file, digest] = module
     return module
-
-
-def _forget_neighbours(file: Path) -> None:
-    """Makes what a file imports of the user's be read anew: some of it has changed."""
-    changed = {str(path) for path in behind(file)[0] - {file}}
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__file__", None) in changed:
-            del sys.modules[name]
-
-
-def is_opened(spec: ModuleSpec) -> bool:
-    """Whether a top-level module is found only because `load_file` made a folder importable for a file in it."""
-    if spec.submodule_search_locations is not None:  # a package: its folders, with or without an `__init__.py`
-        places = list(spec.submodule_search_locations)
-    else:
-        places = [spec.origin] if spec.has_location and spec.origin else []
-    return bool(places) and all(Path(place).resolve().parent in _opened for place in places)
 
 
 def load_attribute(reference: str) -> Any:

@@ -20,8 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .. import neighbours
 from ..core import AssayError, UsageError
-from ..userfiles import describe_failure, failing_line, is_opened
+from ..userfiles import describe_failure, failing_line
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
@@ -141,7 +142,7 @@ class Guest:
         except (ImportError, ValueError):
             return top in sys.modules
         # What another file of this process made importable for itself means nothing to this guest.
-        return spec is not None and not (spec.name.startswith("assay.") or is_opened(spec))
+        return spec is not None and not (spec.name.startswith("assay.") or neighbours.is_opened(spec))
 
     def _import(
         self,
