@@ -4,8 +4,6 @@ Rows stream in; a sample whose answer is already in the journal is not asked aga
 scored; scoring goes on while the model works.
 """
 
-import asyncio
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,7 +25,6 @@ from ..core import (
 )
 from ..core.errors import TemplateError
 from ..core.record import output_from_plain
-from ..core.score import UNRESOLVED
 from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
@@ -35,36 +32,12 @@ from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .cell import Cell
-from .currency import judged_digest
 from .cuts import Cuts
 from .events import CellProgress
 from .ledger import count_usage
-from .scoring import Scoring, with_rounds
-from .threads import Threads
+from .scoring import with_rounds
+from .verdicts import Verdicts
 from .work import Answers, Asker, Job, Work
-
-LARGEST_BACKLOG = 64
-"""Verdicts that may be awaited at once, as of judges; more make the reading wait."""
-SLOW_SCORERS = 6
-"""Scorers that block, at work at once."""
-
-
-class Tally:
-    """Where the score lines of one scorer lie, by the order of the samples."""
-
-    def __init__(self) -> None:
-        self.order = array("q")
-        self.offset = array("q")
-
-    def add(self, order: int, offset: int) -> None:
-        """Notes one line."""
-        self.order.append(order)
-        self.offset.append(offset)
-
-    def offsets(self) -> list[int]:
-        """The offsets in the order of the samples; a later line for the same sample replaces the earlier."""
-        latest = dict(zip(self.order, self.offset, strict=True))
-        return [latest[order] for order in sorted(latest)]
 
 
 class CellRun:
@@ -84,7 +57,6 @@ class CellRun:
         self.cell = cell
         self.writer = writer
         self.progress = progress
-        self.tallies: dict[str, Tally] = {scoring.name: Tally() for scoring in cell.scorings}
         self.expected = 0
         """Samples, whether they could be asked or not, however often each is asked."""
         self.unanswered: list[str] = []
@@ -97,9 +69,6 @@ class CellRun:
         self._keys = KeyMaker(cell.model.identity)
         self._cache = cache
         self._budget = budget or ErrorBudget("continue")
-        self._waiting: set[asyncio.Task[None]] = set()
-        self._broken: BaseException | None = None
-        self._threads: Threads | None = None
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
         self._builds_prompt = getattr(cell.model, "prompt", None)
@@ -107,37 +76,27 @@ class CellRun:
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
         self.cuts = Cuts()
-        self._last_judged: tuple[Sample | None, str] = (None, "")
+        self.verdicts = Verdicts(cell.scorings, writer, progress, self._index.scores, when_one_came=self._look_again)
 
     async def run(self, asker: Asker, work: Work) -> None:
         """Asks and scores until there is nothing left."""
         self._work = work
         try:
             await asker.run(work, self)
-            await self._settle()
+            await self.verdicts.settle()
         finally:
-            self._let_go()
+            self.verdicts.close()
             self.writer.journal.flush()
 
     async def score_only(self) -> None:
         """Scores what the journal holds; the model is not asked."""
         try:
             for _ in self.jobs():
-                await self._settle()
-            await self._settle()
+                await self.verdicts.settle()
+            await self.verdicts.settle()
         finally:
-            self._let_go()
+            self.verdicts.close()
             self.writer.journal.flush()
-
-    def _let_go(self) -> None:
-        for task in self._waiting:
-            task.cancel()
-        if self._threads is not None:
-            self._threads.close()
-
-    def is_behind(self) -> bool:
-        """Whether so many verdicts are awaited that no more rows should be read."""
-        return len(self._waiting) >= LARGEST_BACKLOG
 
     def jobs(self) -> Iterator[Job | None]:
         """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
@@ -151,7 +110,7 @@ class CellRun:
                 job = self._job(item, epoch, order * self._epochs + epoch)
                 if job is not None:
                     yield job
-                elif self.is_behind():
+                elif self.verdicts.is_behind():
                     yield None
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
@@ -232,30 +191,15 @@ class CellRun:
     def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
         """An answer from the journal: its scores too, unless a scorer or what it judges by has changed since."""
         self.progress.reused += 1
-        judged = self._judged(sample)
         self._count_cuts(sample, epoch, stored)
-        stale = []
-        for scoring in self.cell.scorings:
-            known = self._index.scores.get(scoring.name, {}).get((sample.id, epoch))
-            if self._ask_model and known is not None and known[1] == scoring.digest + judged:
-                self.tallies[scoring.name].add(order, known[0])
-            else:
-                stale.append(scoring)
+        stale = self.verdicts.take_known(sample, epoch, order) if self._ask_model else self.cell.scorings
         if stale:
             records = [self._read(answer) for answer in stored if answer is not None]
             self.redacted += any(record.details.get("redacted") for record in records)
             outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
-            self._score(sample, with_rounds(outputs), epoch, order, stale)
+            self.verdicts.score(sample, with_rounds(outputs), epoch, order, stale)
         else:
             self.progress.done += 1
-
-    def _judged(self, sample: Sample) -> str:
-        """The sample's part of the digest of its scores; made once for all scorers."""
-        known, digest = self._last_judged
-        if known is not sample:
-            digest = judged_digest(sample)
-            self._last_judged = sample, digest
-        return digest
 
     def _count_cuts(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
         for round, answer in enumerate(stored):
@@ -268,14 +212,10 @@ class CellRun:
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
         message = scrub(message)
         bad = Sample(id, fields={"error": message})
-        judged = self._judged(bad)
-        for scoring in self.cell.scorings:
-            known = self._index.scores.get(scoring.name, {}).get((id, epoch))
-            if known is not None and known[1] == scoring.digest + judged and (id, epoch) not in self._index.answers:
-                self.tallies[scoring.name].add(order, known[0])
-            else:
-                score = Score(None, Outcome.DATA_ERROR, details={"error": message})
-                self._write_score(scoring, bad, score, epoch, order)
+        is_new = (id, epoch) not in self._index.answers
+        for scoring in self.verdicts.take_known(bad, epoch, order) if is_new else self.cell.scorings:
+            score = Score(None, Outcome.DATA_ERROR, details={"error": message})
+            self.verdicts.write(scoring, bad, score, epoch, order)
         self.progress.done += 1
 
     def keep(self, answers: Answers, from_cache: bool = False) -> None:
@@ -314,12 +254,15 @@ class CellRun:
             if self._dialogues and self._continues(job, output):
                 continue
             outputs = [earlier for _, earlier in job.history] + [output]
-            self._score(job.sample, with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
+            self.verdicts.score(job.sample, with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
             failed = failed or output.error is not None
         if failed:
             self._budget.check(self.progress.done, self.progress.expected)
-        if self._broken is not None:
-            raise self._broken
+        self.verdicts.check()
+
+    def _look_again(self) -> None:
+        if self._work is not None:
+            self._work.look_again()
 
     def _continues(self, job: Job, output: Output) -> bool:
         """Whether a dialogue goes on after this answer; if so, its next round is put to the work."""
@@ -378,55 +321,3 @@ class CellRun:
         again = rounds(job.sample, first.prompt, template=self.cell.template, history=self.cell.task.history)
         self._dialogues[job.sample.id, job.epoch] = again
         return Job(job.sample, first, job.epoch, order=job.order)
-
-    def _score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
-        late = []
-        for scoring in scorings:
-            if scoring.is_set_level:
-                if output.error is not None:
-                    self._count(sample, scoring.score(sample, output))
-                continue
-            if scoring.is_async or scoring.is_slow:
-                late.append(scoring)
-                continue
-            self._write_score(scoring, sample, scoring.score(sample, output), epoch, order)
-        self.progress.done += 1
-        for scoring in late:
-            task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
-            self._waiting.add(task)
-            task.add_done_callback(self._came)
-
-    def _came(self, task: "asyncio.Task[None]") -> None:
-        self._waiting.discard(task)
-        if not task.cancelled() and self._broken is None:
-            self._broken = task.exception()
-        if self._work is not None:
-            self._work.look_again()
-
-    async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
-        if scoring.is_async:
-            score = await scoring.score_async(sample, output)
-        else:
-            if self._threads is None:
-                self._threads = Threads(SLOW_SCORERS, "scorer")
-            score = await self._threads.submit(scoring.score, sample, output)
-        self._write_score(scoring, sample, score, epoch, order)
-
-    async def _settle(self) -> None:
-        while self._waiting:
-            await asyncio.wait(self._waiting)
-        if self._broken is not None:
-            raise self._broken
-
-    def _write_score(self, scoring: Scoring, sample: Sample, score: Score, epoch: int, order: int) -> None:
-        line = scoring.line(sample, score, epoch, order)
-        line["digest"] = scoring.digest + self._judged(sample)
-        offset = self.writer.write_score(line)
-        self.tallies[scoring.name].add(order, offset)
-        self._count(sample, score)
-
-    def _count(self, sample: Sample, score: Score) -> None:
-        self.progress.count(score.outcome)
-        if score.outcome in UNRESOLVED:
-            why = score.details.get("error") or score.details.get("reason") or ""
-            self.progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")

@@ -217,7 +217,7 @@ class Session:
             cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency, say=self._whisper
         )
         is_whole = getattr(cell.model, "whole_dialogues", False)
-        self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.is_behind)
+        self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.verdicts.is_behind)
         if self._work.has_jobs():
             running.progress.state = "loading"
             await self._load(cell.model)
@@ -234,7 +234,7 @@ class Session:
             begin_again=running.begin_again,
             remembers=is_whole or model.abilities.history != "given",
             whole_dialogues=is_whole,
-            is_behind=running.is_behind,
+            is_behind=running.verdicts.is_behind,
         )
         if work.has_jobs():
             running.progress.state = "loading"
@@ -311,7 +311,7 @@ class Session:
             )
         for scoring in cell.scorings:
             try:
-                records = self.writer.scores_at(running.tallies[scoring.name].offsets())
+                records = self.writer.scores_at(running.verdicts.tallies[scoring.name].offsets())
                 if scoring.is_set_level:
                     found = await set_level(cell, scoring, self.writer, expected, records)
                 else:
