@@ -78,7 +78,9 @@ SMALL = {"steps": 2, "height": 16, "width": 16}
 
 @pytest.fixture(scope="module")
 def drawing(folders):
-    return build_model(f"diffusers/{folders}/draws", SMALL)
+    model = build_model(f"diffusers/{folders}/draws", SMALL)
+    model.load()
+    return model
 
 
 def ask(text, n=1, draw="", picture=None):
