@@ -10,6 +10,7 @@ GROUPS = (
     {"core"},
     {"neighbours"},
     {"sources"},
+    {"computed"},
     {"catalogue", "userfiles"},
     {"registry"},
     {"media"},

@@ -1,12 +1,13 @@
 """Files people bring: loaded once, with their neighbours, and nothing left when they fail."""
 
+import builtins
 import sys
 
 import pytest
 
 from assay.core import UnknownName, UsageError
 from assay.sources import behind
-from assay.userfiles import is_reference, load_attribute, load_file, split_reference
+from assay.userfiles import is_reference, load_attribute, load_component, load_file, one_spelling, split_reference
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,9 @@ def two_folders(tmp_path, monkeypatch):
     for folder in ("a", "b"):
         files = {
             "twin_common.py": f"WHO = '{folder}'\nruns = []\n",
-            "twin_helper.py": "from twin_common import WHO\n",
+            "twin_helper.py": "from twin_common import WHO\n"
+            "def late():\n    from twin_other import WHO\n    return WHO\n",
+            "twin_other.py": f"WHO = '{folder}'\n",
             "twin_parts/__init__.py": "",
             "twin_parts/deep.py": f"WHO = '{folder}'\n",
             "mine.py": "from twin_helper import WHO\nfrom twin_parts.deep import WHO as DEEP\n"
@@ -104,6 +107,23 @@ def test_files_of_two_folders_each_get_the_neighbour_beside_them(two_folders):
     assert [first.WHO, second.WHO, first.DEEP, second.DEEP] == ["a", "b", "a", "b"]
     assert [first.late().WHO, second.late().WHO, first.late().WHO] == ["a", "b", "a"]
     assert [first.later(), second.later()] == ["a", "b"]
+
+
+def test_neighbours_that_import_late_get_the_one_beside_them_too(two_folders):
+    (two_folders / "a" / "asks.py").write_text("from twin_helper import late\n")
+    (two_folders / "b" / "asks.py").write_text("from twin_helper import late\n")
+    first, second = load_file(two_folders / "a" / "asks.py"), load_file(two_folders / "b" / "asks.py")
+
+    assert [first.late(), second.late(), first.late()] == ["a", "b", "a"]
+
+
+def test_a_file_sees_what_it_or_another_adds_to_the_builtins(two_folders, monkeypatch):
+    monkeypatch.setattr(builtins, "twin_shout", None, raising=False)
+    (two_folders / "a" / "adds.py").write_text(
+        "import builtins\nbuiltins.twin_shout = str.upper\ndef say(text):\n    return twin_shout(text)\n"
+    )
+
+    assert load_file(two_folders / "a" / "adds.py").say("x") == "X"
 
 
 def test_a_neighbour_that_made_way_comes_back_as_it_was(two_folders):
@@ -142,3 +162,39 @@ def test_what_is_installed_goes_before_what_lies_beside(tmp_path, monkeypatch):
     modules = [load_file(tmp_path / folder / "mine.py") for folder in ("a", "b")]
 
     assert all(module.asarray is not None for module in modules)
+
+
+def test_a_file_alone_stands_for_the_thing_of_the_usual_name_or_its_only_one(tmp_path):
+    usual, only = tmp_path / "usual.py", tmp_path / "only.py"
+    usual.write_text("def helper():\n    pass\ndef score(sample, output):\n    return 1.0\n")
+    only.write_text("from math import sqrt\ndef _aside():\n    pass\ndef mine(sample, output):\n    return 1.0\n")
+
+    assert load_component(str(usual), "score")[0] == "score"
+    assert load_component(str(only), "score")[0] == "mine"
+    assert load_component(f"{usual}:helper", "score")[0] == "helper"
+
+
+def test_a_file_of_several_things_must_say_which_is_meant(tmp_path):
+    file = tmp_path / "several.py"
+    file.write_text("def one():\n    pass\ndef two():\n    pass\n")
+
+    with pytest.raises(UsageError, match=r"which function is meant: it defines one, two; fix: write .*:one"):
+        load_component(str(file), "score")
+
+
+def test_a_reference_has_one_spelling_from_where_one_stands(tmp_path, monkeypatch):
+    (tmp_path / "m.py").write_text("")
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    typed = ("m.py:f", "./m.py:f", "below/../m.py:f", f"{tmp_path}/m.py:f")
+    assert {one_spelling(name) for name in typed} == {"m.py:f"}
+    assert one_spelling("./m.py") == "m.py"
+    monkeypatch.chdir(tmp_path / "below")
+    assert {one_spelling(name) for name in ("../m.py:f", "../below/../m.py:f")} == {"../m.py:f"}
+    assert one_spelling(f"{tmp_path}/below/../m.py:f") == f"{tmp_path}/m.py:f"
+
+
+@pytest.mark.parametrize("name", ["smollm2", "openai/gpt-x", "./absent.py:f", "worker/detector.py:Detector"])
+def test_what_names_no_file_keeps_its_spelling(name):
+    assert one_spelling(name) == name

@@ -1,13 +1,14 @@
 """Neighbours: what a file people bring finds beside it when it imports.
 
 A file that is loaded has its folder importable, behind all that already was. Two such folders may each have a
-`helper.py`: a file gets the one beside it, also when it imports late, and each of the two is run once.
+`helper.py`: files get the one of their own folder, also when they import late, and each of the two is run once. Only
+where there are two of a name does `import` take a longer way; names looked up by `importlib` are Python's affair.
 """
 
 import builtins
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
@@ -19,16 +20,26 @@ _homes: dict[Path, dict[str, ModuleType]] = {}
 """Folders of loaded files, each with those of its modules that had to make way for another folder's."""
 _added: set[Path] = set()
 """Those among them that can be imported from for no other reason."""
+_first: dict[str, Path] = {}
+"""By the name of a module, the first of them that had one."""
+_shared: set[str] = set()
+"""Names that mean a module in more than one of them."""
 _turning = threading.RLock()
+_python_import = builtins.__import__
 
 
-def open_folder(folder: Path) -> dict[str, Any]:
-    """Makes a folder importable; returns the builtins of its files, whose `import` prefers what lies beside them."""
-    _homes.setdefault(folder, {})
-    if str(folder) not in sys.path:
-        sys.path.append(str(folder))
-        _added.add(folder)
-    return {**vars(builtins), "__import__": _import_for(folder)}
+def open_folder(folder: Path) -> None:
+    """Makes the modules of a folder importable; its own files will prefer them to those of other such folders."""
+    with _turning:
+        if folder not in _homes:
+            _shared.update(name for name in _modules_in(folder) if _first.setdefault(name, folder) != folder)
+            _homes[folder] = {}
+            _home_above.cache_clear()
+        if str(folder) not in sys.path:
+            sys.path.append(str(folder))
+            _added.add(folder)
+        if _shared and builtins.__import__ is _python_import:
+            builtins.__import__ = _import
 
 
 def is_opened(spec: ModuleSpec) -> bool:
@@ -61,32 +72,32 @@ def forget(files: set[str]) -> None:
                 del modules[name]
 
 
-def _import_for(folder: Path) -> Callable[..., ModuleType]:
-    def import_beside(
-        name: str,
-        globals: Mapping[str, Any] | None = None,
-        locals: Mapping[str, Any] | None = None,
-        fromlist: Sequence[str] | None = (),
-        level: int = 0,
-    ) -> ModuleType:
-        # Only where two folders are open can a name mean two files.
-        if level == 0 and len(_homes) > 1 and beside(folder, name.partition(".")[0]):
-            with _turned_to(folder):
-                return builtins.__import__(name, globals, locals, fromlist or (), level)
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
-
-    return import_beside
+def _import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """`import` where two folders have a module of one name."""
+    top = name.partition(".")[0]
+    if level == 0 and top in _shared and globals is not None:
+        home = _home_above(str(globals.get("__file__", "")))
+        if home is not None and beside(home, top):
+            with _turned_to(home):
+                return _python_import(name, globals, locals, fromlist or (), level)
+    return _python_import(name, globals, locals, fromlist or (), level)
 
 
 @contextmanager
 def _turned_to(folder: Path) -> Iterator[None]:
-    """While this holds, names that lie beside a file lead there; what was run from other folders has made way."""
+    """While this holds, names that lie in a folder lead there; what was run from other folders has made way."""
     with _turning:
-        tops = {name: _home_of(found(name)) for name in list(sys.modules) if "." not in name}
-        for name in list(sys.modules):
+        homes = {top: _home_of(found(top)) for top in _shared if top in sys.modules}
+        for name in [name for name in sys.modules if name.partition(".")[0] in homes]:
             top = name.partition(".")[0]
-            home = tops.get(top)
-            if home not in (None, folder) and _file_beside(folder, top):
+            home = homes[top]
+            if home is not None and home != folder and _file_beside(folder, top):
                 _homes[home][name] = sys.modules.pop(name)
         sys.modules.update(_homes[folder])
         _homes[folder].clear()
@@ -95,6 +106,12 @@ def _turned_to(folder: Path) -> Iterator[None]:
             yield
         finally:
             sys.path.remove(str(folder))
+
+
+@lru_cache(maxsize=8192)
+def _home_above(file: str) -> Path | None:
+    """The folder of a loaded file in or under which a file lies; the nearest."""
+    return next((folder for folder in Path(file).parents if folder in _homes), None) if file else None
 
 
 def _home_of(spec: ModuleSpec | None) -> Path | None:
@@ -114,3 +131,8 @@ def _folder_of(place: str) -> Path:
 def _file_beside(folder: Path, top: str) -> Path | None:
     files = (folder / f"{top}.py", folder / top / "__init__.py")
     return next((file for file in files if file.is_file()), None)
+
+
+def _modules_in(folder: Path) -> set[str]:
+    packages = {place.parent.name for place in folder.glob("*/__init__.py")}
+    return packages | {place.stem for place in folder.glob("*.py")}

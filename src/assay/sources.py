@@ -3,6 +3,8 @@
 Behind a user's file lie all files of the user that it imports, and those that they import: a constant taken from a
 neighbour counts like a function. Imports are read off the text, so that nothing is run and one inside a function
 counts too; what only looks like an import names no file, or one too many. Libraries are known by name and version.
+
+What importing a file computed, as from a file of settings beside it, is not in its bytes: see `computed`.
 """
 
 import hashlib
@@ -111,7 +113,7 @@ def _imports(file: Path) -> Iterator[tuple[str, Path]]:
     if is_own(file):
         yield from (("", path) for path in _own_imports(file))
         return
-    names, is_open = _imported_names(file, _changed(file))
+    names, is_open = _imported_names(file, changed(file))
     for name in names:
         if name.startswith("."):
             for path in _relative(file, name):
@@ -129,7 +131,7 @@ def _imports(file: Path) -> Iterator[tuple[str, Path]]:
 @lru_cache(maxsize=4096)
 def _own_imports(file: Path) -> tuple[Path, ...]:
     """The files that one of assay's takes names from; what is not relative leads into other rooms, or to libraries."""
-    names, _ = _imported_names(file, _changed(file))
+    names, _ = _imported_names(file, changed(file))
     return tuple(path for name in names if name.startswith(".") for path in _relative(file, name))
 
 
@@ -199,13 +201,13 @@ def _spec_files(top: str) -> list[Path]:
     return [path for path in (*origin, *map(Path, spec.submodule_search_locations or ())) if path.exists()]
 
 
-def _changed(file: Path) -> tuple[int, int]:
+def changed(file: Path) -> tuple[int, int]:
     state = file.stat()
     return state.st_mtime_ns, state.st_size
 
 
 def _digest(file: Path) -> str:
-    return _digest_of(file, _changed(file))
+    return _digest_of(file, changed(file))
 
 
 @lru_cache(maxsize=8192)

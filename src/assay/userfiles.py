@@ -6,6 +6,7 @@ importable, so that it may import its neighbours; nothing is left half-loaded wh
 
 import hashlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +32,18 @@ def split_reference(name: str) -> tuple[str, str | None]:
     return name, None
 
 
+def one_spelling(name: str) -> str:
+    """`file.py:fn` in one spelling: from the working folder on, or in full if it was so given and lies elsewhere."""
+    path, attribute = split_reference(name)
+    file = Path(path).expanduser()
+    if not path.endswith(".py") or not file.is_file():
+        return name
+    full = os.path.abspath(file)
+    is_elsewhere = not full.startswith(os.path.join(os.getcwd(), ""))
+    short = full if is_elsewhere and file.is_absolute() else os.path.relpath(full)
+    return short if attribute is None else f"{short}:{attribute}"
+
+
 def load_file(path: str | Path) -> ModuleType:
     """The module of a user's file; when it or a file of the user's that it imports has changed, it is loaded again."""
     file = Path(path).expanduser().resolve()
@@ -47,7 +60,7 @@ def load_file(path: str | Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise UsageError("not a Python file", where=str(path))
     module = importlib.util.module_from_spec(spec)
-    module.__dict__["__builtins__"] = neighbours.open_folder(file.parent)
+    neighbours.open_folder(file.parent)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
@@ -70,6 +83,24 @@ def load_attribute(reference: str) -> Any:
         names = [n for n in vars(module) if not n.startswith("_")]
         raise UnknownName("name", attribute, names, where=path, hint=f"{path} defines {', '.join(names) or 'nothing'}")
     return getattr(module, attribute)
+
+
+def load_component(reference: str, usual: str) -> tuple[str, Any]:
+    """What `file.py:name` points at, with its name; of a file alone the thing called `usual`, else its only one."""
+    path, attribute = split_reference(reference)
+    if attribute is None:
+        module = load_file(path)
+        own = [
+            name
+            for name, thing in vars(module).items()
+            if not name.startswith("_") and callable(thing) and getattr(thing, "__module__", None) == module.__name__
+        ]
+        if not hasattr(module, usual) and len(own) != 1:
+            defined = f"it defines {', '.join(own)}" if own else "it defines no function"
+            fix = f"write {path}:{own[0] if own else usual}, or name the one that is meant {usual!r}"
+            raise UsageError(f"the file does not say which function is meant: {defined}", where=path, fix=fix)
+        attribute = usual if hasattr(module, usual) else own[0]
+    return attribute, load_attribute(f"{path}:{attribute}")
 
 
 def file_digest(path: str | Path) -> str:
