@@ -54,6 +54,7 @@ def test_an_unknown_name_suggests_the_nearest():
 
 def test_a_missing_library_names_the_pip_line():
     assert str(MissingExtra("sacrebleu", "'assay[metrics]'")).endswith("fix: pip install 'assay[metrics]'")
+    assert str(MissingExtra("x", "assay[hf] accelerate")).endswith("fix: pip install 'assay[hf]' accelerate")
 
 
 def test_all_faults_of_a_plan_are_listed_one_a_line():

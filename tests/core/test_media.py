@@ -86,3 +86,17 @@ def test_a_picture_that_cannot_be_saved_is_an_error_that_says_what_to_do():
 
     with pytest.raises(DataError, match=r"CMYK.*convert it to RGB"):
         Image(Odd()).data()
+
+
+def test_what_is_held_is_named_by_the_bytes_it_was_held_with(tmp_path):
+    file = tmp_path / "out.png"
+    file.write_bytes(b"first")
+    picture = Image(file)
+    early = picture.digest
+    file.write_bytes(b"second")
+
+    picture.hold()
+    file.write_bytes(b"third")
+
+    assert picture.data() == b"second"
+    assert picture == Image(b"second") and picture.digest != early

@@ -203,3 +203,35 @@ def test_stop_may_be_one_text_or_a_list():
 def test_a_wrong_option_is_said_before_anything_is_asked(option, message):
     with pytest.raises(UsageError, match=message):
         GenerateOptions().set(**option)
+
+
+def test_hints_that_were_changed_in_place_make_another_key():
+    keys, hints = KeyMaker({"model": "m"}), {"dataset": "a"}
+    first = keys.key(replace(BASE, hints=hints))
+
+    hints["dataset"] = "b"
+
+    assert keys.key(replace(BASE, hints=hints)) != first
+    assert keys.key(replace(BASE, hints=hints)) == KeyMaker({"model": "m"}).key(replace(BASE, hints={"dataset": "b"}))
+
+
+def test_hints_that_were_changed_deep_inside_make_another_key():
+    keys, hints = KeyMaker({"model": "m"}), {"dataset": {"name": "a"}, "tags": ["x"]}
+    first = keys.key(replace(BASE, hints=hints))
+
+    hints["dataset"]["name"] = "b"
+    second = keys.key(replace(BASE, hints=hints))
+    hints["tags"].append("y")
+
+    assert len({first, second, keys.key(replace(BASE, hints=hints))}) == 3
+    assert second == KeyMaker({"model": "m"}).key(replace(BASE, hints={"dataset": {"name": "b"}, "tags": ["x"]}))
+
+
+@pytest.mark.parametrize("value", [1, 1.0, True, "1", None])
+def test_a_hint_that_equals_another_has_its_own_key_whatever_was_asked_before(value):
+    keys, hints = KeyMaker({"model": "m"}), {"a": 1}
+    keys.key(replace(BASE, hints=hints))
+
+    hints["a"] = value
+
+    assert keys.key(replace(BASE, hints=hints)) == KeyMaker({"model": "m"}).key(replace(BASE, hints={"a": value}))

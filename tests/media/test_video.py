@@ -75,5 +75,5 @@ def test_a_number_of_frames_that_makes_no_sense_is_refused(count):
 def test_a_missing_library_is_one_line_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "av", None)
 
-    with pytest.raises(MissingExtra, match=r"fix: pip install assay\[video\]"):
+    with pytest.raises(MissingExtra, match=r"fix: pip install 'assay\[video\]'"):
         decode_frames(Video(b""), 1)

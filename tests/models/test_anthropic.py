@@ -147,7 +147,6 @@ def test_what_cannot_stand_beside_thinking_is_refused_before_it_is_sent(service,
         ("model_context_window_exceeded", "length"),
         ("stop_sequence", "stop"),
         ("refusal", "content_filter"),
-        ("pause_turn", "pause_turn"),
     ],
 )
 def test_why_an_answer_ended(service, put_to, theirs, ours):
@@ -156,6 +155,20 @@ def test_why_an_answer_ended(service, put_to, theirs, ours):
     assert output.error is None
     assert output.candidates[0].parts == ()
     assert output.stop_reason == ours
+
+
+@pytest.mark.parametrize("reason", ["tool_use", "pause_turn"])
+def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(service, put_to, reason):
+    call = {"type": "tool_use", "id": "t", "name": "search", "input": {}}
+    silent = {**MESSAGE, "content": [MESSAGE["content"][0], call], "stop_reason": reason}
+    spoken = {**MESSAGE, "stop_reason": reason}
+
+    [mute] = put_to(service(silent), "anthropic/m", ask())
+    [told] = put_to(service(spoken), "anthropic/m", ask())
+
+    assert (mute.error.kind, mute.error.retryable) == ("bad_response", False)
+    assert f"the model said nothing, stop_reason {reason!r}" in mute.error.message
+    assert told.text == "Four."
 
 
 def test_hidden_thoughts_leave_only_the_answer(service, put_to):

@@ -235,7 +235,7 @@ def test_a_batch_that_is_no_list_says_what_to_return(tmp_path, wait):
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
     came = "an async generator; return one for each in a list, as in [answer async for" if wait else "5; return one"
-    assert f"was given 1 requests and returned {came}" in output.error.message
+    assert f"was given 1 request and returned {came}" in output.error.message
 
 
 @pytest.mark.parametrize(
@@ -432,7 +432,7 @@ def test_a_batch_of_the_wrong_length_is_an_error(tmp_path):
 
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
-    assert "was given 1 requests and returned 2 answers" in output.error.message
+    assert "was given 1 request and returned 2 answers" in output.error.message
 
 
 def test_likelihoods_may_be_numbers_or_pairs(tmp_path):
@@ -520,6 +520,81 @@ def test_a_class_is_built_by_the_first_question_and_only_once(tmp_path):
     first, second = model.generate([HELLO, HELLO])
 
     assert (first.text, second.text) == ("1", "1")
+
+
+DRAWS = Prompt((Message.of("user", "draw"),), produces=("image",))
+
+
+@pytest.mark.parametrize(
+    "given", ["return canvas", "canvas.save(FILE)\n    return assay.Image(FILE)"], ids=["one canvas", "one file"]
+)
+def test_a_picture_is_what_it_was_when_it_was_given_back(given, tmp_path):
+    file = write(
+        tmp_path,
+        f"import assay\nfrom PIL import Image\ncanvas = Image.new('L', (1, 1))\nFILE = {str(tmp_path / 'out.png')!r}\n"
+        f"def generate(text):\n    canvas.putpixel((0, 0), canvas.getpixel((0, 0)) + 1)\n    {given}\n",
+    )
+    model = build_model(f"{file}:generate")
+
+    outputs = model.generate([Request(DRAWS), Request(DRAWS), Request(DRAWS)])
+
+    assert len({output.candidates[0].media[0].digest for output in outputs}) == 3
+
+
+def test_a_picture_that_is_not_there_fails_its_sample_alone(tmp_path):
+    file = write(
+        tmp_path,
+        f"""
+        import assay
+        made = []
+        def generate(text):
+            made.append(text)
+            data = {(b"x")!r}
+            return assay.Image({str(tmp_path / "gone.png")!r} if len(made) == 2 else data)
+        """,
+    )
+
+    outputs = build_model(f"{file}:generate").generate([Request(DRAWS), Request(DRAWS), Request(DRAWS)])
+
+    assert [output.error is None for output in outputs] == [True, False, True]
+    assert "cannot open image" in outputs[1].error.message
+
+
+@pytest.mark.parametrize("wait", ["", "async "], ids=["called", "awaited"])
+@pytest.mark.parametrize("source", ["'gone.png'", "open('/dev/null')", "1, read=lambda source: 1 / 0"])
+def test_a_picture_that_cannot_be_opened_does_not_make_a_batch_draw_again(tmp_path, source, wait):
+    file = write(
+        tmp_path,
+        f"""
+        import assay
+        class Painter:
+            batches = []
+            {wait}def generate(self, requests):
+                self.batches.append(len(requests))
+                return [assay.Image({source}) if n == 1 else assay.Image(b"x") for n, _ in enumerate(requests)]
+        """,
+    )
+    model = build_model(f"{file}:Painter")
+
+    outputs = model.generate([Request(DRAWS)] * 4)
+    outputs = asyncio.run(outputs) if wait else outputs
+
+    assert [output.error is None for output in outputs] == [True, False, True, True]
+    assert model._builder.built.batches == [4]
+
+
+def test_a_picture_that_is_given_back_is_not_kept_in_the_prompt(tmp_path):
+    picture = tmp_path / "in.png"
+    picture.write_bytes(b"first")
+    given = Image(picture)
+    asked = Request(Prompt((Message.of("user", given, "turn it"),), produces=("image",)))
+    file = write(tmp_path, "def generate(request):\n    return [request.messages[0].media[0], 'as it was']\n")
+
+    [output] = build_model(f"{file}:generate").generate([asked])
+    picture.write_bytes(b"second")
+
+    assert [candidate.media for candidate in output.candidates] == [(Image(b"first"),), ()]
+    assert given.data() == b"second"
 
 
 def test_a_class_that_cannot_be_built_is_not_tried_for_every_sample(tmp_path):

@@ -163,13 +163,33 @@ def test_bare_samples_become_a_sound_that_can_be_played(service, put_to, kind, r
 @pytest.mark.parametrize(
     ("theirs", "ours"),
     [("MAX_TOKENS", "length"), ("SAFETY", "content_filter"), ("RECITATION", "content_filter"),
-     ("PROHIBITED_CONTENT", "content_filter"), ("IMAGE_RECITATION", "content_filter"), ("OTHER", "OTHER")],
+     ("PROHIBITED_CONTENT", "content_filter"), ("IMAGE_RECITATION", "content_filter")],
 )  # fmt: skip
 def test_why_an_answer_ended(service, put_to, theirs, ours):
     [output] = put(put_to, service({"candidates": [{"finishReason": theirs, "index": 0}]}), ask())
 
     assert (output.error, output.stop_reason) == (None, ours)
     assert output.candidates[0].parts == ()
+
+
+@pytest.mark.parametrize(
+    ("reason", "parts", "retryable"),
+    [
+        ("OTHER", [], True),
+        ("OTHER", [{"text": "Fo"}], True),
+        ("MALFORMED_RESPONSE", [], True),
+        ("MALFORMED_FUNCTION_CALL", [], False),
+        ("UNEXPECTED_TOOL_CALL", [{"functionCall": {"name": "search"}}], False),
+        ("NO_IMAGE", [{"text": "Hm.", "thought": True}], False),
+    ],
+)
+def test_an_answer_the_service_broke_off_is_a_failure_and_no_answer(service, put_to, reason, parts, retryable):
+    body = {"candidates": [{"content": {"parts": parts}, "finishReason": reason}]}
+
+    [output] = put(put_to, service(body), ask())
+
+    assert (output.error.kind, output.error.retryable) == ("bad_response", retryable)
+    assert f"finishReason {reason!r}" in output.error.message
 
 
 def test_a_blocked_prompt_is_a_refusal(service, put_to):
@@ -249,3 +269,9 @@ def test_neither_key_nor_url_is_an_error_before_anything_is_sent(monkeypatch):
 
     with pytest.raises(UsageError, match=r"'gemini/m' has neither a key nor a URL; fix: set .* GEMINI_API_KEY"):
         build_model("gemini/m")
+
+
+@pytest.mark.parametrize("option", [{"thinking": "much"}, {"show_thoughts": "maybe"}])
+def test_an_option_that_makes_no_sense_is_refused(option):
+    with pytest.raises(UsageError, match=f"{next(iter(option))} "):
+        build_model("gemini/m", option)

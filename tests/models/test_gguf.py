@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,14 @@ class TestRealModel:
 
         assert output.stop_reason == "length"
         assert output.usage.output_tokens == 3
+
+    def test_an_answer_that_was_begun_is_gone_on_with_and_not_given_back(self, smollm2):
+        begun = Message.of("assistant", "The capital of France is")
+        prompt = Prompt((Message.of("user", "What is the capital of France?"), begun))
+
+        [output] = smollm2.generate([Request(prompt, GenerateOptions(max_tokens=8, n=2))])
+
+        assert [candidate.text for candidate in output.candidates] == [" Paris."] * 2
 
     def test_a_prompt_with_free_roles_is_completed_as_text(self, smollm2):
         prompt = Prompt((Message.of("Question", "What is 2 + 2?"), Message("Answer")))
@@ -353,6 +362,55 @@ class TestLikelihood:
         assert other.likelihoods == fresh.likelihoods[::-1]
         assert again.usage.cached_tokens > 50
 
+    def test_characters_of_several_tokens_are_weighed_token_by_token(self, smollm2):
+        options = (" 北京", " Rome", " 😀", " Zürich")
+        prompt = Prompt((Message.of("", "The capital of China is"),), continuations=options)
+
+        [output] = smollm2.likelihood([Request(prompt)])
+        [turned] = smollm2.likelihood([Request(replace(prompt, continuations=options[::-1]))])
+
+        tokens = [len(pair.tokens) - pair.start for pair in smollm2._prompts.pairs(prompt)]
+        assert output.error is None and [found.tokens for found in output.likelihoods] == tokens == [5, 1, 2, 3]
+        assert all(-100 < found.logprob < 0 for found in output.likelihoods)
+        values = [found.logprob for found in turned.likelihoods[::-1]]
+        assert [found.logprob for found in output.likelihoods] == pytest.approx(values, abs=1e-5)
+
+    def test_token_by_token_weighs_as_much_as_all_at_once(self, smollm2):
+        context, options = "The capital of Italy is", (" Rome, and it is old", " Paris")
+        smollm2.load()
+        pairs = smollm2._prompts.pairs(Prompt((Message.of("", context),), continuations=options))
+        weigher = smollm2._weigher
+        weigher.forget()
+        at_once, _ = weigher.weigh(pairs)
+
+        apart = [weigher._spelled(pair.tokens[: pair.start], pair.tokens[pair.start :]) for pair in pairs]
+
+        assert [found.logprob for found in apart] == pytest.approx([found.logprob for found in at_once], abs=1e-5)
+        assert [(f.greedy, f.tokens) for f in apart] == [(f.greedy, f.tokens) for f in at_once]
+
+    def test_a_token_that_is_not_reported_is_found_in_the_list_with_the_same_weight(self, smollm2, monkeypatch):
+        asked = Request(Prompt((Message.of("", "The capital of Italy is"),), continuations=(" Rome, a",)))
+        smollm2.load()
+        smollm2._weigher.forget()
+        [told] = smollm2.likelihood([asked])[0].likelihoods
+
+        monkeypatch.setattr(smollm2._engine.tokenizer, "is_whole", lambda token: False)
+        smollm2._weigher.forget()
+        [looked_up] = smollm2.likelihood([asked])[0].likelihoods
+
+        # How many are listed decides in which order llama.cpp adds up the probabilities of all tokens.
+        assert looked_up.logprob == pytest.approx(told.logprob, abs=1e-4)
+        assert (looked_up.greedy, looked_up.tokens) == (told.greedy, told.tokens)
+
+    def test_a_continuation_that_merges_into_the_context_has_a_token(self, smollm2):
+        prompt = Prompt((Message.of("", "The capital of France is Par"),), continuations=("is", "k"))
+
+        [output] = smollm2.likelihood([Request(prompt)])
+
+        right, wrong = output.likelihoods
+        assert (right.tokens, wrong.tokens) == (1, 1)
+        assert wrong.logprob < right.logprob < 0
+
     def test_a_continuation_with_an_end_of_turn_in_it_is_a_failure_that_says_so(self, smollm2):
         prompt = Prompt((Message.of("Question", "hi"), Message("Answer")), continuations=(" a<|im_end|> b",))
 
@@ -381,6 +439,7 @@ class TestHowPromptsAreRead:
     def test_a_stop_string_inside_the_template_is_a_fault(self, smollm2):
         assert smollm2.preflight(ask(GERMANY).prompt) == []
         assert [fault.kind for fault in smollm2.preflight(ask(GERMANY).prompt, ["assistant"])] == ["stop_in_template"]
+        assert smollm2.preflight(ask(GERMANY).prompt, ["<|im_end|>"]) == []
 
 
 @needs_engine

@@ -1,6 +1,7 @@
 """Our own HTTP/1.1, against a server that writes bytes as it pleases."""
 
 import asyncio
+import contextlib
 import gzip
 import shutil
 import socket
@@ -11,6 +12,8 @@ import zlib
 import pytest
 
 from assay.models.http import Client, HttpFailure, Limits, Refused
+from assay.models.http_answer import BrokenOff
+from assay.models.http_connection import Connection
 
 WHOLE = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
 
@@ -252,6 +255,82 @@ def test_bytes_nobody_asked_for_are_not_taken_for_the_next_answer():
 
     assert posted(server, times=2) == [{"a": 1}, {"a": 1}]
     assert server.connections == 2
+
+
+LATE = b'HTTP/1.1 408 Request Timeout\r\nContent-Length: 8\r\n\r\n{"a": 2}'
+
+
+@pytest.mark.parametrize("late", [LATE, LATE[:20], b"\r\n"], ids=["an answer", "half an answer", "an empty line"])
+def test_bytes_that_come_between_two_questions_end_the_connection(late):
+    async def talk():
+        answered, hung_up, connections = asyncio.Event(), asyncio.Event(), 0
+
+        async def server(reader, writer):
+            nonlocal connections
+            connections += 1
+            await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(2)
+            writer.write(WHOLE if connections == 1 else WHOLE.replace(b"1}", b"3}"))
+            if connections == 1:
+                await answered.wait()
+                writer.write(late)
+                with contextlib.suppress(ConnectionError):
+                    assert await reader.read(1) == b""
+                hung_up.set()
+            writer.close()
+
+        listening = await asyncio.start_server(server, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        client = Client()
+        first = await client.post(url, {}, {})
+        answered.set()
+        async with asyncio.timeout(30):
+            await hung_up.wait()
+        second = await client.post(url, {}, {})
+        await client.close()
+        listening.close()
+        return first, second, connections
+
+    assert asyncio.run(talk()) == ({"a": 1}, {"a": 3}, 2)
+
+
+class Wire(asyncio.Transport):
+    """What a connection writes to; nothing is sent anywhere."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent, self.is_gone = [], False
+
+    def write(self, data):
+        self.sent.append(data)
+
+    def is_closing(self):
+        return self.is_gone
+
+    def abort(self):
+        self.is_gone = True
+
+
+@pytest.mark.parametrize("answers", [0, 1], ids=["before the first question", "after an answer"])
+def test_what_a_server_says_unasked_is_never_read_as_an_answer_and_is_named(answers):
+    async def talk():
+        wire, connection = Wire(), Connection(Limits(first_byte=5))
+        connection.connection_made(wire)
+        for _ in range(answers):
+            asking = asyncio.ensure_future(connection.exchange(b"question"))
+            await asyncio.sleep(0)
+            connection.data_received(WHOLE)
+            assert (await asking).body == b'{"a": 1}'
+        was_open = connection.is_open
+        connection.data_received(LATE)
+        with pytest.raises(BrokenOff) as caught:
+            await connection.exchange(b"next question")
+        return was_open, connection.is_open, wire.sent, str(caught.value)
+
+    was_open, is_open, sent, said = asyncio.run(talk())
+
+    assert was_open and not is_open and sent == [b"question"] * answers
+    assert said.startswith("the connection was closed after it said 'HTTP/1.1 408 Request Timeout")
 
 
 def test_a_cancelled_question_closes_its_connection():

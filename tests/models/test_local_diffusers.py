@@ -7,7 +7,7 @@ import json
 import pytest
 
 import assay
-from assay.core import Image, Message, Prompt, Request, Text, UsageError
+from assay.core import Image, Message, ModelError, Prompt, Request, Text, UsageError
 from assay.core.request import GenerateOptions
 from assay.media import image_from
 from assay.models import build_model
@@ -269,8 +269,11 @@ def test_a_whole_run_keeps_the_pictures_as_files(folders, tmp_path):
         ("draws", {"pipeline": "NoSuchPipeline"}, "diffusers knows no pipeline 'NoSuchPipeline'"),
         ("draws", {"strength": 0.5}, "StableDiffusionPipeline has no setting 'strength'"),
         ("draws", {"dtype": "float3"}, "unknown dtype 'float3'"),
+        ("draws", {"steps": 0}, "steps=0 is no count; fix: a whole number from 1 on"),
+        ("draws", {"height": -8}, "height=-8 is no count"),
+        ("draws", {"pictures": -1}, "pictures=-1 is no count; fix: a whole number from 0 on"),
     ],
-    ids=("missing", "not a pipeline", "class", "setting", "dtype"),
+    ids=("missing", "not a pipeline", "class", "setting", "dtype", "steps", "height", "pictures"),
 )
 def test_what_is_wrong_is_said(folders, change, args, words):
     with pytest.raises(UsageError, match=words):
@@ -278,3 +281,42 @@ def test_what_is_wrong_is_said(folders, change, args, words):
         assert model.abilities
         [output] = model.generate([ask("a cat")])
         raise UsageError(output.error.message)
+
+
+@pytest.mark.parametrize("option", [{"temperature": 0.3}, {"stop": ("x",)}, {"max_tokens": 4}, {"logprobs": 0}])
+def test_options_of_models_that_write_are_refused(drawing, option):
+    asked = Request(Prompt((Message.of("user", "a cat"),), produces=("image",)), GenerateOptions(**option))
+
+    with pytest.raises(UsageError, match=f"which draws, has no generation option '{next(iter(option))}'; fix: "):
+        drawing.generate([asked])
+
+
+def lacking(folder, into, part, name):
+    """A copy of a pipeline's folder without one tensor of one part."""
+    import shutil
+
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(folder, into)
+    [file] = (into / part).glob("*.safetensors")
+    weights = load_file(file)
+    save_file({own: tensor for own, tensor in weights.items() if not own.endswith(name)}, file, {"format": "pt"})
+    return str(into)
+
+
+@pytest.mark.parametrize(
+    ("part", "name"), [("unet", "conv_in.weight"), ("vae", "quant_conv.bias"), ("text_encoder", "q_proj.weight")]
+)
+def test_a_pipeline_that_lacks_a_tensor_names_it(folders, tmp_path, capfd, part, name):
+    folder = lacking(folders / "draws", tmp_path / "lacking", part, name)
+
+    with pytest.raises(ModelError, match=rf"the weights lack \S*{name}"):
+        build_model(f"diffusers/{folder}", SMALL).load()
+
+    assert capfd.readouterr().err == ""
+
+
+def test_loading_says_nothing_on_the_terminal(folders, capfd):
+    build_model(f"diffusers/{folders}/draws", SMALL).load()
+
+    assert capfd.readouterr() == ("", "")

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gzip
 import json
+import math
 import time
 from dataclasses import replace
 from email.utils import formatdate
@@ -12,7 +13,19 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from assay.core import Audio, GenerateOptions, Image, Message, Output, Prompt, Reasoning, Request, Text, UsageError
+from assay.core import (
+    Audio,
+    GenerateOptions,
+    Image,
+    Message,
+    Output,
+    Prompt,
+    Reasoning,
+    Request,
+    Text,
+    Token,
+    UsageError,
+)
 from assay.models import build_model, embedded
 from assay.models.chat_format import read_usage
 from assay.models.openai import OpenAI
@@ -27,6 +40,12 @@ def environment(monkeypatch):
     for name in ("OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def free_roles():
+    """A request that goes to the completions."""
+    return Request(Prompt((Message.of("Question", "2+2?"), Message("Answer", None))), GenerateOptions(logprobs=2))
 
 
 def ask(*content, **options) -> Request:
@@ -224,6 +243,102 @@ def test_a_choice_of_another_shape_is_a_bad_response_that_shows_it(change):
     [output], _ = answered(answering(body))
 
     assert output.error.kind == "bad_response" and "a choice is not shaped as one" in output.error.message
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "network_error"])
+def test_an_answer_the_server_broke_off_is_tried_again_and_never_scored(reason):
+    [output], _ = answered(answering(reply("par", finish=reason)))
+
+    assert (output.error.kind, output.error.retryable) == ("bad_response", True)
+    assert f"the server broke the answer off, finish_reason {reason!r}" in output.error.message
+
+
+@pytest.mark.parametrize("content", [None, "", [{"type": "thinking", "thinking": "Hm."}]])
+@pytest.mark.parametrize("calls", [[], [{"type": "function", "function": {"name": "search"}}]])
+def test_a_model_that_calls_a_tool_and_says_nothing_gave_no_answer(content, calls):
+    [mute], _ = answered(answering(reply(content, finish="tool_calls", tool_calls=calls)))
+    [told], _ = answered(answering(reply("4", finish="tool_calls", tool_calls=calls)))
+
+    assert (mute.error.kind, mute.error.retryable) == ("bad_response", False)
+    assert "the model called a tool instead of answering" in mute.error.message
+    assert told.text == "4"
+
+
+def test_tools_that_were_given_are_not_denied():
+    calls = [{"type": "function", "function": {"name": "search"}}]
+    body = {"tools": [{"type": "function", "function": {"name": "search"}}]}
+
+    [mute], _ = answered(answering(reply(None, finish="tool_calls", tool_calls=calls)), body=body)
+
+    assert mute.error.message.startswith("the model called a tool instead of answering: [{")
+
+
+def test_pieces_of_an_answer_are_read_by_their_types():
+    url = "data:image/png;base64," + base64.b64encode(PNG).decode()
+    sound = {"type": "audio", "audio": {"data": base64.b64encode(WAV).decode()}}
+    pieces = [
+        {"type": "reasoning", "text": "maybe 9"},
+        {"type": "thinking", "thinking": [{"type": "text", "text": "or "}, {"type": "text", "text": "4"}]},
+        {"type": "thinking", "thinking": "yes"},
+        {"type": "text", "text": "4"},
+        {"type": "image_url", "image_url": {"url": url}},
+        sound,
+        {"type": "reference", "reference_ids": [1]},
+    ]
+
+    [output], _ = answered(answering(reply(pieces)))
+
+    assert output.candidates[0].parts == (
+        Reasoning("maybe 9"), Reasoning("or 4"), Reasoning("yes"), Text("4"), Image(PNG), Audio(WAV)
+    )  # fmt: skip
+
+
+def test_a_refusal_may_be_a_piece_of_the_content():
+    [output], _ = answered(answering(reply([{"type": "refusal", "refusal": "I cannot."}])))
+
+    assert (output.stop_reason, output.text, output.details["refusal"]) == ("content_filter", "", "I cannot.")
+
+
+@pytest.mark.parametrize("entry", [{"token": 5, "logprob": -1.0}, {"token": "4", "logprob": "x"}])
+def test_a_log_probability_that_is_none_is_a_bad_response(entry):
+    body = reply("4")
+    body["choices"][0]["logprobs"] = {"content": [entry]}
+
+    [output], _ = answered(answering(body))
+
+    assert output.error.kind == "bad_response" and "a log-probability is not one" in output.error.message
+
+
+def test_a_log_probability_that_json_cannot_spell_costs_no_answer():
+    rivals = [{"token": "4", "logprob": -0.5}, {"token": "5", "logprob": None}]
+    entries = [{"token": "4", "logprob": None, "top_logprobs": rivals}, {"token": ".", "logprob": -0.25}]
+    body = reply("4.")
+    body["choices"][0]["logprobs"] = {"content": entries}
+
+    [output], _ = answered(answering(body))
+
+    first, second = output.candidates[0].tokens
+    assert output.text == "4." and math.isnan(first.logprob)
+    assert (first.top, second) == ((("4", -0.5),), Token(".", -0.25))
+
+
+def test_a_log_probability_of_a_completion_that_json_cannot_spell_costs_no_answer(free_roles):
+    logprobs = {"tokens": ["4", "."], "token_logprobs": [None, -0.25], "top_logprobs": [{"A": None, "4": -0.5}, None]}
+
+    [output], _ = answered(answering({"choices": [{"text": "4.", "logprobs": logprobs}]}), free_roles)
+
+    first, second = output.candidates[0].tokens
+    assert output.text == "4." and math.isnan(first.logprob)
+    assert (first.top, second) == ((("4", -0.5),), Token(".", -0.25))
+
+
+@pytest.mark.parametrize("rival", ["-1", {"value": -1}, [-1]])
+def test_a_rival_that_weighs_no_number_is_a_bad_response(rival, free_roles):
+    logprobs = {"tokens": ["4"], "token_logprobs": [-1.0], "top_logprobs": [{"A": rival}]}
+
+    [output], _ = answered(answering({"choices": [{"text": "4", "logprobs": logprobs}]}), free_roles)
+
+    assert output.error.kind == "bad_response" and "a log-probability is not one: 'A'" in output.error.message
 
 
 @pytest.mark.parametrize("wrong", ["7", None, True, -1, [1], float("inf"), {}])

@@ -1,6 +1,9 @@
 """The APIs of the OpenAI-compatible model beside chat and completions; bodies as the public reference has them."""
 
 import base64
+import io
+import math
+import wave
 from dataclasses import replace
 
 import pytest
@@ -113,6 +116,10 @@ def test_pictures_in_a_response_go_as_input_image(service, put_to):
     ("change", "reason", "text"),
     [
         ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "length", "4"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_tokens"}}, "length", "4"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "length"}}, "length", "4"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "length"}, "output": []}, "length", ""),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_tool_calls"}}, "max_tool_calls", "4"),
         ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": []},
          "content_filter", ""),
         ({"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}]},
@@ -123,6 +130,33 @@ def test_a_response_says_why_it_ended(service, put_to, change, reason, text):
     [output] = put_to(service({**RESPONSE, **change}), "openai/m", ask(), api="responses")
 
     assert (output.error, output.stop_reason, output.text) == (None, reason, text)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"status": "cancelled", "output": []}, "did not come to its end, status 'cancelled'"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "server_error"}, "output": []},
+         "reason 'server_error'"),
+        ({"output": [{"type": "reasoning", "summary": [{"text": "Hm."}]}, {"type": "function_call", "name": "search"}]},
+         "the model called a tool instead of answering"),
+    ],
+)  # fmt: skip
+def test_a_response_that_holds_no_answer_is_a_failure(service, put_to, change, said):
+    [output] = put_to(service({**RESPONSE, **change}), "openai/m", ask(), api="responses")
+
+    assert output.error.kind == "bad_response" and said in output.error.message
+
+
+def test_a_log_probability_of_a_response_that_json_cannot_spell_costs_no_answer(service, put_to):
+    rivals = [{"token": "4", "logprob": -0.5}, {"token": "5", "logprob": None}]
+    said = {"type": "output_text", "text": "4", "logprobs": [{"token": "4", "logprob": None, "top_logprobs": rivals}]}
+    answer = {**RESPONSE, "output": [{"type": "message", "content": [said]}]}
+
+    [output] = put_to(service(answer), "openai/m", ask(), api="responses")
+
+    [token] = output.candidates[0].tokens
+    assert output.text == "4" and math.isnan(token.logprob) and token.top == (("4", -0.5),)
 
 
 def test_a_failed_response_is_a_failure(service, put_to):
@@ -141,6 +175,44 @@ def test_several_candidates_of_a_response_are_several_calls(service, put_to):
 
     assert len(server.asked) == len(output.candidates) == 3
     assert output.usage.output_tokens == 3 * 87
+
+
+def test_candidates_that_came_before_a_failure_are_kept_for_the_next_try_and_paid_for(put_to):
+    from aiohttp import web
+
+    calls = 0
+
+    async def handle(request):
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            return web.json_response({"error": {"message": "boom"}}, status=500)
+        return web.json_response(RESPONSE)
+
+    request, other = ask(n=4), ask(n=2)
+
+    failed, answered, next_one = put_to(handle, "openai/m", request, request, other, api="responses")
+
+    assert (failed.error.kind, failed.usage.output_tokens) == ("http", 3 * 87)
+    assert (len(answered.candidates), answered.usage.output_tokens) == (4, 4 * 87)
+    assert len(next_one.candidates) == 2 and calls == 5 + 2
+
+
+def test_the_same_request_asked_anew_is_drawn_anew(service, put_to):
+    server, request = service(RESPONSE), ask(n=2)
+
+    put_to(server, "openai/m", request, request, api="responses")
+
+    assert len(server.asked) == 4
+
+
+def test_a_seed_the_responses_api_has_no_place_for_is_in_the_record(service, put_to):
+    server = service(RESPONSE)
+
+    [seeded, plain] = put_to(server, "openai/m", ask(seed=7), ask(), api="responses")
+
+    assert "seed" not in server.asked[0]
+    assert (seeded.details, dict(plain.details)) == ({"ignored": ["seed"]}, {})
 
 
 def test_an_option_the_responses_api_lacks_is_refused(service, put_to):
@@ -177,6 +249,32 @@ def test_sound_is_asked_for_in_a_chat_and_comes_with_its_words(service, put_to):
     assert server.asked[0]["audio"] == {"voice": "ash", "format": "wav"}
     assert output.media == (Audio(WAV),)
     assert output.text == "Hello."
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": None, "audio": {"data": "", "transcript": "Hello."}},
+        {"content": "", "audio": {"data": None, "transcript": "Hello."}},
+        {"content": "Hello.", "audio": {"data": "", "transcript": ""}},
+        {"content": [{"type": "audio", "audio": {"data": "", "transcript": "Hello."}}]},
+    ],
+    ids=["empty", "none", "beside words", "piece"],
+)
+def test_the_words_of_a_sound_that_is_empty_are_kept(service, put_to, message):
+    server = service({"choices": [{"message": message, "finish_reason": "stop"}]})
+
+    [output] = put_to(server, "openai/m", ask(), produces=("text", "audio"))
+
+    assert (output.error, output.text, output.media) == (None, "Hello.", ())
+
+
+def test_an_empty_sound_without_words_is_a_bad_response(service, put_to):
+    server = service({"choices": [{"message": {"content": None, "audio": {"data": ""}}, "finish_reason": "stop"}]})
+
+    [output] = put_to(server, "openai/m", ask(produces=("audio",)), produces=("text", "audio"))
+
+    assert "the audio in the answer is no base64 text" in output.error.message
 
 
 def test_pictures_are_asked_for_in_a_chat_and_come_beside_the_words(service, put_to):
@@ -260,6 +358,22 @@ def test_speech_is_the_body_of_the_answer(service, put_to):
     assert output.media == (Audio(WAV),)
 
 
+@pytest.mark.parametrize("api", ["speech", "chat"])
+def test_bare_samples_become_a_sound_that_can_be_played(service, put_to, api):
+    samples = b"\x01\x00\xff\x7f" * 4
+    message = {"content": None, "audio": {"data": b64(samples), "transcript": "Hello."}}
+    server = service(samples, headers={"Content-Type": "audio/pcm"}) if api == "speech" else (
+        service({"choices": [{"message": message, "finish_reason": "stop"}]})
+    )  # fmt: skip
+    options = {"api": api, "audio_format": "pcm" if api == "speech" else "pcm16", "produces": ("text", "audio")}
+
+    [output] = put_to(server, "openai/m", ask(produces=("audio",)), **options)
+
+    with wave.open(io.BytesIO(output.media[0].data())) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getsampwidth()) == (24_000, 1, 2)
+        assert sound.readframes(100) == samples
+
+
 def test_a_speech_endpoint_that_answers_in_json_gave_no_sound(service, put_to):
     [output] = put_to(service({"detail": "queued"}), "openai/m", ask("Good day."), api="speech")
 
@@ -313,6 +427,17 @@ def weigh(context, *continuations, role=""):
 def echo(tokens, values, tops=None, **more):
     tops = tops or [None if v is None else {t: v} for t, v in zip(tokens, values, strict=True)]
     return {"logprobs": {"tokens": tokens, "token_logprobs": values, "top_logprobs": tops}, **more}
+
+
+def test_a_rival_that_cannot_be_weighs_nothing_beside_what_is_echoed(service, put_to):
+    tops = [None, {" is": -1}, {" blue": -0.5, " green": None}, {".": None}]
+    choice = echo(["Sky", " is", " blue", "."], [None, -1, -0.5, -7], tops, index=0)
+
+    [output] = put_to(
+        service({"choices": [choice]}), "openai/m", weigh("Sky is", " blue"), method="likelihood", likelihood_by="echo"
+    )
+
+    assert output.likelihoods == (Likelihood(-0.5, True, 1),)
 
 
 def test_echo_weighs_all_continuations_in_one_question(service, put_to):

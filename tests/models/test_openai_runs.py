@@ -268,6 +268,13 @@ def test_llama_cpps_own_server_is_an_endpoint_like_any_other(monkeypatch):
         (("--concurrency", "0"), "--concurrency is 0; fix: at least 1"),
         (("-b", "-2"), "--batch_size is -2; fix: at least 1"),
         (("-a", "total_timeout=-1"), "total_timeout of model 'openai/m' is -1; fix: seconds, above 0"),
+        (("-a", "idle_timeout=abc"), "idle_timeout of model 'openai/m' is 'abc'; fix: seconds, above 0"),
+        (("-a", "connect_timeout=true"), "connect_timeout of model 'openai/m' is True; fix: seconds, above 0"),
+        (("-a", "max_response_bytes=many"), "max_response_bytes of model 'openai/m' is 'many'"),
+        (("-a", "think_tags=maybe"), "think_tags must be true or false, got 'maybe'"),
+        (("-a", "max_tokens_field=foo"), "max_tokens_field must be one of auto, max_tokens, max_completion_tokens"),
+        (("-a", "audio_format=16"), "audio_format takes a name, got 16"),
+        (("-a", "price_input=abc"), "price_input is 'abc'; fix: the price of a million tokens"),
     ],
 )
 def test_a_number_that_makes_no_sense_is_refused_before_the_run(capsys, rows, flags, expected):

@@ -121,6 +121,81 @@ def test_only_the_named_models_answers_are_used(tmp_path):
     assert model.generate([ask("q", id="a")])[0].text == "of n"
 
 
+def test_a_run_of_two_models_is_refused_until_one_is_named(tmp_path):
+    model = run_folder(
+        tmp_path,
+        record(ask("q", id="a", key="k1"), Output.of("of m")),
+        record(ask("q", id="a", key="k2"), Output.of("of n"), model="n"),
+    )
+
+    with pytest.raises(UsageError, match=r"the run asked 2 models; fix: .* -a model=NAME, one of m, n$"):
+        model.load()
+
+
+def test_a_model_that_the_run_did_not_ask_is_refused_with_those_it_asked(tmp_path):
+    (tmp_path / "records.jsonl").write_text(record(ask("q", id="a", key="k1"), Output.of("of m")))
+
+    with pytest.raises(UsageError, match=r"the run asked no model 'o'; fix: .*one of m$"):
+        build_model("replay", {"run": str(tmp_path), "model": "o"}).load()
+
+
+def test_a_judge_beside_the_model_is_no_second_model(tmp_path):
+    model = run_folder(
+        tmp_path,
+        record(ask("q", id="a", key="k1"), Output.of("of m")),
+        record(ask("grade q", key="k2"), Output.of("5"), model="j", task="t#judge"),
+    )
+
+    outputs = model.generate([ask("q", id="a"), ask("grade q")])
+
+    assert [output.text for output in outputs] == ["of m", "5"]
+
+
+@pytest.mark.parametrize("more", [(), ("t#2",)], ids=["alone", "beside the task it is named after"])
+def test_a_mark_in_the_name_of_a_task_makes_no_judge_of_its_models(tmp_path, more):
+    lines = [
+        record(ask("q", id="a", key="k1"), Output.of("of m"), task="t#2"),
+        record(ask("q", id="a", key="k2"), Output.of("of n"), task="t#2", model="n"),
+    ]
+    if more:
+        lines.append(record(ask("r", id="b", key="k3"), Output.of("of m"), task="t"))
+        cells = [{"task": task, "model": model} for task in ("t", "t#2") for model in ("m", "n")]
+        (tmp_path / "run.json").write_text(json.dumps({"cells": cells, "options": {}}))
+
+    with pytest.raises(UsageError, match=r"the run asked 2 models; fix: .* -a model=NAME, one of m, n$"):
+        run_folder(tmp_path, *lines).load()
+
+
+@pytest.mark.parametrize("first", ["judge", "model"])
+def test_a_judge_of_a_task_with_a_mark_in_its_name_is_no_second_model(tmp_path, first):
+    lines = [
+        record(ask("grade q", key="k2"), Output.of("5"), model="j", task="t#2#judge"),
+        record(ask("q", id="a", key="k1"), Output.of("of m"), task="t#2"),
+    ]
+
+    model = run_folder(tmp_path, *(lines if first == "judge" else reversed(lines)))
+
+    assert model.generate([ask("q", id="a")])[0].text == "of m"
+
+
+@pytest.mark.parametrize("manifest", ['{"cells": [{"task": "t", "model": "m"}]}', "{", '{"cells": 3}', None])
+def test_the_judges_task_may_be_known_from_the_manifest_alone(tmp_path, manifest):
+    if manifest is not None:
+        (tmp_path / "run.json").write_text(manifest)
+    lines = [
+        record(ask("q", id="a", key="k1"), Output.of("of m"), task="u"),
+        record(ask("grade q", key="k2"), Output.of("5"), model="j", task="t#judge"),
+    ]
+
+    model = run_folder(tmp_path, *lines)
+
+    if manifest is not None and "task" in manifest:
+        assert model.generate([ask("q", id="a")])[0].text == "of m"
+    else:
+        with pytest.raises(UsageError, match="the run asked 2 models"):
+            model.load()
+
+
 def test_a_torn_last_line_is_passed_over_and_a_damaged_one_is_located(tmp_path):
     line = record(ask("q", id="a"), Output.of("one"))
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import Message, Prompt, Request, UnknownName, UsageError
-from assay.models import build_model
+from assay.core import Abilities, Message, Prompt, Request, UnknownName, UsageError
+from assay.models import adapt_model, build_model
 from assay.models.scripted import Scripted
 
 ASK = Request(Prompt((Message.of("user", "hi"),)))
@@ -97,3 +97,89 @@ def test_a_thing_that_cannot_answer_is_refused(tmp_path):
         build_model(f"{file}:number")
     with pytest.raises(UsageError, match="takes no messages"):
         build_model(f"{file}:nothing")
+
+
+class HalfAsync:
+    """Awaited when it writes, called when it weighs."""
+
+    abilities = Abilities(likelihood=True)
+    identity = {"half": 1}  # noqa: RUF012
+
+    async def generate(self, requests):
+        return []
+
+    def likelihood(self, requests):
+        return []
+
+
+@pytest.mark.parametrize("thing", [HalfAsync, HalfAsync()], ids=["class", "object"])
+def test_a_ready_model_is_asked_in_one_way(thing):
+    with pytest.raises(UsageError, match="model 'HalfAsync' has only one of `generate` and `likelihood` async"):
+        adapt_model(thing)
+
+
+COUNTED = "a whole number from 1 on"
+FAULTS = {
+    "batch_size = -2": ("batch_size=-2 is no count", COUNTED),
+    "batch_size = 0": ("batch_size=0 is no count", COUNTED),
+    'batch_size = "8"': ("batch_size='8' is no count", COUNTED),
+    "concurrency = -1": ("concurrency=-1 is no count", COUNTED),
+    "concurrency = True": ("concurrency=True is no count", COUNTED),
+    'abilities = {"accepts": ["text"]}': ("`abilities` of model", r"write abilities = Abilities\(accepts"),
+    'identity, abilities = "x", assay.core.Abilities()': (
+        "`identity` of model .* is 'x'", "write identity = a dictionary"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attribute", FAULTS)
+def test_what_a_class_says_of_itself_is_checked_when_it_is_built(tmp_path, attribute):
+    what, fix = FAULTS[attribute]
+    file = tmp_path / "mine.py"
+    method = "def generate(self, requests): return ['4'] * len(requests)"
+    file.write_text(f"import assay\nclass M:\n    {attribute}\n    {method}\n")
+
+    with pytest.raises(UsageError, match=f"{what}.*; fix: {fix}"):
+        build_model(f"{file}:M")
+
+
+@pytest.mark.parametrize(
+    "attribute", ["batch_size = 8", "concurrency = None", "abilities = None", 'identity = "my-model-v1"']
+)
+def test_what_can_be_is_taken_as_it_is_said(tmp_path, attribute):
+    file = tmp_path / "mine.py"
+    file.write_text(f"class M:\n    {attribute}\n    def generate(self, requests): return ['4'] * len(requests)\n")
+
+    assert build_model(f"{file}:M").generate([ASK])[0].text == "4"
+
+
+def test_a_count_of_numpy_is_a_count(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import numpy\nclass M:\n    batch_size, concurrency = numpy.int64(4), numpy.int32(2)\n"
+        "    def generate(self, requests): return ['4'] * len(requests)\n"
+    )
+
+    model = build_model(f"{file}:M")
+
+    assert [(type(count), count) for count in (model.batch_size, model.concurrency)] == [(int, 4), (int, 2)]
+
+
+def test_an_identity_that_is_no_dictionary_is_not_what_tells_an_adapted_class_apart(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text("class M:\n    identity = 'v1'\n    def generate(self, requests): return ['4'] * len(requests)\n")
+
+    assert build_model(f"{file}:M").identity["file"] == "mine.py"
+
+
+def test_an_option_that_is_no_count_is_refused_before_anything_is_asked():
+    with pytest.raises(UsageError, match=r"model 'openai': concurrency=-1 is no count; fix: a whole number from 1 on"):
+        build_model("openai/name", {"base_url": "http://127.0.0.1:9/v1", "concurrency": -1})
+
+
+def test_a_model_given_as_an_object_is_checked_too():
+    model = Scripted(["yes"])
+    model.batch_size = -2
+
+    with pytest.raises(UsageError, match="batch_size=-2 is no count"):
+        adapt_model(model)

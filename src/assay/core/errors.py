@@ -70,6 +70,14 @@ class UnknownName(UsageError):
         self.kind, self.name, self.nearest = kind, name, close
 
 
+class UnknownOption(UsageError):
+    """An option that a component does not have."""
+
+    def __init__(self, what: str, option: str, *, where: str | None = None, fix: str | None = None) -> None:
+        super().__init__(f"{what} has no option {option!r}", where=where, fix=fix)
+        self.option = option
+
+
 class NameTaken(UsageError):
     """Two different things were registered under one name."""
 
@@ -78,7 +86,9 @@ class MissingExtra(UsageError):
     """A library that is not part of the base install is needed."""
 
     def __init__(self, feature: str, pip: str, *, where: str | None = None) -> None:
-        super().__init__(f"{feature} is not installed", where=where, fix=f"pip install {pip}")
+        # Unquoted, zsh takes the brackets of an extra for a pattern and finds no file of that name.
+        typed = re.sub(r"(?<![\w'\"])[\w-]+\[[\w,-]+\]", r"'\g<0>'", pip)
+        super().__init__(f"{feature} is not installed", where=where, fix=f"pip install {typed}")
         self.pip = pip
 
 

@@ -86,6 +86,11 @@ class Media:
             self._bytes = data
         return data
 
+    def hold(self) -> None:
+        """Keeps the bytes as they are now: whoever made it may write over its file, or go on drawing."""
+        if self._bytes is None:
+            self._bytes, self._digest = self.data(), None
+
     @property
     def digest(self) -> str:
         """sha256 of the bytes: the name of this medium everywhere in assay."""

@@ -6,7 +6,7 @@ something may be drawn, what the random numbers are made of. How requests are ba
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,8 @@ from .secrets import veiled
 
 _NUMBERS = ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0}
+_LASTING = frozenset({str, int, float, bool, type(None)})
+"""Types of values that stay what they are."""
 _APART = 2**16
 _SEEDS = 2**31 - _APART
 """Seeds are below it: every service takes them, and a server may still count up for the candidates of a request."""
@@ -182,6 +184,7 @@ class KeyMaker:
         self._base = hashlib.sha256(canonical(veiled(identity)))
         self._options: GenerateOptions | None = None
         self._start = self._base
+        self._rest: tuple[tuple[Any, ...], str] | None = None
 
     def key(self, request: Request, previous: str = "") -> str:
         """The key of a request; `previous` is the key of the round before it in a dialogue."""
@@ -221,12 +224,22 @@ class KeyMaker:
         if prompt.continuations is not None:
             pieces.append("\x05" + json.dumps(prompt.continuations))
         if prompt.rolling or prompt.produces != ("text",) or hints:
-            rest = [prompt.rolling, list(prompt.produces), dict(hints)]
-            pieces.append("\x06" + json.dumps(rest, sort_keys=True, default=str))
+            pieces.append(self._rest_of(prompt.rolling, prompt.produces, hints))
         if draw and _may_draw(prompt, options):
             pieces.append(f"\x08{draw}")
         digest.update("".join(pieces).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()[:32]
+
+    def _rest_of(self, rolling: bool, produces: Sequence[str], hints: Mapping[str, Any]) -> str:
+        """What is mostly the same for all samples of a task, written anew only where it is not."""
+        # With their types, since 1 equals True and 1.0; what can be changed in place may no longer be what was written.
+        given = (rolling, tuple(produces), *((name, type(value), value) for name, value in hints.items()))
+        is_lasting = all(type(value) in _LASTING for value in hints.values())
+        if is_lasting and self._rest is not None and self._rest[0] == given:
+            return self._rest[1]
+        text = "\x06" + json.dumps([rolling, list(produces), dict(hints)], sort_keys=True, default=str)
+        self._rest = (given, text) if is_lasting else None
+        return text
 
 
 def _may_draw(prompt: Prompt, options: GenerateOptions) -> bool:

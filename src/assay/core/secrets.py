@@ -83,6 +83,11 @@ def left_out(options: Any, place: str = "") -> Iterator[str]:
         yield place
 
 
+def without_keys(text: str) -> str:
+    """A text without what has the form of a known service's key, whatever else it says."""
+    return _FORM.sub("[redacted]", text)
+
+
 def is_secret_name(name: str) -> bool:
     """Whether an option's name says that its value is secret."""
     return _NAME.fullmatch(name.rpartition(".")[2]) is not None

@@ -1,6 +1,5 @@
 """Claude models by their own Messages API: system text apart, pictures as blocks, thinking kept apart."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,7 +20,8 @@ from ..core import (
 )
 from .chat_format import Malformed, chat_messages, count_of
 from .http import HttpFailure, Refused
-from .http_model import HttpModel, refuse_options
+from .http_model import HttpModel, ignored_seed, refuse_options
+from .inline_media import from_base64, from_data_url
 
 VERSION = "2023-06-01"
 INSTRUCTING = frozenset({"system", "developer"})
@@ -34,6 +34,8 @@ STOP_REASONS = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
+UNFINISHED = frozenset({"tool_use", "pause_turn"})
+"""Ends of an answer that waits for somebody else, who is not there."""
 
 
 @dataclass
@@ -58,6 +60,8 @@ class Anthropic(HttpModel):
             raise UsageError(f"thinking takes a number of tokens or 'adaptive', got {self.thinking!r}")
         if isinstance(self.thinking, int) and self.thinking < LEAST_THINKING:
             raise UsageError(f"thinking={self.thinking} is too few tokens", fix=f"at least {LEAST_THINKING}")
+        if not isinstance(self.max_tokens, int) or isinstance(self.max_tokens, bool) or self.max_tokens < 1:
+            raise UsageError(f"max_tokens takes a number of tokens, got {self.max_tokens!r}")
         super().__post_init__()
 
     @property
@@ -80,7 +84,7 @@ class Anthropic(HttpModel):
     async def _ask(self, body: Mapping[str, Any], request: Request) -> Output:
         headers = {"anthropic-version": VERSION, **self._headers}
         answer = await self._client.post(self._address("messages"), {**body, **self.body}, headers)
-        return _read(answer, ignored=_seed(request))
+        return _read(answer, ignored=ignored_seed(request))
 
     def _question(self, request: Request) -> dict[str, Any]:
         options = request.options
@@ -133,11 +137,6 @@ class Anthropic(HttpModel):
         return failure
 
 
-def _seed(request: Request) -> list[str]:
-    """The API has no seed; the record says that one was asked for."""
-    return ["seed"] if request.options.seed is not None or request.seed is not None else []
-
-
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
     content = message["content"]
     if isinstance(content, str):
@@ -167,10 +166,14 @@ def _read(answer: Any, *, ignored: Sequence[str]) -> Output:
             # Newer models think without showing it: the block is there, and empty.
             parts += [Reasoning(block["thinking"])] if block.get("thinking") else []
         elif kind == "image" and isinstance(block.get("source"), Mapping):
-            parts.append(Image(base64.b64decode(block["source"].get("data", ""))))
+            source = block["source"]
+            made = from_data_url(Image, source["url"]) if "url" in source else from_base64(Image, source.get("data"))
+            parts.append(made)
         elif kind is None or kind == "text":
             raise Malformed(f"a block of `content` is not one: {shorten(block)}")
     reason = answer.get("stop_reason")
+    if reason in UNFINISHED and not any(isinstance(part, (Text, Image)) for part in parts):
+        raise Malformed(f"the model said nothing, stop_reason {reason!r}: {shorten(content)}", passes=False)
     candidate = Candidate(tuple(parts), STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None)
     details = {"ignored": list(ignored)} if ignored else {}
     return Output((candidate,), usage=_usage(answer.get("usage")), details=details)

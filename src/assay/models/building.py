@@ -1,11 +1,17 @@
 """A user's class as a model: looked at as it is written, built when it is first needed."""
 
 import inspect
+import operator
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core import ComponentError, ModelError, UsageError, blamed
+from ..core import Abilities, ComponentError, ModelError, UsageError, blamed, shorten
+
+DECLARED: Mapping[str, tuple[type, str]] = {
+    "abilities": (Abilities, "Abilities(accepts=…, produces=…), from assay.core"),
+    "identity": (Mapping, "a dictionary of what makes its answers its own"),
+}
 
 
 class Builder:
@@ -63,6 +69,40 @@ def method_of(target: Any, name: str, builder: Builder | None, what: str) -> Cal
         signature = signature.replace(parameters=own)
     chosen.__signature__ = signature
     return chosen  # type: ignore[no-any-return]
+
+
+def check_alike(generate: Callable[..., Any], likelihood: Any, what: str) -> None:
+    """Refuses a model of whose two methods one is `async` and the other is not: it is asked in one way."""
+    if callable(likelihood) and is_async(likelihood) != is_async(generate):
+        raise UsageError(f"{what} has only one of `generate` and `likelihood` async", fix="make both alike")
+
+
+def check_declared(model: Any, what: str, *, is_ready: bool = True) -> None:
+    """Refuses a model that says of itself what cannot be, before it is asked anything; no property is computed.
+
+    What is not ready, and so is adapted, is told apart by its source where its `identity` is no dictionary.
+    """
+    for name in ("batch_size", "concurrency"):
+        count = as_count(inspect.getattr_static(model, name, None))
+        is_count = type(count) is int and count >= 1
+        if count is not None and not is_count and not hasattr(count, "__get__"):
+            raise UsageError(f"{name}={shorten(count)} is no count", where=what, fix="a whole number from 1 on")
+    for name, (kind, advice) in DECLARED.items():
+        if name == "identity" and not is_ready:
+            continue
+        value = inspect.getattr_static(model, name, None)
+        if value is not None and not isinstance(value, kind) and not hasattr(value, "__get__"):
+            raise UsageError(f"`{name}` of {what} is {shorten(value)}", fix=f"write {name} = {advice}")
+
+
+def as_count(value: Any) -> Any:
+    """A whole number of whatever type as a plain one; anything else as it is."""
+    if isinstance(value, bool):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
 
 
 def is_async(function: Callable[..., Any]) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import Image, Message, Request, Text, UsageError, nearest
+from ..core.errors import UnknownOption
 from ..core.message import Part
 
 PASSED = ("options", "seed")
@@ -72,7 +73,7 @@ def check_settings(call: Call, options: Mapping[str, Any], what: str) -> None:
             close = nearest(name, call.settings)
             known = ", ".join(sorted(call.settings)) or "none"
             fix = f"did you mean {close!r}?" if close else f"known options: {known}"
-            raise UsageError(f"{what} has no option {name!r}", fix=fix)
+            raise UnknownOption(what, name, fix=fix)
 
 
 def check_needs(call: Call, options: Mapping[str, Any] | None, what: str) -> None:

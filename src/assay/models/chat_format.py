@@ -5,6 +5,7 @@ Pure data in, pure data out: the HTTP model and the in-process llama.cpp speak t
 
 import base64
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ from ..core import (
     Video,
     shorten,
 )
+from .inline_media import Malformed as Malformed
+from .inline_media import from_base64, picture_at, playable
 
 STOP_REASONS = {"max_tokens": "length", "end_turn": "stop", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop"}
 SAME_NAME = (
@@ -33,8 +36,9 @@ SAME_NAME = (
 )  # fmt: skip
 
 
-class Malformed(ValueError):
-    """A body that is JSON but not an answer."""
+FAILED = frozenset({"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"})
+"""Ends of an answer that are faults of the server, whatever was written until then."""
+CALLING = frozenset({"tool_calls", "function_call"})
 
 
 def chat_messages(prompt: Prompt) -> list[dict[str, Any]]:
@@ -83,13 +87,15 @@ def option_fields(options: GenerateOptions, seed: int | None, *, chat: bool) -> 
     return body
 
 
-def read_answer(body: Any, *, seconds: float | None = None, keep_top: bool = True) -> Output:
-    """The output in an answer's body; raises `Malformed` where it is not one."""
+def read_answer(
+    body: Any, *, seconds: float | None = None, keep_top: bool = True, audio_format: str | None = None
+) -> Output:
+    """The output in an answer's body; raises `Malformed` where it is not one. `audio_format` is what was asked for."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, Sequence) or not choices:
         raise Malformed(f"the answer has no `choices`: {shorten(body)}")
     try:
-        candidates = tuple(_candidate(choice, keep_top) for choice in choices)
+        candidates = tuple(_candidate(choice, keep_top, audio_format) for choice in choices)
     except (AttributeError, KeyError, TypeError) as error:
         raise Malformed(
             f"a choice is not shaped as one ({type(error).__name__}: {error}): {shorten(choices)}"
@@ -99,13 +105,16 @@ def read_answer(body: Any, *, seconds: float | None = None, keep_top: bool = Tru
     return Output(candidates, usage=read_usage(body.get("usage")), seconds=seconds, details=details)
 
 
-def _candidate(choice: Any, keep_top: bool) -> Candidate:
+def _candidate(choice: Any, keep_top: bool, audio_format: str | None) -> Candidate:
     if not isinstance(choice, Mapping):
         raise Malformed(f"a choice is not an object: {shorten(choice)}")
     reason = choice.get("finish_reason")
     stop_reason = STOP_REASONS.get(reason, reason) if isinstance(reason, str) else None
+    if stop_reason in FAILED:
+        raise Malformed(f"the server broke the answer off, finish_reason {reason!r}: {shorten(dict(choice))}")
     if "message" in choice:
-        parts = _message_parts(choice["message"])
+        parts = _message_parts(choice["message"], audio_format)
+        _check_said_something(choice["message"], parts, stop_reason)
         stop_reason = "content_filter" if _refusal(choice["message"]) else stop_reason
     elif isinstance(choice.get("text"), str):
         parts = (Text(choice["text"]),)
@@ -115,13 +124,30 @@ def _candidate(choice: Any, keep_top: bool) -> Candidate:
     return Candidate(parts, stop_reason, tokens, ids)
 
 
+def _check_said_something(message: Mapping[str, Any], parts: Sequence[Part], stop_reason: str | None) -> None:
+    """Raises for a model that called a tool and said nothing: nobody calls it for the model, so no answer follows."""
+    calls = message.get("tool_calls") or message.get("function_call")
+    if not calls and stop_reason not in CALLING:
+        return
+    if all(isinstance(part, Reasoning) or (isinstance(part, Text) and not part.text.strip()) for part in parts):
+        raise Malformed(f"the model called a tool instead of answering: {shorten(calls)}", passes=False)
+
+
 def _refusal(message: Any) -> str | None:
     """The words with which the model declined: they are no answer, so they are kept apart from it."""
-    refusal = message.get("refusal") if isinstance(message, Mapping) else None
-    return refusal if refusal and isinstance(refusal, str) and not message.get("content") else None
+    if not isinstance(message, Mapping):
+        return None
+    content, refusal = message.get("content"), message.get("refusal")
+    if isinstance(content, list) and content and all(_type(piece) == "refusal" for piece in content):
+        refusal, content = " ".join(str(piece.get("refusal") or "no reason given") for piece in content), None
+    return refusal if refusal and isinstance(refusal, str) and not content else None
 
 
-def _message_parts(message: Any) -> tuple[Part, ...]:
+def _type(piece: Any) -> Any:
+    return piece.get("type") if isinstance(piece, Mapping) else None
+
+
+def _message_parts(message: Any, audio_format: str | None) -> tuple[Part, ...]:
     """What was said; no content at all is no parts, never an empty answer."""
     if not isinstance(message, Mapping):
         raise Malformed(f"`message` is not an object: {shorten(message)}")
@@ -133,22 +159,59 @@ def _message_parts(message: Any) -> tuple[Part, ...]:
     if isinstance(content, str):
         parts.append(Text(content))
     elif isinstance(content, Sequence):
-        parts += [Text(str(piece.get("text", ""))) for piece in content if isinstance(piece, Mapping)]
+        parts += [part for piece in content if (part := _piece(piece, audio_format)) is not None]
     elif content is not None:
         raise Malformed(f"`content` is neither text nor a list: {shorten(content)}")
-    return (*parts, *_made_media(message))
+    return (*parts, *_made_media(message, audio_format))
 
 
-def _made_media(message: Mapping[str, Any]) -> list[Part]:
+def _piece(piece: Any, audio_format: str | None) -> Part | None:
+    """One piece of a content that comes as a list; `None` for what is neither said, thought nor made."""
+    if not isinstance(piece, Mapping):
+        return Text(piece) if isinstance(piece, str) else None
+    kind = piece.get("type", "text")
+    if kind in ("reasoning", "thinking"):
+        thought = _thought(piece)
+        return Reasoning(thought) if thought else None
+    if kind == "image_url":
+        return picture_at(piece.get("image_url"))
+    if kind in ("audio", "input_audio", "output_audio"):
+        sound = piece[kind]
+        return _sound(sound, audio_format) or Text(_words(sound))
+    return Text(piece["text"]) if isinstance(piece.get("text"), str) else None
+
+
+def _thought(piece: Mapping[str, Any]) -> str:
+    """What was thought, as a text or as pieces of its own."""
+    held = next((held for name in ("thinking", "reasoning", "text", "summary") if (held := piece.get(name))), "")
+    if isinstance(held, str):
+        return held
+    return "".join(str(inner.get("text") or "") for inner in held if isinstance(inner, Mapping))
+
+
+def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
     made: list[Part] = []
     for image in message.get("images") or ():
-        made.append(Image(image["image_url"]["url"]))
+        made.append(picture_at(image["image_url"]))
     audio = message.get("audio")
-    if isinstance(audio, Mapping) and isinstance(audio.get("data"), str):
-        made.append(Audio(base64.b64decode(audio["data"])))
-        if message.get("content") is None and isinstance(audio.get("transcript"), str):
-            made.append(Text(audio["transcript"]))
+    if isinstance(audio, Mapping) and audio.get("data") is not None:
+        sound = _sound(audio, audio_format, said=bool(message.get("content")))
+        made += [sound] if sound is not None else []
+    if isinstance(audio, Mapping) and not message.get("content") and (words := _words(audio)):
+        made.append(Text(words))
     return made
+
+
+def _sound(holder: Mapping[str, Any], audio_format: str | None, *, said: bool = False) -> Audio | None:
+    """The sound of an answer; `None` where it is left empty beside words, which are then the answer."""
+    if holder["data"] == "" and (said or _words(holder)):
+        return None
+    return playable(from_base64(Audio, holder["data"]), audio_format)
+
+
+def _words(holder: Mapping[str, Any]) -> str:
+    words = holder.get("transcript")
+    return words if isinstance(words, str) else ""
 
 
 def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int, ...]]:
@@ -156,7 +219,7 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
         return (), ()
     content = logprobs.get("content")
     if isinstance(content, Sequence):
-        tokens = tuple(Token(t["token"], t["logprob"], _top(t) if keep_top else ()) for t in content)
+        tokens = tuple(weighed_token(t["token"], t["logprob"], _top(t) if keep_top else ()) for t in content)
         ids = tuple(t["id"] for t in content if isinstance(t.get("id"), int))
         return tokens, ids if len(ids) == len(tokens) else ()
     texts, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
@@ -165,13 +228,26 @@ def _tokens(logprobs: Any, keep_top: bool) -> tuple[tuple[Token, ...], tuple[int
     tops = logprobs.get("top_logprobs") if keep_top else None
     tops = tops if isinstance(tops, Sequence) and len(tops) == len(texts) else [None] * len(texts)
     return tuple(
-        Token(text, float("nan") if value is None else value, tuple((top or {}).items()))
+        weighed_token(text, value, tuple((top or {}).items()))
         for text, value, top in zip(texts, values, tops, strict=True)
     ), ()
 
 
 def _top(token: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
     return tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
+
+
+def weighed_token(text: Any, logprob: Any, top: tuple[tuple[Any, Any], ...] = ()) -> Token:
+    """A token with its log-probability and those of its rivals; raises `Malformed` for what is no text or no number.
+
+    JSON has no infinity, and servers write `null` for one: the token's own is then not known, and a rival with it is
+    none.
+    """
+    for word, weight in ((text, logprob), *top):
+        if not isinstance(word, str) or not (weight is None or isinstance(weight, (int, float))):
+            raise Malformed(f"a log-probability is not one: {shorten(word)}: {shorten(weight)}")
+    rivals = tuple(rival for rival in top if rival[1] is not None)
+    return Token(text, math.nan if logprob is None else logprob, rivals)
 
 
 def read_usage(usage: Any, given: str = "prompt", made: str = "completion") -> Usage | None:

@@ -6,13 +6,14 @@ a batch that raises is asked again in halves until the culprit is found.
 
 import inspect
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..computed import digest_of_computed
 from ..core import (
     EMPTY,
     Abilities,
@@ -21,6 +22,7 @@ from ..core import (
     DataError,
     Json,
     Likelihood,
+    Media,
     ModelError,
     Output,
     Reasoning,
@@ -37,14 +39,12 @@ from ..media import fitted
 from ..registry import check_options
 from ..sources import behind, digest_behind
 from ..userfiles import file_digest, split_reference
-from .building import Builder, is_async, method_of
+from .building import Builder, as_count, check_alike, check_declared, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
+from .shapes import WEIGHED, described, matched, weighed
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 WANTED = "text, an Image, an Audio, a list of candidates or an Output"
-WEIGHED = "return one log-probability, (log-probability, is greedy) or Likelihood for each continuation"
-ROUNDING = 1e-3
-"""How far above 0 a log-probability may come out by rounding alone."""
 
 
 class FunctionModel:
@@ -77,16 +77,16 @@ class FunctionModel:
         else:
             check_options(target, args, what)
             check_needs(call, None, f"`generate` of {what}")
+        check_declared(target, what, is_ready=False)
         bound = args if self._builder is None else EMPTY
-        self.batch_size = getattr(target, "batch_size", None)
+        self.batch_size = as_count(getattr(target, "batch_size", None))
         if hasattr(target, "concurrency"):
-            self.concurrency = target.concurrency
+            self.concurrency = as_count(target.concurrency)
         if callable(getattr(target, "prompt", None)):
             self.prompt = method_of(target, "prompt", self._builder, what)
         if callable(getattr(target, "likelihood", None)):
             weigh = method_of(target, "likelihood", self._builder, what)
-            if is_async(weigh) != is_async(function):
-                raise UsageError(f"{what} has only one of `generate` and `likelihood` async", fix="make both alike")
+            check_alike(function, weigh, what)
             check_needs(replace(inspect_call(weigh, what), takes="requests"), None, f"`likelihood` of {what}")
             self.likelihood = _batched(weigh, reference, EMPTY, _as_weighed)
         self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
@@ -140,8 +140,8 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
     while isinstance(target, partial):
         bound.append([target.args, target.keywords])
         target = target.func
+    kind = target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
     if not path.endswith(".py"):
-        kind = target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
         path, attribute = _source(kind), kind.__qualname__
     file = Path(path).expanduser()
     identity = {"file": file.name, "attribute": attribute, "sha256": "", "args": veiled(dict(args))}
@@ -149,6 +149,8 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
         identity["sha256"] = file_digest(file)
         if len(behind(file)[0]) > 1:
             identity["imports"] = digest_behind(file, libraries=False)
+    if computed := digest_of_computed(kind):
+        identity["computed"] = computed
     if bound:
         # By digest, since they may hold a key; what is no plain data by its class, since it has no lasting value.
         identity["bound"] = digest_of(json.dumps(bound, sort_keys=True, default=_class_name).encode())
@@ -256,13 +258,7 @@ def _batched(
 def _matched(
     values: Any, requests: Sequence[Request], reference: str, read: Callable[[Any, Request, str], Output]
 ) -> list[Output]:
-    values = list(values) if inspect.isgenerator(values) else values
-    if not isinstance(values, Sequence) or isinstance(values, (str, bytes)) or len(values) != len(requests):
-        got = f"{len(values)} answers" if isinstance(values, (list, tuple)) else _described(values)
-        advice = "one for each"
-        if inspect.isasyncgen(values):
-            advice += " in a list, as in [answer async for answer in …]"
-        raise TypeError(f"{reference} was given {len(requests)} requests and returned {got}; return {advice}")
+    values = matched(values, requests, reference)
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
 
 
@@ -271,14 +267,36 @@ def _as_answer(value: Any, request: Request, reference: str) -> Output:
         output = _read(value, reference)
     except TypeError as error:
         return failure(error, reference)
-    if output.error is None and request.prompt.produces == ("text",):
-        for candidate in output.candidates:
-            if candidate.media and not any(isinstance(part, (Text, Reasoning, Json)) for part in candidate.parts):
-                made = candidate.media[0].kind
-                fix = f"return text, or give the task produces: [{made}]"
-                message = f"{reference} returned {made} where the task asks for text; {fix}"
-                return Output.failed("exception", message, retryable=False)
+    wants_text = request.prompt.produces == ("text",)
+    for place, candidate in enumerate(output.candidates):
+        media = candidate.media
+        if media:
+            try:
+                output = _holding(output, place, request.prompt.media)
+            except Exception as error:  # noqa: BLE001 - a reader of the user's: becomes the failure of one sample
+                return failure(error, reference)
+        if media and wants_text and not any(isinstance(part, (Text, Reasoning, Json)) for part in candidate.parts):
+            fix = f"return text, or give the task produces: [{media[0].kind}]"
+            message = f"{reference} returned {media[0].kind} where the task asks for text; {fix}"
+            return Output.failed("exception", message, retryable=False)
     return output
+
+
+def _holding(output: Output, place: int, given: Sequence[Media]) -> Output:
+    """The output with the media of a candidate held; of one that was given with the prompt, a copy is held.
+
+    What the model makes may be written over, but what it was given is read again from its file, and never kept.
+    """
+    candidate = output.candidates[place]
+    parts = tuple(copy(part) if any(part is medium for medium in given) else part for part in candidate.parts)
+    for part in parts:
+        if isinstance(part, Media):
+            part.hold()
+    if all(one is other for one, other in zip(parts, candidate.parts, strict=True)):
+        return output
+    candidates = list(output.candidates)
+    candidates[place] = replace(candidate, parts=parts)
+    return replace(output, candidates=tuple(candidates))
 
 
 def _as_weighed(value: Any, request: Request, reference: str) -> Output:
@@ -286,24 +304,9 @@ def _as_weighed(value: Any, request: Request, reference: str) -> Output:
     try:
         output = value if isinstance(value, Output) else Output(likelihoods=tuple(map(_likelihood, value)))
     except (TypeError, ValueError, IndexError):
-        return _unweighed(f"{reference} returned {shorten(value)} for one request; {WEIGHED}")
-    if output.error is not None:
-        return output
-    expected = len(request.prompt.continuations or ("",))
-    if len(output.likelihoods) != expected:
-        return _unweighed(f"{reference} weighed {len(output.likelihoods)} of {expected} continuations")
-    for place, likelihood in enumerate(output.likelihoods, 1):
-        if math.isnan(likelihood.logprob):
-            message = f"{reference} returned nan for continuation {place} of {expected}"
-            return _unweighed(f"{message}; a log-probability is a number up to 0, look for an overflow", "non_finite")
-        if likelihood.logprob > ROUNDING:
-            message = f"{reference} returned {likelihood.logprob:g} for continuation {place} of {expected}"
-            return _unweighed(f"{message}; a log-probability is at most 0: take math.log of a probability")
-    return output
-
-
-def _unweighed(message: str, kind: str = "exception") -> Output:
-    return Output.failed(kind, message, retryable=False)
+        message = f"{reference} returned {shorten(value)} for one request; {WEIGHED}"
+        return Output.failed("exception", message, retryable=False)
+    return output if output.error is not None else weighed(output, request, reference)
 
 
 def _likelihood(entry: Any) -> Likelihood:
@@ -326,17 +329,7 @@ def _read(value: Any, reference: str) -> Output:
                 return output
     except (TypeError, ValueError, KeyError):
         pass
-    raise TypeError(f"{reference} returned {_described(value)}; it must return {WANTED}{_advice(value)}")
-
-
-def _described(value: Any) -> str:
-    if inspect.isasyncgen(value):
-        return "an async generator"
-    if isinstance(value, Output):
-        return "an Output without candidates and without an error"
-    if inspect.isgenerator(value) or inspect.isasyncgen(value):
-        return "a generator"
-    return f"an array of shape {value.shape}" if hasattr(value, "shape") else shorten(value)
+    raise TypeError(f"{reference} returned {described(value)}; it must return {WANTED}{_advice(value)}")
 
 
 def _advice(value: Any) -> str:

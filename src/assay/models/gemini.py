@@ -1,9 +1,7 @@
 """Gemini models by their own `generateContent`: contents and parts, all media inline, thoughts kept apart."""
 
 import base64
-import io
 import re
-import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -23,12 +21,14 @@ from ..core import (
     Text,
     Token,
     Usage,
+    UsageError,
     shorten,
 )
 from ..core.request import canonical
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, as_declared, enough, filtered, refuse_options
+from .inline_media import USUAL_RATE, as_wav, from_base64, from_data_url
 
 INSTRUCTING = frozenset({"system", "developer"})
 UNKNOWN = ("min_p", "repetition_penalty")
@@ -54,7 +54,9 @@ BLOCKED = frozenset(
         "IMAGE_PROHIBITED_CONTENT",
     }
 )
-USUAL_RATE = 24_000
+FAILED = frozenset({"OTHER", "IMAGE_OTHER", "MALFORMED_RESPONSE", "FINISH_REASON_UNSPECIFIED"})
+"""Ends of an answer that are faults of the service, whatever was written until then."""
+ENDED = frozenset({None, *STOP_REASONS, *BLOCKED})
 _BARE = re.compile(r"(?i)^audio/(?:l16|pcm)\b(?:.*\brate=(\d+))?")
 """Samples of 16 bits and one channel, with no file around them."""
 _SECONDS = re.compile(r"^(\d+(?:\.\d+)?)s$")
@@ -78,6 +80,13 @@ class Gemini(HttpModel):
     """Whether what is thought comes back; it is kept apart from the answer."""
     voice: str | None = None
     """Who speaks where sound is asked for, by the service's names; else the service chooses."""
+
+    def __post_init__(self) -> None:
+        if self.thinking is not None and (not isinstance(self.thinking, int) or isinstance(self.thinking, bool)):
+            raise UsageError(f"thinking takes a number of tokens, got {self.thinking!r}", fix="-a thinking=1024")
+        if not isinstance(self.show_thoughts, bool):
+            raise UsageError(f"show_thoughts must be true or false, got {self.show_thoughts!r}")
+        super().__post_init__()
 
     @property
     def abilities(self) -> Abilities:
@@ -205,28 +214,24 @@ def _candidate(candidate: Any) -> Candidate:
         if isinstance(part.get("text"), str):
             parts.append(Reasoning(part["text"]) if part.get("thought") else Text(part["text"]))
         elif isinstance(inline := part.get("inlineData"), Mapping):
-            parts.append(_medium(str(inline.get("mimeType", "")), base64.b64decode(inline.get("data", ""))))
+            parts.append(_medium(str(inline.get("mimeType", "")), inline.get("data")))
+        elif isinstance(named := part.get("fileData"), Mapping):
+            parts.append(from_data_url(Image, named.get("fileUri")))
     if not parts and reason is None:
         raise Malformed(f"a candidate has neither parts nor a `finishReason`: {shorten(dict(candidate))}")
+    if reason in FAILED or (reason not in ENDED and not any(isinstance(part, (Text, Image, Audio)) for part in parts)):
+        message = f"the service broke the answer off, finishReason {reason!r}: {shorten(dict(candidate))}"
+        raise Malformed(message, passes=reason in FAILED)
     stop = "content_filter" if reason in BLOCKED else STOP_REASONS.get(reason, reason) if reason else None
     return Candidate(tuple(parts), stop, _tokens(candidate.get("logprobsResult")))
 
 
-def _medium(kind: str, data: bytes) -> Image | Audio:
+def _medium(kind: str, data: Any) -> Image | Audio:
     if kind.startswith("image/"):
-        return Image(data)
+        return from_base64(Image, data)
+    sound = from_base64(Audio, data)
     bare = _BARE.match(kind)
-    return Audio(_as_wav(data, int(bare[1] or USUAL_RATE)) if bare else data)
-
-
-def _as_wav(samples: bytes, rate: int) -> bytes:
-    file = io.BytesIO()
-    with wave.open(file, "wb") as sound:
-        sound.setnchannels(1)
-        sound.setsampwidth(2)
-        sound.setframerate(rate)
-        sound.writeframes(samples)
-    return file.getvalue()
+    return Audio(as_wav(sound.data(), int(bare[1] or USUAL_RATE))) if bare else sound
 
 
 def _tokens(result: Any) -> tuple[Token, ...]:

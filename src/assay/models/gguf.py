@@ -23,6 +23,7 @@ from ..core import (
     Prompt,
     Request,
     TemplateError,
+    Text,
     Usage,
     UsageError,
 )
@@ -122,7 +123,7 @@ class Gguf:
             if self._engine is None:
                 self._engine = Engine(self._file, self.context, self.threads, self.gpu_layers, self.chat_template)
                 self._renderer = Renderer(self._engine.tokenizer, where=self.path)
-                self._weigher = Weigher(lambda body: self._ask(False, {**WHOLE_DISTRIBUTION, **body}))
+                self._weigher = Weigher(self._completed, self._engine.tokenizer)
 
     def close(self) -> None:
         """Frees the weights."""
@@ -231,6 +232,8 @@ class Gguf:
             output = read_answer(answer, keep_top=bool(request.options.logprobs))
         except Malformed as error:
             return Output.failed("bad_response", str(error), retryable=False)
+        if chat:
+            return _going_on(output, request.prompt)
         # Of a chat that went in as token ids, llama.cpp does not know that it is one.
         return split_thinking(output) if question.cut and request.prompt.is_chat else output
 
@@ -273,6 +276,9 @@ class Gguf:
         assert self._engine is not None, "load comes first"
         return self._engine.tokenizer.context
 
+    def _completed(self, body: Mapping[str, Any]) -> Any:
+        return self._ask(False, {**WHOLE_DISTRIBUTION, **body})
+
     def _ask(self, chat: bool, body: Mapping[str, Any]) -> Any:
         assert self._engine is not None, "load comes first"
         return self._engine.ask(chat, body)
@@ -303,6 +309,24 @@ def _too_long(length: int, context: int) -> Output:
     what = f"the prompt has {length} tokens and the model was given {context}"
     fix = f"give a larger context than {context}, or truncate=left or middle"
     return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
+
+
+def _going_on(output: Output, prompt: Prompt) -> Output:
+    """The answer without what it was begun with in the prompt, which llama.cpp gives back as the model's own words."""
+    spoken = [message for message in prompt.messages if message.parts is not None]
+    begun = spoken[-1].text if spoken and spoken[-1].role == "assistant" else ""
+    if not begun:
+        return output
+    return replace(output, candidates=tuple(_without(begun, candidate) for candidate in output.candidates))
+
+
+def _without(begun: str, candidate: Candidate) -> Candidate:
+    parts = list(candidate.parts)
+    for at, part in enumerate(parts):
+        if isinstance(part, Text):
+            parts[at] = Text(part.text.removeprefix(begun))
+            break
+    return replace(candidate, parts=tuple(parts))
 
 
 def _computed_last_token_alone(answer: Any) -> bool:

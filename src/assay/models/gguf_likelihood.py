@@ -3,11 +3,14 @@
 A grammar of token ids leaves it no choice, and the log-probabilities it reports are those from before the grammar. What
 they are depends a little on whether a token is computed alone or beside others, so both are kept the same for all: the
 context goes in first, with nothing written, and each continuation then finds it in the cache.
+
+A token that is a part of a character is never reported, since llama.cpp writes characters whole: a continuation with
+such tokens is weighed one token after another, by the list of what might have been written in its place.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from ..core import Likelihood
 from .chat_format import Malformed
@@ -15,13 +18,31 @@ from .local_transformers.likelihood import Pair
 
 Complete = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Puts a body to llama.cpp; raises where it answers with an error."""
+LISTED = (256, 4096, 1_000_000)
+"""How many of the most probable tokens are looked through for one that is not reported by itself, at last all."""
+FORCED = 1e6
+"""A bias that leaves no choice; what is reported is from before it."""
+
+
+class Vocabulary(Protocol):
+    """What must be known of the tokens."""
+
+    @property
+    def plain(self) -> int:
+        """A token that llama.cpp always reports."""
+        raise NotImplementedError
+
+    def is_whole(self, token: int) -> bool:
+        """Whether a token consists of whole characters."""
+        raise NotImplementedError
 
 
 class Weigher:
     """Weighs continuations one after another; remembers what is in the cache."""
 
-    def __init__(self, complete: Complete) -> None:
+    def __init__(self, complete: Complete, vocabulary: Vocabulary) -> None:
         self._complete = complete
+        self._vocabulary = vocabulary
         self._context: tuple[int, ...] | None = None
         """What was put in last; `None` where others may have used the cache since."""
 
@@ -42,7 +63,8 @@ class Weigher:
                 continue
             if context != self._context:
                 cached += self._put_in(context)
-            found[at] = self._forced(context, continuation)
+            is_plain = all(map(self._vocabulary.is_whole, continuation))
+            found[at] = (self._forced if is_plain else self._spelled)(context, continuation)
         return [found[at] for at in range(len(pairs))], cached
 
     def _put_in(self, context: tuple[int, ...]) -> int:
@@ -70,6 +92,30 @@ class Weigher:
             raise Malformed(f"llama.cpp wrote {len(tokens)} of the {len(continuation)} tokens it was to weigh")
         greedy = all(token["top_logprobs"][0]["id"] == token["id"] for token in tokens)
         return Likelihood(math.fsum(token["logprob"] for token in tokens), greedy, len(tokens))
+
+    def _spelled(self, context: tuple[int, ...], continuation: tuple[int, ...]) -> Likelihood:
+        """The likelihood of a continuation that is put in one token after another."""
+        found = [self._next((*context, *continuation[:at]), token) for at, token in enumerate(continuation)]
+        return Likelihood(math.fsum(value for value, _ in found), all(best for _, best in found), len(found))
+
+    def _next(self, before: tuple[int, ...], token: int) -> tuple[float, bool]:
+        """The log-probability of one token, and whether none had a higher one."""
+        is_whole = self._vocabulary.is_whole(token)
+        for listed in (1,) if is_whole else LISTED:
+            body = {
+                "prompt": list(before),
+                "max_tokens": 1,
+                "temperature": 0.0,
+                "logprobs": listed,
+                "logit_bias": [[token if is_whole else self._vocabulary.plain, FORCED]],
+                "cache_prompt": True,
+            }
+            for written in _reported(self._complete(body)):
+                likely = written["top_logprobs"]
+                for one in (written, *likely):
+                    if one["id"] == token:
+                        return float(one["logprob"]), likely[0]["id"] == token
+        raise Malformed("llama.cpp did not say how probable a token is that it was to weigh")
 
 
 def _reported(answer: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

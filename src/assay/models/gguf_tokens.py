@@ -23,6 +23,7 @@ class ServerTokenizer:
         self._place = urlsplit(address).netloc
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._properties = self._asked("GET", "/props")
+        self._whole: dict[int, bool] = {}
 
     @property
     def chat_template(self) -> str | None:
@@ -61,9 +62,25 @@ class ServerTokenizer:
         text: str = self._asked("POST", "/detokenize", {"tokens": list(ids)})["content"]
         return text
 
-    def apply_chat_template(self, messages: Sequence[Mapping[str, Any]], **_how: Any) -> str:
+    def is_whole(self, token: int) -> bool:
+        """Whether a token consists of whole characters; in languages with many, some are parts of one."""
+        known = self._whole.get(token)
+        if known is None:
+            known = self._whole[token] = "\ufffd" not in self.decode([token], skip_special_tokens=False)
+        return known
+
+    @cached_property
+    def plain(self) -> int:
+        """Some token that consists of whole characters."""
+        return self.encode("a", add_special_tokens=False)[-1]
+
+    def apply_chat_template(
+        self, messages: Sequence[Mapping[str, Any]], *, add_generation_prompt: bool = True, **_how: Any
+    ) -> str:
         """The messages as one text; an answer begun in the last of them is left open."""
-        text: str = self._asked("POST", "/apply-template", {"messages": list(messages)})["prompt"]
+        goes_on = bool(messages) and messages[-1]["role"] == "assistant"
+        asked = {"messages": list(messages), "add_generation_prompt": add_generation_prompt or goes_on}
+        text: str = self._asked("POST", "/apply-template", asked)["prompt"]
         # Where the vocabulary puts a token before every text, llama.cpp has taken it out of what the template wrote.
         return f"{self.bos_token}{text}" if self._begins_texts and not text.startswith(str(self.bos_token)) else text
 

@@ -98,7 +98,7 @@ class Client:
         try:
             connection = await connect(origin, lambda: Connection(self.limits), self.limits.connect)
         except HttpFailure as failure:
-            failure.retryable = failure.retryable and (failure.kind == "timeout" or self._may_come(origin))
+            failure.retryable = failure.retryable and self._may_come(origin)
             raise
         return connection
 

@@ -58,8 +58,9 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
         async with asyncio.timeout(seconds):
             return await (_connected(origin, make) if origin.proxy is None else _through_proxy(origin, make))
     except TimeoutError as error:
-        message = f"no connection to {origin.named} within {seconds:g} s"
-        raise HttpFailure("timeout", message, retryable=True) from error
+        # Nobody took the call: whatever is the matter, it is the server that is away, and no answer that is slow.
+        message = f"no connection to {origin.named} within {seconds:g} s; fix: start the server, or check base_url"
+        raise HttpFailure("connection", message, retryable=True) from error
     except ssl.SSLCertVerificationError as error:
         message = f"{origin.named}: its certificate is not trusted ({error.verify_message})"
         fix = "name the right host, or the file of its authority in the environment variable SSL_CERT_FILE"

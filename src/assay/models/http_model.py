@@ -3,6 +3,7 @@
 The key comes from the environment and is seen nowhere else: not in errors, not in the identity, not in `repr`.
 """
 
+import asyncio
 import os
 import re
 import time
@@ -11,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
 
 from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
 from ..core.secrets import REFERENCE, secrets_of, veiled
@@ -71,8 +73,15 @@ class HttpModel(ABC):
                     fix=f"""-a '{name}={{"name": "value"}}'""",
                 )
         for name in TIMEOUTS:
-            if not (given := getattr(self, name)) > 0 and (name, given) != ("start_timeout", 0):
-                raise UsageError(f"{name} of model '{self.scheme}/{self.name}' is {given}", fix="seconds, above 0")
+            given = getattr(self, name)
+            is_number = isinstance(given, (int, float)) and not isinstance(given, bool)
+            if not is_number or not (given > 0 or (name, given) == ("start_timeout", 0)):
+                raise UsageError(f"{name} of model '{self.scheme}/{self.name}' is {given!r}", fix="seconds, above 0")
+        most = self.max_response_bytes
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise UsageError(
+                f"max_response_bytes of model '{self.scheme}/{self.name}' is {most!r}", fix="a number of bytes"
+            )
         url = self.base_url or os.environ.get(self.url_env)
         self._key = os.environ.get(self.api_key_env, "").strip()
         if not url and not self._key:
@@ -95,6 +104,7 @@ class HttpModel(ABC):
         _check_headers(self._headers)
         own = secrets_of({"base_url": self._url, "body": self.body})
         self._secrets = [value for value in (self._key, *self._headers.values(), *own) if value]
+        self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
         self._client = Client(
             Limits(
                 self.connect_timeout,
@@ -113,7 +123,11 @@ class HttpModel(ABC):
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request."""
-        return [await self._attempt(request, self._answer) for request in requests]
+        outputs = [await self._attempt(request, self._answer) for request in requests]
+        for place, request in enumerate(requests):
+            if request.options.n > 1:
+                outputs[place] = self._with_paid(request, outputs[place])
+        return outputs
 
     async def close(self) -> None:
         """Closes the connections of the running event loop."""
@@ -152,7 +166,7 @@ class HttpModel(ABC):
         except HttpFailure as error:
             return self._failed(error)
         except Malformed as error:
-            return self._failed(HttpFailure("bad_response", str(error), retryable=True))
+            return self._failed(HttpFailure("bad_response", str(error), retryable=error.passes))
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - an unreadable medium or text fails this sample alone
@@ -170,12 +184,38 @@ class HttpModel(ABC):
         return error.as_output(self._secrets)
 
     async def _repeat(self, request: Request, ask: Ask) -> Output:
-        """`n` candidates from an endpoint that gives one a call."""
-        drawn = [await ask(request) for _ in range(request.options.n)]
-        if len(drawn) == 1 or any(output.error is not None for output in drawn):
-            return next((output for output in drawn if output.error is not None), drawn[0])
+        """`n` candidates from an endpoint that gives one a call; what came before a failure is not drawn anew."""
+        if request.options.n == 1:
+            return await ask(request)
+        drawn = self._drawn_of(request)
+        while len(drawn) < request.options.n:
+            output = await ask(request)
+            if output.error is not None:
+                return output
+            drawn.append(output)
+        self._drawn.pop(_this_task())
         candidates = tuple(candidate for output in drawn for candidate in output.candidates)
         return replace(drawn[0], candidates=candidates, usage=_added([output.usage for output in drawn]))
+
+    def _drawn_of(self, request: Request) -> list[Output]:
+        """What was drawn for a request so far: kept by whoever asks, who asks for the same until it has come."""
+        known, drawn = self._drawn.get(_this_task(), (None, []))
+        if known is not request:
+            drawn = []
+            self._drawn[_this_task()] = (request, drawn)
+        return drawn
+
+    def _with_paid(self, request: Request, output: Output) -> Output:
+        """An output, where not all came that were to be drawn, with the tokens of those that did."""
+        known, drawn = self._drawn.get(_this_task(), (None, []))
+        usage = _added([one.usage for one in drawn]) if known is request else None
+        return output if usage is None else replace(output, usage=usage)
+
+
+def _this_task() -> "asyncio.Task[Any]":
+    task = asyncio.current_task()
+    assert task is not None, "an endpoint is asked from a task"
+    return task
 
 
 def kinds(given: str | Sequence[str], option: str) -> tuple[str, ...]:
@@ -208,6 +248,11 @@ def refuse_options(request: Request, unknown: Sequence[str], whose: str, fix: st
     for name in unknown:
         if getattr(request.options, name) not in (None, ()):
             raise UsageError(f"{whose} has no generation option {name!r}", fix=fix or f"leave {name} out")
+
+
+def ignored_seed(request: Request) -> list[str]:
+    """For an API that has no seed: the record says that one was asked for."""
+    return ["seed"] if request.options.seed is not None or request.seed is not None else []
 
 
 def filtered() -> Output:

@@ -42,6 +42,8 @@ class LiteLLM:
 
     def __post_init__(self) -> None:
         self.accepts, self.produces = kinds(self.accepts, "accepts"), kinds(self.produces, "produces")
+        if not isinstance(self.timeout, (int, float)) or isinstance(self.timeout, bool) or not self.timeout > 0:
+            raise UsageError(f"timeout of model 'litellm/{self.name}' is {self.timeout!r}", fix="seconds, above 0")
         if importlib.util.find_spec("litellm") is None:
             raise MissingExtra(
                 "litellm, which reaches other services,", "'assay[litellm]'", where=f"litellm/{self.name}"
@@ -72,7 +74,7 @@ class LiteLLM:
         except litellm.exceptions.UnsupportedParamsError as error:
             raise UsageError(f"litellm/{self.name}: {_said(error)}", fix="leave the option out") from error
         except Malformed as error:
-            return HttpFailure("bad_response", str(error), retryable=True).as_output()
+            return HttpFailure("bad_response", str(error), retryable=error.passes).as_output()
         except Exception as error:  # noqa: BLE001 - the boundary to the library: becomes a counted failure
             return _failure(litellm, error, self.name).as_output()
         return enough(replace(output, usage=_priced(output.usage, answer)), request.options.n)

@@ -16,10 +16,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ..core import Abilities, Candidate, Image, MissingExtra, ModelError, Output, Request, UsageError, digest_of
+from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
+from .diffusers_loading import load_whole
 from .draws import generator_for
 from .function import failure
+from .http_model import refuse_options
 from .hub import hub_file
+from .local_transformers.model import check_counts
 from .specialists.base import asked_text
 from .weights import weights_digest
 
@@ -27,6 +31,8 @@ PIP = "diffusers torch transformers accelerate"
 HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
 """Pictures drawn at the same time."""
+UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
+"""Options of a model that writes."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
 
 
@@ -73,6 +79,7 @@ class LocalDiffusers:
             raise UsageError("no such pipeline folder", where=self.path, fix="check the path")
         if folder is not None and not (folder / "model_index.json").is_file():
             raise UsageError("the folder holds no model_index.json", where=self.path, fix="give a pipeline's folder")
+        check_counts(self, {"steps": 1, "height": 1, "width": 1, "batch_size": 1, "pictures": 0}, self.path)
 
     @property
     def _folder(self) -> Path | None:
@@ -151,7 +158,7 @@ class LocalDiffusers:
             self._settings()  # one the pipeline does not have is found before its weights are read
             try:
                 given[_dtype_argument()] = getattr(torch, dtype)
-                pipe = self._class().from_pretrained(source, **given)
+                pipe = load_whole(self._class(), source, given, self.path)
             except (OSError, ValueError, TypeError) as error:
                 raise ModelError(f"cannot be loaded: {error}", where=self.path) from error
             pipe.set_progress_bar_config(disable=True)
@@ -174,6 +181,8 @@ class LocalDiffusers:
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """`n` pictures for each request; requests without pictures of their own are drawn together."""
+        for request in requests:
+            refuse_options(request, UNKNOWN, f"diffusers/{self.path}, which draws,")
         self.load()
         answers: dict[int, Output] = {}
         with self._lock:

@@ -32,7 +32,7 @@ from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shor
 from .local_transformers.likelihood import Pair, windows
 from .local_transformers.loading import Kind, Source, kind_of
 from .local_transformers.model import ACCEPTS, check_counts
-from .local_transformers.prompts import PromptFault, Renderer, given_template
+from .local_transformers.prompts import PromptFault, Renderer, given_template, special_ids
 from .local_transformers.text import refused_prompt, weighed_output
 
 SAMPLED = (
@@ -224,6 +224,8 @@ class LocalVllm:
             from vllm.sampling_params import StructuredOutputsParams
 
             given["structured_outputs"] = StructuredOutputsParams(json_object=True)
+        if ends := special_ids(self.renderer.tokenizer, options.stop):
+            given["stop_token_ids"] = sorted(ends)
         return SamplingParams(
             n=options.n, max_tokens=self._answer_length(request), stop=list(options.stop) or None, **given
         )

@@ -1,10 +1,11 @@
 """Answers from an earlier run: its journal asked again, without a model.
 
 An answer is found by the request's key; else by sample id and repeat, and then only if the prompt is the one that was
-asked. Of several answers to one request the last that succeeded counts.
+asked. Of several answers to one request the last that succeeded counts. Of a run that asked several models, which one
+is meant must be said.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,9 +18,12 @@ from ..core.record import output_from_plain, prompt_to_plain
 from ..userfiles import file_digest
 
 JOURNAL = "records.jsonl"
+MANIFEST = "run.json"
 KIND_OF_SUFFIX = {
     "wav": "audio", "flac": "audio", "ogg": "audio", "mp3": "audio", "mp4": "video", "webm": "video", "avi": "video"
 }  # fmt: skip
+HELPER_MARK = "#"
+"""Stands between the name of a task and the role of a helper model in the journal."""
 ANY = frozenset({"text", "image", "audio", "video"})
 
 
@@ -34,8 +38,19 @@ class _Head(msgspec.Struct):
     id: str = ""
     key: str = ""
     epoch: int = 0
+    task: str = ""
     model: str = ""
     output: _Answer = msgspec.field(default_factory=_Answer)
+
+
+class _Cell(msgspec.Struct):
+    task: str = ""
+
+
+class _Plan(msgspec.Struct):
+    """What is needed of a run's manifest."""
+
+    cells: list[_Cell] = msgspec.field(default_factory=list)
 
 
 @dataclass
@@ -47,7 +62,7 @@ class Replay:
     run: str
     """The folder of the run."""
     model: str | None = None
-    """Which model's answers, when the run asked several."""
+    """Whose answers: needed when the run asked several models."""
     _by_key: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _by_sample: dict[tuple[str, int], list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _loaded: bool = field(default=False, init=False, repr=False, compare=False)
@@ -72,8 +87,22 @@ class Replay:
         if self._loaded:
             return
         failed: set[int] = set()
+        models: dict[str, None] = {}
+        owners: dict[str, str] = {}
+        marked: list[_Head] = []
+        planned = self._planned()
+        tasks = set(planned)
         for offset, head in self._heads():
-            if head.kind != "output" or (self.model is not None and head.model != self.model):
+            if head.kind != "output":
+                continue
+            tasks.add(head.task)
+            if self.model is not None:
+                models[head.model] = None
+            elif HELPER_MARK not in head.task or head.task in planned:
+                models[_owner(head, owners)] = None
+            elif not _is_helper(head, tasks):
+                marked.append(head)  # until all tasks are known
+            if self.model is not None and head.model != self.model:
                 continue
             if head.output.error is not None:
                 failed.add(offset)
@@ -81,6 +110,11 @@ class Replay:
             if head.key and (known is None or known in failed or offset not in failed):
                 self._by_key[head.key] = offset
             self._by_sample.setdefault((head.id, head.epoch), []).append(offset)
+        models |= dict.fromkeys(_owner(head, owners) for head in marked if not _is_helper(head, tasks))
+        if models and (len(models) > 1 if self.model is None else self.model not in models):
+            what = f"{len(models)} models" if self.model is None else f"no model {self.model!r}"
+            fix = f"say whose answers are wanted: -a model=NAME, one of {', '.join(models)}"
+            raise UsageError(f"the run asked {what}", where=self.run, fix=fix)
         for offsets in self._by_sample.values():
             offsets.sort(key=lambda offset: (offset not in failed, offset), reverse=True)
         self._loaded = True
@@ -118,6 +152,14 @@ class Replay:
             line: dict[str, Any] = msgspec.json.decode(file.readline())
         return line
 
+    def _planned(self) -> frozenset[str]:
+        """The tasks that the run names as its own; none where it does not say."""
+        try:
+            plan = msgspec.json.decode((self._journal.parent / MANIFEST).read_bytes(), type=_Plan)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return frozenset()
+        return frozenset(cell.task for cell in plan.cells)
+
     def _heads(self) -> Iterator[tuple[int, _Head]]:
         decoder = msgspec.json.Decoder(_Head)
         offset = 0
@@ -130,6 +172,16 @@ class Replay:
                     if line.endswith(b"\n"):
                         raise StoreError(f"not a record: {error}", where=f"{self._journal}:{number}") from error
                 offset += len(line)
+
+
+def _owner(head: _Head, owners: dict[str, str]) -> str:
+    """Whose an answer is: a key is of one model, whatever it was called; under another name stand copies."""
+    return owners.setdefault(head.key, head.model) if head.key else head.model
+
+
+def _is_helper(head: _Head, tasks: Set[str]) -> bool:
+    """Whether a judge was asked, which is no model the run compares: for a task named after another and its role."""
+    return head.task.rpartition(HELPER_MARK)[0] in tasks
 
 
 def _same_question(line: Mapping[str, Any], asked: Sequence[Any], continuations: Sequence[str] | None) -> bool:

@@ -13,6 +13,7 @@ from ..registry import construct, model_recognisers
 from ..registry import models as registry
 from ..userfiles import is_reference, load_attribute, split_reference
 from . import embedded
+from .building import check_alike, check_declared
 from .function import FunctionModel, with_options
 
 DEFAULT_MODEL = "smollm2"
@@ -77,8 +78,12 @@ def _adapted(thing: Any, name: str, args: Mapping[str, Any]) -> Model:
         model: Model = construct(thing, Spec(name, args), kind="model")
         if isinstance(thing.identity, Mapping) and model.identity is thing.identity and args:
             _tell_apart(model, thing.identity, args, name)
+        check_alike(model.generate, getattr(model, "likelihood", None), f"model {name!r}")
+        check_declared(model, f"model {name!r}")
         return model
     if isinstance(thing, Model) and not inspect.isclass(thing) and not args:
+        check_alike(thing.generate, getattr(thing, "likelihood", None), f"model {name!r}")
+        check_declared(thing, f"model {name!r}")
         return thing
     return FunctionModel(thing, name, args)
 

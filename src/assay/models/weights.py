@@ -1,10 +1,16 @@
-"""Weights on disk: their digest, remembered so that a file of many gigabytes is hashed once."""
+"""Weights on disk: their digest, remembered so that a file of many gigabytes is hashed once; and what they lack."""
 
 import hashlib
 import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+from ..core import ModelError
 from ..userfiles import file_digest
+
+SHOWN = 3
+"""Tensors that a message names."""
 
 
 def weights_digest(path: Path) -> str:
@@ -39,3 +45,39 @@ def _remember(note: Path, digest: str) -> None:
         draft.replace(note)
     except OSError:
         return
+
+
+def check_complete(missing: Iterable[str], where: str) -> None:
+    """Raises where weights are missing; heads that are tied and what transformers knows to be made anew are not."""
+    names = sorted(missing)
+    if not names:
+        return
+    fix = "get all files of the model again; with random numbers in their place its answers would mean nothing"
+    raise ModelError(f"the weights lack {some_of(names)}", where=where, fix=fix)
+
+
+def not_computed(missing: Iterable[str], model: Any) -> list[str]:
+    """Missing weights without the tables of sines and cosines, as Whisper's positions: they are no learned numbers."""
+    names = list(missing)
+    if not names:
+        return names
+    tensors = {**dict(model.named_parameters(remove_duplicate=False)), **dict(model.named_buffers())}
+    return [name for name in names if not (name in tensors and _is_waves(tensors[name]))]
+
+
+def _is_waves(tensor: Any) -> bool:
+    """Whether a table has a sine beside each cosine, in any order: the squares of a row add up to half its width.
+
+    Told by its numbers, as models of one family differ: where one computes such a table, another leaves random ones.
+    """
+    if tensor.is_meta or tensor.ndim != 2 or tensor.shape[-1] < 4 or not tensor.is_floating_point():
+        return False
+    table = tensor.detach().float()
+    halves = table.square().sum(-1) * 2 / table.shape[-1]
+    return bool((table.abs() < 1.01).all() and ((halves - 1).abs() < 0.01).all())
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")

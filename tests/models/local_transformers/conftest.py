@@ -34,15 +34,16 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-def make_tokenizer(*special, template=None, adds_bos=False):
-    """One token for each byte, so that any text has tokens."""
+def make_tokenizer(*special, template=None, adds_bos=False, merges=()):
+    """One token for each byte, so that any text has tokens; and one for each pair that is merged."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
     from transformers import PreTrainedTokenizerFast
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {character: number for number, character in enumerate(alphabet)}
     vocabulary["<s>"] = len(vocabulary)
-    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    vocabulary |= {one + other: len(vocabulary) + number for number, (one, other) in enumerate(merges)}
+    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=list(merges)))
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     if adds_bos:

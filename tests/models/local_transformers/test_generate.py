@@ -16,6 +16,13 @@ def some(count=7, **options):
     return [ask(f"{HEADER}Question {'x' * n} {n}:", **{"max_tokens": 3 + n, **options}) for n in range(count)]
 
 
+def favoured(logits, token):
+    """Logits by which a token is always chosen."""
+    changed = logits.clone()
+    changed[..., token] = 1e4
+    return changed
+
+
 def texts(outputs):
     return [[candidate.text for candidate in output.candidates] for output in outputs]
 
@@ -138,6 +145,18 @@ def test_the_text_ends_before_a_stop_string(llama):
     assert cut.text == whole.text[: whole.text.index(stop)]
     assert cut.stop_reason == "stop"
     assert len(cut.candidates[0].token_ids) < len(whole.candidates[0].token_ids)
+
+
+def test_a_stop_string_that_is_a_special_token_ends_the_answer(llama):
+    loaded = llama._ready()
+    special = loaded.renderer.tokenizer.convert_tokens_to_ids("<|im_start|>")
+    loaded.model.lm_head.register_forward_hook(lambda _, __, out: favoured(out, special))
+
+    plain, stopped = llama.generate([ask("abc", max_tokens=6), ask("abc", max_tokens=6, stop=("x", "<|im_start|>"))])
+
+    assert (plain.stop_reason, plain.candidates[0].token_ids) == ("length", (special,) * 6)
+    assert (stopped.stop_reason, stopped.candidates[0].token_ids) == ("stop", (special,))
+    assert stopped.text == ""
 
 
 def test_an_answer_cut_by_the_limit_says_length_and_counts_its_tokens(llama):

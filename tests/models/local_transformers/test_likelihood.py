@@ -5,6 +5,8 @@ import random
 import pytest
 
 from assay.core import Message, Prompt, Request
+from assay.models.local_transformers import LocalTransformers
+from assay.models.local_transformers.prompts import Renderer
 
 pytestmark = pytest.mark.torch
 HEADER = "Solved: two and two is four. Solved: three and three is six. Solved: one and one is two.\n"
@@ -149,6 +151,49 @@ def test_blanks_at_the_end_of_a_context_belong_to_the_continuation(llama):
 
     assert apart.likelihoods[0].tokens == 4
     assert apart.likelihoods[0].logprob == pytest.approx(joined.likelihoods[0].logprob, abs=1e-5)
+
+
+MERGES = (("a", "b"), ("ab", "c"), ("d", "e"))
+SEAMS = {
+    "a merge into the last token": ("xxa", "b", ["x", "x"], ["ab"]),
+    "a merge and more": ("xxa", "bz", ["x", "x"], ["ab", "z"]),
+    "a merge that takes more of the context": ("xxab", "c", ["x", "x"], ["abc"]),
+    "no merge": ("xxa", "z", ["x", "x", "a"], ["z"]),
+    "a merge within the continuation": ("xx", "de", ["x", "x"], ["de"]),
+    "blanks that go with the continuation": ("xxa ", "b", ["x", "x", "a"], ["Ġ", "b"]),
+    "nothing before the merge": ("a", "bz", ["<s>"], ["ab", "z"]),
+    "an empty continuation": ("xxa", "", ["x", "x", "a"], []),
+}
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+@pytest.mark.parametrize("adds_bos", [False, True])
+def test_a_token_across_the_seam_belongs_to_the_continuation(make, seam, adds_bos):
+    context, continuation, before, after = SEAMS[seam]
+    tokenizer = make.tokenizer(merges=MERGES, adds_bos=adds_bos)
+    ids = tokenizer.convert_tokens_to_ids
+
+    [pair] = Renderer(tokenizer).pairs(weigh(context, continuation).prompt)
+
+    begun = ["<s>"] if adds_bos and before != ["<s>"] else []
+    assert pair.tokens[: pair.start] == tuple(ids(begun + before))
+    assert pair.tokens[pair.start :] == tuple(ids(after))
+
+
+def test_what_merges_into_the_context_weighs_what_the_plain_model_gives_it(make, tmp_path):
+    from transformers import LlamaForCausalLM
+
+    plain = make.model(LlamaForCausalLM, make.config())
+    tokenizer = make.tokenizer(merges=MERGES)
+    model = LocalTransformers(make.folder(tmp_path, plain, tokenizer))
+
+    [output] = model.likelihood([weigh("xxa", "b", "z")])
+
+    merged, apart = output.likelihoods
+    whole = tokenizer.encode("xxab")
+    assert (merged.tokens, apart.tokens) == (1, 1) and len(whole) == 3
+    assert merged.logprob == pytest.approx(expected(plain, whole, 2), abs=1e-5) and merged.logprob < 0
+    assert apart.logprob == pytest.approx(expected(plain, tokenizer.encode("xxaz"), 3), abs=1e-5)
 
 
 def test_without_a_context_the_beginning_of_text_stands_before(llama, plain_llama):

@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import warnings
 from pathlib import Path
 
 import pytest
 
 from assay.core import GenerateOptions, Message, MissingExtra, ModelError, Prompt, Request, UsageError
 from assay.models.local_transformers import LocalTransformers, loading
+from assay.models.local_transformers.adapters import adapted
 from assay.models.local_transformers.loading import Source, kind_of
 
 torch_only = pytest.mark.torch
@@ -57,6 +59,141 @@ def test_damaged_weights_are_a_model_error(llama_folder, tmp_path):
 
     with pytest.raises(ModelError, match="cannot load the model"):
         LocalTransformers(str(tmp_path)).load()
+
+
+def lacking(folder, into, *names):
+    """A copy of a model folder whose weights lack some tensors."""
+    from safetensors.torch import load_file, save_file
+
+    for file in Path(folder).iterdir():
+        (into / file.name).write_bytes(file.read_bytes())
+    weights = load_file(into / "model.safetensors")
+    kept = {name: tensor for name, tensor in weights.items() if not any(part in name for part in names)}
+    assert len(kept) < len(weights)
+    save_file(kept, into / "model.safetensors", metadata={"format": "pt"})
+    return str(into)
+
+
+@torch_only
+def test_weights_that_lack_a_tensor_are_a_model_error_that_names_it(llama_folder, tmp_path):
+    folder = lacking(llama_folder, tmp_path, "layers.1.mlp.down_proj")
+
+    with pytest.raises(ModelError, match=r"the weights lack model\.layers\.1\.mlp\.down_proj\.weight; fix: get all"):
+        LocalTransformers(folder).load()
+
+
+@torch_only
+def test_many_missing_tensors_are_counted(llama_folder, tmp_path):
+    folder = lacking(llama_folder, tmp_path, "layers.0.", "lm_head")
+
+    with pytest.raises(ModelError, match=r"lack lm_head\.weight, model\.layers\.0\.\S+, \S+ and 7 more;"):
+        LocalTransformers(folder).load()
+
+
+@torch_only
+def test_a_head_that_is_tied_to_the_embeddings_is_not_missing(make, tmp_path):
+    from safetensors.torch import load_file
+    from transformers import LlamaForCausalLM
+
+    model = make.model(LlamaForCausalLM, make.config(tie_word_embeddings=True))
+    folder = make.folder(tmp_path, model, make.tokenizer())
+
+    [output] = LocalTransformers(folder).generate([ask("abc", max_tokens=3)])
+
+    assert "lm_head.weight" not in load_file(tmp_path / "model.safetensors")
+    assert len(output.candidates[0].token_ids) == 3
+
+
+@torch_only
+def test_embeddings_that_the_head_is_tied_to_are_missing(make, tmp_path):
+    from transformers import LlamaForCausalLM
+
+    whole, folder = tmp_path / "whole", tmp_path / "lacking"
+    folder.mkdir()
+    make.folder(whole, make.model(LlamaForCausalLM, make.config(tie_word_embeddings=True)), make.tokenizer())
+
+    with pytest.raises(ModelError, match=r"the weights lack .*embed_tokens\.weight"):
+        LocalTransformers(lacking(whole, folder, "embed_tokens")).load()
+
+
+@torch_only
+def test_a_class_that_does_more_after_loading_is_loaded_all_the_same(llama_folder, monkeypatch):
+    from transformers import LlamaForCausalLM
+
+    usual = LlamaForCausalLM.from_pretrained.__func__
+
+    def from_pretrained(cls, *args, **options):
+        model = usual(cls, *args, **options)
+        model.eval()
+        return model
+
+    monkeypatch.setattr(LlamaForCausalLM, "from_pretrained", classmethod(from_pretrained))
+
+    assert LocalTransformers(str(llama_folder)).generate([ask("abc", max_tokens=3)])[0].error is None
+
+
+@pytest.fixture
+def copies_alive(monkeypatch):
+    """How many earlier copies were in memory at each load, by a class that does more after loading."""
+    import weakref
+
+    from transformers import LlamaForCausalLM
+
+    usual, made, counts = LlamaForCausalLM.from_pretrained.__func__, [], []
+
+    def from_pretrained(cls, *args, **options):
+        counts.append(sum(one() is not None for one in made))
+        model = usual(cls, *args, **options)
+        made.append(weakref.ref(model[0] if isinstance(model, tuple) else model))
+        model.eval()
+        return model
+
+    monkeypatch.setattr(LlamaForCausalLM, "from_pretrained", classmethod(from_pretrained))
+    return counts
+
+
+@torch_only
+def test_a_model_that_is_loaded_again_is_in_memory_once(llama_folder, copies_alive):
+    LocalTransformers(str(llama_folder)).load()
+
+    assert copies_alive == [0, 0]
+
+
+@torch_only
+def test_missing_weights_of_a_class_that_does_more_after_loading_are_named(llama_folder, tmp_path, copies_alive):
+    folder = lacking(llama_folder, tmp_path, "layers.1.mlp.down_proj")
+
+    with pytest.raises(ModelError, match=r"the weights lack model\.layers\.1\.mlp\.down_proj\.weight; fix: get all"):
+        LocalTransformers(folder).load()
+
+    assert copies_alive == [0]
+
+
+@torch_only
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_positions_that_a_model_computes_itself_are_not_missing(whisper, tmp_path, dtype):
+    import torch
+
+    folder = lacking(whisper.path, tmp_path, "encoder.embed_positions")
+
+    found, whole = (LocalTransformers(path, dtype=dtype)._ready().model.state_dict() for path in (folder, whisper.path))
+
+    assert all(torch.equal(found[name], tensor) for name, tensor in whole.items())
+
+
+@torch_only
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("whisper", "decoder.embed_positions"),
+        ("qwen2_audio", "audio_tower.embed_positions"),
+    ],
+)
+def test_positions_that_a_model_does_not_compute_are_missing(request, tmp_path, name, lost):
+    folder = lacking(request.getfixturevalue(name).path, tmp_path, lost)
+
+    with pytest.raises(ModelError, match=rf"the weights lack \S*{lost}"):
+        LocalTransformers(folder).load()
 
 
 @torch_only
@@ -235,6 +372,84 @@ def test_an_adapter_changes_the_answers(llama_folder, plain_llama, tmp_path):
     changed = LocalTransformers(str(llama_folder), adapter=str(tmp_path)).likelihood([weighed])[0].likelihoods[0]
 
     assert changed.logprob != pytest.approx(plain.logprob, abs=1e-3)
+
+
+def save_adapter(folder, settings, **changes):
+    from peft import get_peft_model
+    from transformers import LlamaForCausalLM
+
+    from .conftest import llama_config, make_model
+
+    get_peft_model(make_model(LlamaForCausalLM, llama_config(**changes)), settings).save_pretrained(folder)
+    return str(folder)
+
+
+@torch_only
+@pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="pip install peft")
+@pytest.mark.parametrize(
+    ("layers", "line"),
+    [
+        (1, r"lacks \S+layers\.1\.\S+, \S+, \S+ and 1 more; fix: check its name"),
+        (3, r"has what the model has no place for: \S+layers\.2\.\S+"),
+    ],
+)
+def test_an_adapter_of_another_depth_is_refused(llama_folder, tmp_path, layers, line):
+    from peft import LoraConfig
+
+    settings = LoraConfig(r=4, target_modules=["q_proj", "v_proj"])
+    adapter = save_adapter(tmp_path, settings, num_hidden_layers=layers)
+
+    with warnings.catch_warnings(), pytest.raises(ModelError, match=line):
+        warnings.simplefilter("error")
+        LocalTransformers(str(llama_folder), adapter=adapter).load()
+
+
+@torch_only
+@pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="pip install peft")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"target_modules": ["q_proj", "embed_tokens"]},
+        {"target_modules": ["q_proj", "lm_head"]},
+        {"target_modules": ["embed_tokens", "lm_head"]},
+        {"target_modules": ["embed_tokens", "lm_head"], "ensure_weight_tying": True},
+        {"target_modules": ["q_proj"], "trainable_token_indices": [97, 98]},
+    ],
+    ids=["embeddings", "head", "both", "tied", "tokens"],
+)
+def test_an_adapter_of_tied_weights_answers_as_before_it_is_merged(make, tmp_path, settings):
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import LlamaForCausalLM
+
+    def base():
+        return make.model(LlamaForCausalLM, make.config(tie_word_embeddings=True))
+
+    ids = torch.tensor([[97, 98, 99, 100]])
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        unmerged = get_peft_model(base(), LoraConfig(r=4, **settings)).eval()
+        for weight in unmerged.parameters():
+            if weight.requires_grad:
+                weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(5)), alpha=0.1)
+        unmerged.save_pretrained(tmp_path)
+
+        merged = adapted(base(), str(tmp_path), "tiny").eval()
+
+        expected, plain = unmerged(ids).logits, base()(ids).logits
+        assert torch.allclose(merged(ids).logits, expected, atol=1e-4)
+        assert not torch.allclose(plain, expected, atol=1e-2)
+
+
+@torch_only
+@pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="pip install peft")
+def test_an_adapter_that_cannot_be_merged_says_which_can(llama_folder, tmp_path):
+    from peft import PromptTuningConfig
+
+    adapter = save_adapter(tmp_path, PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4))
+
+    with pytest.raises(ModelError, match=r"is of the kind PROMPT_TUNING, which cannot be merged .*fix: LoRA, IA3"):
+        LocalTransformers(str(llama_folder), adapter=adapter).load()
 
 
 @torch_only

@@ -1,8 +1,8 @@
-"""What models that see and hear answer, shared and plainly alike: penalties, and numbers that are none."""
+"""What models that see and hear answer, shared and plainly: penalties, too little room, and numbers that are none."""
 
 import pytest
 
-from assay.core import Message, Prompt, Request
+from assay.core import Message, Prompt, Request, UsageError
 from assay.models.local_transformers import LocalTransformers
 
 from .tiny_media import ask, picture, plainly, sound, weigh, written
@@ -159,3 +159,112 @@ def test_drafts_are_made_of_the_words_of_a_prompt_whose_positions_are_counted_ot
 
     assert qwen2_vl._loaded.apart_because is None
     assert given == [qwen2_vl._loaded.renderer.encode(request.prompt)]
+
+
+@WAYS
+@pytest.mark.parametrize("name", MODELS)
+def test_an_answer_that_ends_for_want_of_room_says_so(name, way, request):
+    path = request.getfixturevalue(name).path
+    content = (medium(name), "What?")
+    [usual] = LocalTransformers(path, max_tokens=5).generate([ask(*content)])
+    length = usual.usage.input_tokens
+    model = way(LocalTransformers(path, context=length + 3))
+
+    squeezed, drawn, asked_for, longer = model.generate(
+        [ask(*content), ask(*content, temperature=1.0, n=2), ask(*content, max_tokens=2), ask(*content, "too much")]
+    )
+
+    assert squeezed.stop_reason == "length" and squeezed.usage.output_tokens == 3
+    assert squeezed.details == drawn.details == {"answer_room": 3}
+    assert asked_for.details == {} and usual.details == {}
+    assert longer.error.kind == "context"
+    assert longer.error.message.endswith("`truncate` cuts prompts of text models only")
+
+
+@WAYS
+def test_an_answer_that_ends_by_itself_was_not_squeezed(llava, way):
+    [usual] = llava.generate([ask(picture("red"), "What?")])
+    model = way(LocalTransformers(llava.path, context=usual.usage.input_tokens + 3))
+
+    [stopped] = model.generate([ask(picture("red"), "What?", stop=(usual.text[:1],))])
+
+    assert stopped.stop_reason == "stop" and stopped.details == {}
+
+
+def ends_after(model, tokens):
+    """Makes a speech model end each turn after so many tokens."""
+    steps = 0
+
+    def end(_, given, out):
+        nonlocal steps
+        steps = 0 if out.logits.shape[1] > 1 or given.get("past_key_values") is None else steps + 1
+        if steps >= tokens:
+            out.logits[:, -1, 257] = 1e9
+
+    model._ready().model.register_forward_hook(lambda module, _, given, out: end(module, given, out), with_kwargs=True)
+
+
+@pytest.mark.parametrize("tokens", [0, 2, 1000])
+def test_a_transcript_ends_by_itself_or_for_want_of_room(whisper, tokens):
+    ends_after(whisper, tokens)
+    sounds = [sound(440), sound(2000)]
+
+    squeezed = whisper.generate([ask(one, max_tokens=100) for one in sounds])
+    asked_for = whisper.generate([ask(one, max_tokens=20) for one in sounds])
+
+    ends = tokens < 1000
+    assert [output.stop_reason for output in (*squeezed, *asked_for)] == ["stop" if ends else "length"] * 4
+    assert [output.details for output in squeezed] == [{} if ends else {"answer_room": 60}] * 2
+    assert [output.details for output in asked_for] == [{}] * 2
+
+
+@pytest.mark.parametrize("tokens", [2, 1000])
+def test_a_long_transcript_was_squeezed_where_one_of_its_turns_was(whisper, tokens):
+    whisper._ready().model.generation_config.no_timestamps_token_id = 300
+    ends_after(whisper, tokens)
+
+    outputs = whisper.generate([ask(sound(hertz, 65.0), max_tokens=100) for hertz in (440, 2000)])
+
+    ends = tokens < 1000
+    assert [output.stop_reason for output in outputs] == ["stop" if ends else "length"] * 2
+    assert [output.details for output in outputs] == [{} if ends else {"answer_room": 60}] * 2
+
+
+def test_a_run_counts_the_answers_of_a_media_model_that_had_too_little_room(llava, tmp_path):
+    import assay
+
+    seen = Prompt((Message.of("user", picture("red"), "What?"),))
+    [usual] = llava.generate([Request(seen)])
+    model = LocalTransformers(llava.path, context=usual.usage.input_tokens + 3)
+    rows = [{"id": str(at), "question": "What?", "answer": "x"} for at in range(3)]
+
+    done = assay.run(assay.Task("seen", rows, template=lambda sample: seen), model, output=str(tmp_path / "run"))
+
+    [note] = [note for note in done.notes if "ended early" in note]
+    assert note.startswith("seen: 3 answers ended early: prompt and max_tokens together exceed the context of ")
+
+
+@WAYS
+@pytest.mark.parametrize("name", ["llava", "qwen2_audio"])
+def test_a_stop_string_that_is_a_special_token_ends_the_answer(name, way, request):
+    model = way(request.getfixturevalue(name))
+    loaded = model._ready()
+    special = loaded.renderer.tokenizer.convert_tokens_to_ids("<|im_start|>")
+
+    def favour(_, __, logits):
+        changed = logits.clone()
+        changed[..., special] = 1e4
+        return changed
+
+    loaded.model.get_output_embeddings().register_forward_hook(favour)
+    asked = [ask(medium(name), "What?"), ask(medium(name), "What?", stop=("x", "<|im_start|>"))]
+
+    plain, stopped = model.generate(asked)
+
+    assert (plain.stop_reason, plain.candidates[0].token_ids) == ("length", (special,) * 5)
+    assert (stopped.stop_reason, stopped.candidates[0].token_ids) == ("stop", (special,))
+
+
+def test_logprobs_that_no_model_of_media_reports_are_refused(llava):
+    with pytest.raises(UsageError, match=r"reports no log-probabilities of what it writes; fix: leave logprobs out"):
+        llava.generate([ask(picture("red"), "What?", logprobs=0)])

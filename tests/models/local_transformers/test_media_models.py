@@ -1,13 +1,15 @@
 """Models that see and hear, end to end: tiny random ones of real architectures, with their own processors."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from assay.core import GenerateOptions, Image, Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
+from assay.models.local_transformers.hearing import heard_at_once
 
-from .tiny_media import ask, picture, sound, written
+from .tiny_media import ask, picture, sound, weigh, written
 
 pytestmark = pytest.mark.torch
 
@@ -208,6 +210,85 @@ def test_a_sound_longer_than_a_speech_model_hears_at_once_is_heard_to_its_end(wh
     assert len(seen) >= 1 + 3
 
 
+def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_says_so(whisper):
+    [short, long] = whisper.generate([ask(sound(440, 2.0)), ask(sound(440, 65.0))])
+
+    assert short.error is None
+    assert (long.error.kind, long.error.retryable) == ("context", False)
+    assert long.error.message == (
+        "a sound lasts 65.0 s and the model hears 30.0 s at once, and its settings name no time stamps by which to go "
+        "on; fix: shorter sounds, or a model that hears longer ones"
+    )
+
+
+LONG = "a sound lasts 31.0 s and the model hears 30.0 s at once; fix: shorter sounds, or a model that hears longer ones"
+
+
+def test_a_sound_longer_than_the_model_hears_is_never_cut(qwen2_audio):
+    asked = [ask(sound(440, seconds), "what?") for seconds in (30.0, 31.0, 1.0)]
+
+    whole, long, short = qwen2_audio.generate(asked)
+
+    assert (whole.error, short.error) == (None, None)
+    assert (long.error.kind, long.error.message) == ("context", LONG)
+
+
+def test_a_long_sound_beside_short_ones_is_found_too(qwen2_audio):
+    several = [sound(440, 1.0), sound(300, 31.0), sound(200, 1.0)]
+
+    [output] = qwen2_audio.generate([ask(*several, "what?")])
+    [weighed] = qwen2_audio.likelihood([weigh(*several, "what?", options=("a", "b"))])
+
+    assert output.error.message == weighed.error.message == LONG
+
+
+def test_a_processor_that_goes_through_a_long_sound_in_pieces_cuts_nothing():
+    import torch
+
+    extractor = SimpleNamespace(hop_length=160, feature_size=80)
+    lengths = [16000 * 70, 16000]
+
+    assert heard_at_once(extractor, {"input_features": torch.zeros(4, 80, 3000)}, lengths) is None
+    assert heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 7000)}, lengths) is None
+    assert heard_at_once(extractor, {"input_features": torch.zeros(2, 7000, 80)}, lengths) is None
+    assert heard_at_once(extractor, {"input_features": torch.zeros(2, 80, 3000)}, lengths) == 30 * 16000
+
+
+@pytest.mark.parametrize("name", ["Gemma3nAudioFeatureExtractor", "LasrFeatureExtractor", "WhisperFeatureExtractor"])
+def test_a_sound_whose_last_frame_ends_with_it_is_heard_to_its_end(name):
+    import numpy
+    import transformers
+
+    extractor = getattr(transformers, name)()
+    heard = {}
+    for seconds in (0.5, 1.0, 5.0, 10.37, 29.9, 30.0):
+        samples = numpy.zeros(int(seconds * 16000), dtype="float32")
+        made = dict(extractor([samples], sampling_rate=16000, return_tensors="pt"))
+        heard[seconds] = heard_at_once(extractor, made, [len(samples)])
+
+    assert set(heard.values()) == {None}
+
+
+@pytest.mark.parametrize("name", ["Gemma3nAudioFeatureExtractor", "WhisperFeatureExtractor"])
+def test_a_sound_that_an_extractor_cuts_by_half_a_second_is_found(name):
+    import numpy
+    import transformers
+
+    extractor, samples = getattr(transformers, name)(), numpy.zeros(16000 * 61 // 2, dtype="float32")
+    made = dict(extractor([samples], sampling_rate=16000, return_tensors="pt"))
+
+    assert heard_at_once(extractor, made, [len(samples)]) == pytest.approx(30 * 16000, rel=0.01)
+
+
+def test_a_drawing_after_a_picture_is_refused(janus):
+    prompt = Prompt((Message.of("user", "make it blue", picture("red")),), produces=("image",))
+
+    [output] = janus.generate([Request(prompt)])
+
+    assert (output.error.kind, output.error.retryable) == ("data", False)
+    assert output.error.message.startswith("the model draws from words alone, and the prompt has media; fix: leave")
+
+
 def run_over(tmp_path, model, rows):
     from assay.cli.main import main
 
@@ -215,7 +296,8 @@ def run_over(tmp_path, model, rows):
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     out = tmp_path / "run"
     code = main(["run", str(data), "--model", f"hf/{model.path}", "--scorer", "exact_match", "--output", str(out)])
-    lines = [json.loads(line) for line in (out / "records.jsonl").read_text().splitlines()]
+    # What a model writes may hold other ends of lines than that of a file.
+    lines = [json.loads(line) for line in (out / "records.jsonl").read_text().split("\n") if line]
     return code, [line for line in lines if line["kind"] == "output"]
 
 

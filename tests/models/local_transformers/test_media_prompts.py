@@ -1,11 +1,13 @@
 """Prompts with media as the models read them: shown, checked and sent from the same token ids."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from assay.core import Message, Prompt, Request
 from assay.models.local_transformers import LocalTransformers
+from assay.models.local_transformers.media_prompts import MediaRenderer
 
 from .tiny_media import LISTED, ask, picture, plainly, sound, weigh
 
@@ -173,3 +175,35 @@ def test_a_dry_run_shows_the_picture_where_it_stands(llava, tmp_path, capsys):
 
     assert code == 0
     assert "user: <image>×4Which color?" in capsys.readouterr().out
+
+
+def renderer(**parts):
+    return MediaRenderer(SimpleNamespace(tokenizer=SimpleNamespace(chat_template=None, bos_token=None), **parts))
+
+
+def test_an_extractor_is_found_under_either_of_its_names():
+    import torch
+
+    extractor = SimpleNamespace(sampling_rate=8000, hop_length=80, feature_size=40)
+    cut = {"input_features": torch.zeros(1, 40, 100)}
+    prompt = ask(sound(440, 2.0), "what?").prompt
+
+    for made in (renderer(audio_processor=extractor), renderer(feature_extractor=extractor)):
+        assert made.rate == 8000
+        assert "a sound lasts 2.0 s and the model hears 1.0 s at once" in made.unheard(prompt, cut).error.message
+
+
+def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():
+    made = renderer()
+
+    assert made.rate == 16000
+    assert made.unheard(ask(sound(440, 2.0), "what?").prompt, {"audio_input_features": None}) is None
+
+
+def test_tensors_of_a_kind_nobody_knows_fail_their_sample_alone():
+    made = renderer(audio_processor=SimpleNamespace(sampling_rate=16000, hop_length=160))
+
+    failed = made.unheard(ask(sound(), "what?").prompt, {"input_features": [[0.0]]})
+
+    assert (failed.error.kind, failed.error.retryable) == ("exception", False)
+    assert "AttributeError" in failed.error.message

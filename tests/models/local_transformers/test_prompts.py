@@ -71,6 +71,25 @@ def test_a_stop_string_that_the_template_writes_is_a_fault(make):
     assert kinds(renderer, stops=("assistant", "\n", "###")) == ["stop_in_template"]
 
 
+def test_the_mark_that_ends_an_answer_is_no_fault_though_it_ends_the_question_too(make):
+    renderer = Renderer(make.tokenizer(template=make.chatml))
+
+    assert kinds(renderer, stops=("<|im_end|>", "</s>", "Question:")) == []
+    assert kinds(renderer, stops=("<|im_start|>",)) == ["stop_in_template"]
+    assert kinds(renderer, stops=("<",)) == ["stop_in_template"]
+
+
+def test_words_of_the_template_before_an_answer_are_a_fault_as_a_stop_string(make):
+    template = (
+        "{% for m in messages %}{{ 'Question: ' if m.role == 'user' else 'Answer: ' }}{{ m.content }}\n{% endfor %}"
+        "{% if add_generation_prompt %}Answer: {% endif %}"
+    )
+    renderer = Renderer(make.tokenizer(template=template))
+
+    assert kinds(renderer, stops=("Answer:",)) == ["stop_in_template"]
+    assert kinds(renderer, stops=("Question:",)) == []
+
+
 def test_turns_that_run_into_each_other_are_a_fault(make):
     template = "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}A:{% endif %}"
 
@@ -95,7 +114,40 @@ def test_an_unclosed_turn_is_said_with_the_marker_that_follows_it(make):
     assert str(fault) == "the chat template closes no turn: the next one begins with '<|im_start|>' at once"
 
 
+RUN_ON = {
+    "names of roles": "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}{% if add_generation_prompt %}"
+    "assistant:{% endif %}",
+    "a newline that Jinja takes": "{% for m in messages %}{{ m.role }}: {% if true %}{{ m.content }}{% endif %}\n"
+    "{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}",
+    "headings": "{% for m in messages %}### {{ m.role }}:\n{{ m.content }}{% endfor %}{% if add_generation_prompt %}"
+    "### assistant:\n{% endif %}",
+}
+
+
+@pytest.mark.parametrize("name", RUN_ON)
+def test_a_name_that_follows_the_words_before_it_at_once_is_a_fault(make, name):
+    [fault] = Renderer(make.tokenizer(template=RUN_ON[name])).preflight(QUESTION)
+
+    assert fault.kind == "unclosed_turn"
+    assert str(fault) == "the chat template closes no turn: the name of the next one follows its words at once"
+
+
+def test_a_template_that_does_not_heed_that_the_model_is_to_write_is_a_fault(make):
+    template = make.chatml.partition("{% if add")[0]
+    renderer = Renderer(make.tokenizer(template=template))
+
+    assert renderer.shown(QUESTION).endswith("Why?<|im_end|>\n")
+    assert kinds(renderer) == ["no_turn"]
+
+
 TURNS = {
+    "thoughts before an answer that was given": CHATML.replace(
+        "{{ m.content }}", "{{ '<think></think>' if m.role == 'assistant' }}{{ m.content }}"
+    ),
+    "thoughts that are begun": CHATML.replace("assistant\n{% endif %}", "assistant\n<think>\n{% endif %}"),
+    "a turn that is always opened": CHATML.partition("{% if add")[0] + "<|im_start|>assistant\n",
+    "a blank before the answer": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{{ '' }}{% endfor %}"
+    "{% if add_generation_prompt %}assistant:{% endif %}",
     "a system turn of its own": "<|im_start|>system\nHelp.<|im_end|>\n" + CHATML,
     "closed by the next role": "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% endfor %}<|assistant|>\n",
     "words": "{% for m in messages %}{{ m.role }}: {{ m.content }}\n\n{% endfor %}assistant:",
@@ -110,7 +162,8 @@ def test_turns_that_end_are_no_fault(make, name):
 def test_a_template_that_opens_no_turn_for_the_model_is_a_fault(make):
     template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}[/]{% endfor %}"
 
-    assert kinds(Renderer(make.tokenizer(template=template + ""))) == []
+    assert kinds(Renderer(make.tokenizer(template=template + "[assistant]"))) == []
+    assert kinds(Renderer(make.tokenizer(template=template))) == ["no_turn"]
     bare = "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}"
     assert kinds(Renderer(make.tokenizer(template=bare))) == ["no_turn"]
 

@@ -148,6 +148,21 @@ def test_an_answer_too_short_to_be_said_is_text_alone(omni):
     assert [part.kind for part in output.candidates[0].parts] == ["text"]
 
 
+@pytest.mark.parametrize("produces", [("text",), ("text", "audio")])
+def test_an_answer_that_ends_for_want_of_room_says_so_whether_it_is_said_or_not(omni, produces):
+    [usual] = omni.generate([ask("hello", produces=produces)])
+    narrow = LocalTransformers(
+        omni.path, context=usual.usage.input_tokens + 3, generate_args={"talker_max_new_tokens": 12}
+    )
+
+    squeezed, asked_for = narrow.generate(
+        [ask("hello", produces=produces), ask("hello", produces=produces, max_tokens=2)]
+    )
+
+    assert squeezed.stop_reason == "length" and squeezed.details == {"answer_room": 3}
+    assert asked_for.error is None and asked_for.details == usual.details == {}
+
+
 def test_a_waveform_that_is_not_finite_is_a_failure(omni):
     import torch
 

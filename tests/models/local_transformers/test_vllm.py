@@ -47,6 +47,15 @@ def test_the_texts_are_those_of_the_hf_backend(served, llama):
     assert served._llm.calls == [("generate", 3, False)]
 
 
+def test_a_stop_string_that_is_a_special_token_is_sent_by_its_id(served):
+    served.load()
+
+    params = served._params(ask("hello", stop=("<|im_start|>", "e", "\n")))
+
+    assert params.stop_token_ids == [served.renderer.tokenizer.convert_tokens_to_ids("<|im_start|>")]
+    assert served._params(ask("hello", stop=("e",))).stop_token_ids is None
+
+
 def test_the_likelihoods_are_those_of_the_hf_backend(served, llama):
     requests = [weigh("The cat", " sat", " flew away"), weigh("Two and two are", " four", " five", " a")]
 

@@ -19,6 +19,7 @@ class SamplingParams:
     min_p: float = 0.0
     seed: int | None = None
     stop: str | list[str] | None = None
+    stop_token_ids: list[int] | None = None
     max_tokens: int | None = 16
     logprobs: int | None = None
     prompt_logprobs: int | None = None
@@ -135,7 +136,8 @@ class LLM:
             ids.append(token)
             logprobs.append(self._report(scores, token, params.logprobs or 0))
             text = self._tokenizer.decode(ids[start:], skip_special_tokens=True)
-            if token == self._tokenizer.eos_token_id or any(stop in text for stop in params.stop or ()):
+            ends = {self._tokenizer.eos_token_id, *(params.stop_token_ids or ())}
+            if token in ends or any(stop in text for stop in params.stop or ()):
                 reason = "stop"
                 break
         text = self._tokenizer.decode(ids[start:], skip_special_tokens=True)

@@ -54,10 +54,13 @@ def shortened(tokens: Sequence[int], length: int, policy: str) -> tuple[int, ...
     return (*tokens[:head], *tokens[len(tokens) - (length - head) :])
 
 
-def too_long(length: int, context: int) -> Output:
-    """The failure of a prompt that does not fit."""
+def too_long(length: int, context: int, *, has_media: bool = False) -> Output:
+    """The failure of a prompt that does not fit; one of a model that sees or hears is never cut."""
     what = f"the prompt has {length} tokens and the model takes {context}"
-    return Output.failed("context", f"{what}; fix: truncate=left or middle, or fewer examples", retryable=False)
+    fix = "truncate=left or middle, or fewer examples"
+    if has_media:
+        fix = "fewer or smaller pictures and sounds, or fewer examples; `truncate` cuts prompts of text models only"
+    return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
 
 
 def cut_details(cut: int | None, squeezed: int | None = None) -> Mapping[str, Any]:

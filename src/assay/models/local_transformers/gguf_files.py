@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from ...core import ModelError
-from ..weights import cache_folder, weights_digest
+from ..weights import cache_folder, check_complete, weights_digest
+
+REVISION = 2
+"""Of this conversion: what an earlier one left in the cache is not used."""
 
 
 def converted(file: Path) -> Path:
     """The folder with the weights of a GGUF file as safetensors in full precision, made if it is not there."""
-    folder = cache_folder() / "converted" / weights_digest(file)[:32]
+    folder = cache_folder() / "converted" / f"{weights_digest(file)[:32]}-{REVISION}"
     if (folder / "config.json").is_file():
         return folder
     draft = folder.with_name(f"{folder.name}.{os.getpid()}")
@@ -38,16 +41,18 @@ def _convert(file: Path, folder: Path) -> None:
 
     try:
         tokenizer = AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
-        read: Any = AutoModelForCausalLM.from_pretrained(str(file.parent), gguf_file=file.name, dtype=torch.float32)
+        options: dict[str, Any] = {"gguf_file": file.name, "dtype": torch.float32, "output_loading_info": True}
+        read, info = AutoModelForCausalLM.from_pretrained(str(file.parent), **options)
     except (ValueError, KeyError, NotImplementedError) as error:
         raise ModelError(
             f"transformers cannot read this GGUF file: {error}", where=str(file), fix="run it with gguf/FILE instead"
         ) from error
+    check_complete(info["missing_keys"], str(file))
     config = read.config
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     plain: Any = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    plain.load_state_dict(read.state_dict(), strict=False)
+    plain.load_state_dict(read.state_dict())
     plain.tie_weights()
     plain.generation_config = read.generation_config
     plain.save_pretrained(str(folder))

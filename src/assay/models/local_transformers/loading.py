@@ -4,6 +4,7 @@ What a model is can be told from its `config.json` alone, before a weight is rea
 only when the run's own flag says so.
 """
 
+import gc
 import importlib.util
 import json
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from typing import Any, Literal
 
 from ...core import AssayError, MissingExtra, ModelError, UsageError, digest_of
 from ..hub import hub_file
-from ..weights import weights_digest
+from ..weights import check_complete, not_computed, weights_digest
+from .adapters import adapted
 from .gguf_files import converted
 from .speaking import can_speak, writes_and_speaks
 
@@ -177,27 +179,34 @@ def load_model(source: Source, kind: Kind) -> Any:
     if source.device_map is not None:
         options["device_map"] = source.device_map
     with _explained(source), quiet():
-        model = maker.from_pretrained(source.folder(), **options)
+        model = _whole(maker, source, options)
         if source.device_map is None:
             model = model.to(device)
     if source.adapter is not None:
-        model = _adapted(model, source.adapter, source.path)
+        with quiet():
+            model = adapted(model, source.adapter, source.path)
     return model.eval()
 
 
-def _adapted(model: Any, adapter: str, where: str) -> Any:
-    """The model with an adapter merged into its weights."""
-    from peft import PeftModel
-
+def _whole(maker: Any, source: Source, options: Mapping[str, Any]) -> Any:
+    """The model with all its weights: transformers itself fills what a checkpoint lacks with random numbers."""
+    folder = source.folder()
     try:
-        with quiet():
-            return PeftModel.from_pretrained(model, adapter).merge_and_unload()
-    except Exception as error:
-        if isinstance(error, MemoryError) or "out of memory" in str(error):
+        return _checked(maker.from_pretrained(folder, output_loading_info=True, **options), source.path)
+    except AttributeError as error:
+        if not isinstance(error.obj, tuple):
             raise
-        what = f"cannot apply the adapter {adapter}: {_first_line(error)}"
-        fix = "check its name and the network, and that it was made for this model"
-        raise ModelError(what, where=where, fix=fix) from error
+        # A few classes do more after loading, and take what they loaded for the model alone.
+        _checked(error.obj, source.path)
+    # Outside of `except`, whose error keeps the first model: there may be no memory for two.
+    gc.collect()
+    return maker.from_pretrained(folder, **options)
+
+
+def _checked(loaded: tuple[Any, Mapping[str, Any]], where: str) -> Any:
+    model, info = loaded
+    check_complete(not_computed(info["missing_keys"], model), where)
+    return model
 
 
 def load_tokenizer(source: Source) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core import Request
 from .engine import LOOSE, TOLERANCE
+from .media_settings import room_for
 from .sampling import are_finite, is_greedy
 from .text import Limits
 
@@ -31,9 +32,8 @@ def alike(
     for at, made in inputs.items():
         options = requests[at].options
         alone = at if not is_greedy(options) or options.stop else -1
-        wanted = limits.max_tokens if options.max_tokens is None else options.max_tokens
-        # Where the context leaves less than that, a neighbour's length would change how much.
-        room = min(wanted, limits.context - length_of(made))
+        # Where the context leaves less than was asked for, a neighbour's length would change how much.
+        room, _ = room_for(options, limits, length_of(made))
         groups.setdefault((options, alone, _shapes(made, fills), room), []).append(at)
     for group in groups.values():
         some: list[int] = []

@@ -55,7 +55,7 @@ class Weigher:
         pairs = self.pairs(request, context)
         longest = max(len(pair.computed) for pair in pairs)
         if longest > self.limits.context:
-            return too_long(longest, self.limits.context)
+            return too_long(longest, self.limits.context, has_media=True)
         tally = Tally(pairs)
         alike: dict[tuple[int, ...], list[int]] = {}
         for row, pair in enumerate(pairs):

@@ -15,14 +15,15 @@ from .attention import CannotShare
 from .drawing import draw, prepare
 from .engine import TokenCount
 from .fitting import too_long
+from .hearing import not_heard
 from .likelihood import Pair, windows
-from .media_answers import Answers, not_finite
+from .media_answers import Answers, Drawn, not_finite
 from .media_batches import alike, length_of
 from .media_engine import in_full_precision
 from .media_likelihood import CANNOT, Weigher
 from .media_plain import PlainWriter
 from .media_prompts import MediaRenderer, SpeechRenderer, placed
-from .media_settings import more_settings
+from .media_settings import more_settings, room_for
 from .media_sharing import Marked, MediaRow, Sharing
 from .plain import weigh_plainly
 from .sampling import check_options, is_greedy
@@ -96,20 +97,33 @@ class MediaModel:
         """Prompts as tensors, media decoded: everything that needs no device."""
         made = Prepared(requests, {}, {})
         for at, request in enumerate(requests):
-            check_options(request.options, self.where)
+            check_options(request.options, self.where, reports=False)
             try:
                 if "image" not in request.prompt.produces:
                     made.inputs[at] = self.renderer.inputs(request.prompt)
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
+            if self._is_unheard(made, at):
+                continue
             length = length_of(made.inputs[at]) if at in made.inputs else 0
             if length >= self.limits.context:
-                made.failed[at] = too_long(length, self.limits.context)
+                made.failed[at] = too_long(length, self.limits.context, has_media=True)
                 del made.inputs[at]
             elif at in made.inputs and self._shares_writing(request):
                 self._mark(made, at)
         return made
+
+    def _is_unheard(self, made: Prepared, at: int) -> bool:
+        """Whether a request has a sound that the model would not hear to its end: it is then not asked."""
+        failed = self._unheard(made.requests[at].prompt, made.inputs[at]) if at in made.inputs else None
+        if failed is not None:
+            made.failed[at] = failed
+            del made.inputs[at]
+        return failed is not None
+
+    def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+        return self.renderer.unheard(prompt, inputs)
 
     def _mark(self, made: Prepared, at: int) -> None:
         if self.sharing is None or self.plain_because is not None:
@@ -174,14 +188,14 @@ class MediaModel:
             if wrong is not None:
                 outputs[at] = not_finite(wrong)
             else:
-                drawn = [row.token_ids for row in own]
-                outputs[at] = self.answers.output(request, drawn, len(made.marked[at].ids))
+                drawn = [Drawn(row.token_ids) for row in own]
+                length = len(made.marked[at].ids)
+                outputs[at] = self.answers.output(request, drawn, length, self.plain.squeezed(request, length))
         return outputs
 
     def _rows(self, request: Request, prompt: Marked) -> list[MediaRow]:
         """What is to be written for a request: once where nothing is drawn."""
-        wanted = self.limits.max_tokens if request.options.max_tokens is None else request.options.max_tokens
-        room = max(1, min(wanted, self.limits.context - len(prompt.ids)))
+        room, _ = room_for(request.options, self.limits, len(prompt.ids))
         options = replace(request.options, n=1, max_tokens=None, stop=(), seed=None, logprobs=None)
         stops = self.answers.stops(request.options.stop)
         draws = 1 if is_greedy(options) else request.options.n
@@ -194,6 +208,9 @@ class MediaModel:
         return self.sharing
 
     def _drawn(self, request: Request) -> Output:
+        if request.prompt.media:
+            what = "the model draws from words alone, and the prompt has media"
+            return Output.failed("data", f"{what}; fix: leave them out, or choose a model that edits", retryable=False)
         try:
             prepare(self.model, self.renderer.tokenizer)
             text = self.renderer.text(request.prompt)
@@ -237,7 +254,8 @@ class MediaModel:
             except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
-            self._mark(made, at)
+            if not self._is_unheard(made, at):
+                self._mark(made, at)
         return made
 
     def likelihood(self, made: Prepared) -> list[Output]:
@@ -286,7 +304,7 @@ class MediaModel:
         pairs = {at: self.weigher.pairs(made.requests[at], made.marked[at].ids) for at in group}
         longest = {at: max((len(pair.computed) for pair in own), default=0) for at, own in pairs.items()}
         limit = self.limits.context
-        outputs = {at: too_long(length, limit) for at, length in longest.items() if length > limit}
+        outputs = {at: too_long(length, limit, has_media=True) for at, length in longest.items() if length > limit}
         fits = [at for at in group if at not in outputs]
         texts = [[pair.tokens[pair.start :] for pair in pairs[at]] for at in fits]
         found = self._sharing.weigh([made.marked[at] for at in fits], texts) if fits else []
@@ -301,6 +319,15 @@ class SpeechModel(MediaModel):
     renders = SpeechRenderer
     opening = 4
     """Start, language, task and whether there are time stamps."""
+
+    def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+        """A long sound is gone through by time stamps, which not every model knows."""
+        if "return_timestamps" not in inputs or getattr(self.model.generation_config, "no_timestamps_token_id", None):
+            return None
+        extractor = self.processor.feature_extractor
+        seconds = inputs["input_features"].shape[-1] * extractor.hop_length / extractor.sampling_rate
+        why = ", and its settings name no time stamps by which to go on"
+        return not_heard(seconds, extractor.chunk_length, why)
 
     def _engine(self) -> Any:
         return _Counter(TokenCount(self.model))

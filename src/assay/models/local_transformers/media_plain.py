@@ -7,10 +7,10 @@ from typing import Any
 from ...core import Output, Request
 from ..draws import torch_draws
 from .loading import quiet
-from .media_answers import Answers, not_finite
+from .media_answers import Answers, Drawn, not_finite
 from .media_batches import Inputs, fills_rightly, joined, length_of
 from .media_prompts import placed
-from .media_settings import NotFinite, Penalties, finite_only, settings_of, stopper
+from .media_settings import Ending, NotFinite, Penalties, finite_only, room_for, settings_of, stopper
 from .sampling import is_greedy
 from .text import Limits
 
@@ -39,24 +39,47 @@ class PlainWriter:
             batch = placed(joined(inputs, self._filler), self.model)
             draws = 1 if is_greedy(first.options) else first.options.n
             drawn = [self.draw(batch, first, index) for index in range(draws)]
+        except _Unclear:
+            return self._one_by_one(requests, inputs)
         except NotFinite as error:
             return [not_finite(str(error))] if len(requests) == 1 else self._one_by_one(requests, inputs)
         return [
-            self.answers.output(request, [rows[place] for rows in drawn], length_of(inputs[place]))
+            self.answers.output(request, [rows[place] for rows in drawn], length, self.squeezed(request, length))
             for place, request in enumerate(requests)
+            for length in [length_of(inputs[place])]
         ]
+
+    def squeezed(self, request: Request, length: int) -> int | None:
+        """The room of an answer after a prompt of so many tokens, where it was to have more."""
+        if "max_new_tokens" in self.settings or "max_length" in self.settings:
+            return None
+        return room_for(request.options, self.limits, length + self.opening)[1]
 
     def _one_by_one(self, requests: Sequence[Request], inputs: Sequence[Inputs]) -> list[Output]:
         return [self.write([request], [own])[0] for request, own in zip(requests, inputs, strict=True)]
 
-    def draw(self, inputs: Inputs, request: Request, index: int) -> list[list[int]]:
-        """Token ids of each row of one draw, up to and with the end token."""
+    def draw(self, inputs: Inputs, request: Request, index: int) -> list[Drawn]:
+        """What each row of one draw wrote, up to and with the end token."""
         length = length_of(inputs)
         penalties = Penalties(request.options)
+        settings = self.settings_for(request, length, penalties)
+        ending = None if length else self._watched(settings, inputs)
         with self.drawing(request, index):
-            written = self.model.generate(**inputs, **self.settings_for(request, length, penalties))
+            written = self.model.generate(**inputs, **settings)
         penalties.check()
-        return [self.answers.own(row, length) for row in written.tolist()]
+        own = [self.answers.own(row, length, request.options.stop) for row in written.tolist()]
+        if ending is None:
+            return [Drawn(ids) for ids in own]
+        if ending.is_unclear:
+            raise _Unclear
+        return [Drawn(ids, not ending.took_all(row, len(ids))) for row, ids in enumerate(own)]
+
+    def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
+        """Has it watched where answers from sounds alone end; models of speech take their end tokens away."""
+        rows = next(len(value) for value in inputs.values() if hasattr(value, "shape"))
+        ending = Ending(rows, settings["max_new_tokens"], {*self.answers.ends(), self._filler})
+        settings["stopping_criteria"] = [*settings.get("stopping_criteria", ()), ending]
+        return ending
 
     def settings_for(self, request: Request, length: int, penalties: Penalties) -> dict[str, Any]:
         """A request's options as `generate` takes them, after a prompt of so many tokens."""
@@ -90,3 +113,7 @@ class PlainWriter:
         tokenizer = self.answers.tokenizer
         found = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
         return int(found or 0)
+
+
+class _Unclear(Exception):
+    """Raised where an answer took all its room and nobody can say which of several."""

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from ...core import AssayError, Audio, Image, Media, Message, Prompt, Text, UsageError
+from ...core import AssayError, Audio, Image, Media, Message, Output, Prompt, Text, UsageError
 from ...media import decode_audio, decode_image
+from ..function import failure
+from .hearing import heard_at_once, not_heard
 from .prompts import MARKS, PromptFault, Renderer
 
 REMEMBERED = 16
@@ -35,6 +37,15 @@ class MediaRenderer(Renderer):
         if sounds:
             given |= {"audio": sounds, "sampling_rate": self.rate}
         return dict(self.processor(**given, **self.how(text)))
+
+    def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+        """The failure of a prompt with a sound that its tensors do not hold to the end."""
+        try:
+            lengths = [len(self._decoded(part)) for part in prompt.media if isinstance(part, Audio)]
+            most = heard_at_once(self.extractor, inputs, lengths) if lengths else None
+        except Exception as error:  # noqa: BLE001 - tensors of a shape nobody knows fail their sample alone
+            return failure(error, self.where)
+        return None if most is None else not_heard(max(lengths) / self.rate, most / self.rate)
 
     def how(self, text: str) -> dict[str, Any]:
         """How to make ids of a text: what a template wrote at its beginning would else be written a second time."""
@@ -112,9 +123,15 @@ class MediaRenderer(Renderer):
         return self._last[part.digest]
 
     @property
+    def extractor(self) -> Any:
+        """What makes tensors of sounds, under either of its names; `None` where a processor does it all itself."""
+        found = getattr(self.processor, "feature_extractor", None)
+        return found if found is not None else getattr(self.processor, "audio_processor", None)
+
+    @property
     def rate(self) -> int:
         """Samples a second that the model hears."""
-        return int(getattr(getattr(self.processor, "feature_extractor", None), "sampling_rate", 16000))
+        return int(getattr(self.extractor, "sampling_rate", 16000))
 
 
 class SpeechRenderer(MediaRenderer):
@@ -122,13 +139,17 @@ class SpeechRenderer(MediaRenderer):
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         sound = decode_audio(self._sound(prompt), rate=self.rate, channels=1)
-        extractor = self.processor.feature_extractor
+        extractor = self.extractor
         given: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
         if sound.seconds > float(getattr(extractor, "chunk_length", None) or sound.seconds):
             # Longer than the model hears at once: it goes on by its own time stamps.
             given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
             return {**extractor(sound.samples, **given), "return_timestamps": True}
         return dict(extractor(sound.samples, **given))
+
+    def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
+        """Nothing: tensors hold every sound to its end."""
+        return None
 
     def text(self, prompt: Prompt) -> str:
         """The mark of the sound alone."""

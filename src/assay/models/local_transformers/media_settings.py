@@ -1,10 +1,11 @@
 """Options of a request as a model's own `generate` takes them, and what only that can do."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...core import GenerateOptions, UsageError
+from .prompts import special_ids
 from .sampling import are_finite, has_penalties, is_greedy, penalised
 from .text import Limits
 
@@ -17,10 +18,16 @@ PLAIN_SETTINGS = frozenset(
 NOTHING_AT_ONE = frozenset({"repetition_penalty", "num_beams", "num_return_sequences", "length_penalty", "typical_p"})
 
 
+def room_for(options: GenerateOptions, limits: Limits, length: int) -> tuple[int, int | None]:
+    """How many tokens an answer may have after so many; and the same again where it was to have more."""
+    wanted = limits.max_tokens if options.max_tokens is None else options.max_tokens
+    room = max(1, min(wanted, limits.context - length))
+    return room, room if room < wanted else None
+
+
 def settings_of(options: GenerateOptions, limits: Limits, length: int, given: Mapping[str, Any]) -> dict[str, Any]:
     """What `generate` is told after so many tokens; what is given besides yields to what the options say."""
-    room = limits.max_tokens if options.max_tokens is None else options.max_tokens
-    room = max(1, min(room, limits.context - length))
+    room, _ = room_for(options, limits, length)
     settings: dict[str, Any] = {"max_new_tokens": room, "do_sample": not is_greedy(options), **given}
     if not is_greedy(options):
         names = ("temperature", "top_p", "top_k", "min_p")
@@ -83,16 +90,62 @@ class Penalties:
             raise UsageError("the model's own `generate` takes no penalties", fix="ask without them")
 
 
+class Ending:
+    """Which answers of a batch took all their room, watched while they are written; it stops none.
+
+    For a `generate` that takes the end token away, and goes through a long sound in several turns of as much room each.
+    """
+
+    def __init__(self, rows: int, room: int, ends: Collection[int]) -> None:
+        self.rows = rows
+        self.room = room
+        self.ends = ends
+        self._full: set[int] = set()
+        self._turns = 0
+        self._first = 0
+        self._last = -1
+        self._sees_rows = True
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        length = input_ids.shape[1]
+        if length != self._last + 1:
+            self._turns += 1
+            self._first = length - 1
+            # Beams of one answer are no answers.
+            self._sees_rows = self._sees_rows and len(input_ids) <= self.rows
+        self._last = length
+        if length - self._first == self.room:
+            self._full |= {row for row, token in enumerate(input_ids[:, -1].tolist()) if token not in self.ends}
+        return input_ids.new_zeros(len(input_ids), dtype=bool)
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether some answer took all its room and nobody can say which: rows change their places between turns."""
+        return self._sees_rows and self.rows > 1 and self._turns > 1 and bool(self._full)
+
+    def took_all(self, row: int, written: int) -> bool:
+        """Whether the answer in a row, of so many tokens, ended for want of room."""
+        if not self._sees_rows:
+            return written >= self.room
+        return bool(self._full) if self.rows == 1 else row in self._full
+
+
 def stopper(tokenizer: Any, stops: Sequence[str], length: int) -> Callable[..., Any]:
     """Ends generation when a stop string was written."""
     from transformers import StoppingCriteria
+
+    ends = special_ids(tokenizer, stops)
 
     class _AtString(StoppingCriteria):  # type: ignore[misc]
         def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
             import torch
 
-            texts = [tokenizer.decode(row[length:], skip_special_tokens=True) for row in input_ids.tolist()]
-            done = [any(stop in text for stop in stops) for text in texts]
+            rows = [row[length:] for row in input_ids.tolist()]
+            texts = [tokenizer.decode(row, skip_special_tokens=True) for row in rows]
+            done = [
+                bool(row and row[-1] in ends) or any(stop in text for stop in stops)
+                for row, text in zip(rows, texts, strict=True)
+            ]
             return torch.tensor(done, device=input_ids.device)
 
     made: Callable[..., Any] = _AtString()

@@ -49,6 +49,21 @@ class Around:
         turns = (self.after_question.lstrip(), self.after_answer.lstrip())
         return opener if opener is not None and any(turn.startswith(opener) for turn in turns) else None
 
+    def runs_on(self) -> bool:
+        """Whether a turn's name follows the words of the one before at once, as in `user: hiassistant:`."""
+        return any(turn[:1].isalnum() or turn.startswith("#") for turn in (self.after_question, self.after_answer))
+
+    def is_left_open(self) -> bool:
+        """Whether the prompt ends before the answer's turn is opened, as it is before an answer that was given."""
+        begun, ended = self.after_question.rstrip(), self.at_end.rstrip()
+        return begun != ended and begun.startswith(ended)
+
+    def ends_answer(self, stop: str) -> bool:
+        """Whether a stop string is the mark that closes an answer; that it closes the question, too, harms nothing."""
+        closing = self.after_answer.lstrip()
+        marker = _MARKER.match(closing)
+        return closing.startswith(stop.lstrip()) and (marker is None or stop.lstrip().startswith(marker.group()))
+
 
 class Renderer:
     """Renders prompts for one tokenizer."""
@@ -141,8 +156,9 @@ class Renderer:
         pairs = []
         for continuation in continuations:
             whole = self.encode_text(bare + blank + continuation, is_chat=is_chat)
-            # Where the seam falls inside a token, that token belongs to the continuation.
-            pairs.append(Pair(whole, min(len(context), len(whole))))
+            start = _seam(context, whole, is_empty=not continuation)
+            # Where nothing of the context stands before the seam, something else must.
+            pairs.append(Pair(whole, start) if start else Pair((self._need_prefix(), *whole), 1))
         return pairs
 
     def _alone(self, continuation: str) -> Pair:
@@ -199,6 +215,14 @@ class Renderer:
             text[third + len(MARKS[2]) :],
         )
 
+    def _always_ends_alike(self) -> bool:
+        """Whether the template does not heed whether the model is to write."""
+        asked = [{"role": "user", "content": MARKS[0]}]
+        try:
+            return self._templated(asked) == self._templated(asked, opens=False)
+        except TemplateError:
+            return False
+
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
         """What is wrong with how this prompt is rendered; empty if nothing is."""
         return [*self._bos_faults(self.encode(prompt)), *(self._turn_faults(stops) if prompt.is_chat else ())]
@@ -221,19 +245,47 @@ class Renderer:
         if around is None:
             return []
         faults = []
-        if not around.at_end.strip():
+        if not around.at_end.strip() or (around.is_left_open() and self._always_ends_alike()):
             faults.append(PromptFault("no_turn", "the chat template opens no turn for the model to write in"))
         if not around.after_answer.strip() or not around.after_question.strip():
             faults.append(PromptFault("unclosed_turn", "the chat template writes nothing between two turns"))
         elif opener := around.opens_at_once():
             what = f"the chat template closes no turn: the next one begins with {opener!r} at once"
             faults.append(PromptFault("unclosed_turn", what))
+        elif around.runs_on():
+            what = "the chat template closes no turn: the name of the next one follows its words at once"
+            faults.append(PromptFault("unclosed_turn", what))
         for stop in stops:
             # A blank line ends many answers and says nothing about turns.
-            if stop.strip() and stop in around.at_end:
+            if stop.strip() and stop in around.at_end and not around.ends_answer(stop):
                 what = f"the stop string {stop!r} is part of what the chat template writes before the answer"
                 faults.append(PromptFault("stop_in_template", what))
         return faults
+
+
+def _seam(context: tuple[int, ...], whole: tuple[int, ...], *, is_empty: bool) -> int:
+    """Where a continuation starts among the tokens of the whole text.
+
+    A token across the seam belongs to the continuation, and so do all after it: "un" with "happy" is weighed as
+    "unhappy". Every continuation has a token, unless it is empty.
+    """
+    start = len(context)
+    if whole[:start] != context:
+        pairs = enumerate(zip(context, whole, strict=False))
+        start = next((at for at, (one, other) in pairs if one != other), len(whole))
+    return start if is_empty else min(start, len(whole) - 1)
+
+
+def special_ids(tokenizer: Any, strings: Sequence[str]) -> set[int]:
+    """The ids of those strings that are one special token: what is written is read without such, and never has them."""
+    found = set()
+    for string in strings:
+        ids = tokenizer.encode(string, add_special_tokens=False)
+        if len(ids) != 1 or tokenizer.decode(ids, skip_special_tokens=True):
+            continue
+        if tokenizer.decode(ids, skip_special_tokens=False) == string:
+            found.add(int(ids[0]))
+    return found
 
 
 def plain_message(message: Message) -> dict[str, Any]:

@@ -30,11 +30,14 @@ def has_penalties(options: GenerateOptions) -> bool:
     return bool(options.repetition_penalty or options.frequency_penalty or options.presence_penalty)
 
 
-def check_options(options: GenerateOptions, where: str) -> None:
-    """Refuses what no local model can do."""
+def check_options(options: GenerateOptions, where: str, *, reports: bool = True) -> None:
+    """Refuses what no local model can do, and log-probabilities of one that does not report any."""
     for name in ("reasoning_effort", "response_format"):
         if getattr(options, name) is not None:
             raise UsageError(f"a local transformers model has no generation option {name!r}", where=where)
+    if options.logprobs is not None and not reports:
+        what = "a local model that sees, hears or speaks reports no log-probabilities of what it writes"
+        raise UsageError(what, where=where, fix="leave logprobs out, or weigh continuations")
 
 
 def are_finite(logits: Any) -> list[bool]:

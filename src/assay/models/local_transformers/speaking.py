@@ -53,7 +53,7 @@ class VoiceModel:
         return [self._saying(request) for request in requests]
 
     def _saying(self, request: Request) -> Saying:
-        check_options(request.options, self.where)
+        check_options(request.options, self.where, reports=False)
         said = [message.text for message in request.prompt.messages if message.parts is not None]
         inputs = dict(self.tokenizer(said[-1] if said else "", return_tensors="pt"))
         if inputs["input_ids"].numel() == 0:

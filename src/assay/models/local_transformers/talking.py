@@ -7,9 +7,9 @@ another says what was written. A sound is only made where the request asks for i
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import EMPTY, Candidate, Output, Request, Usage
+from ...core import EMPTY, Candidate, Output, Request
 from ...media import audio_from
-from .media_answers import not_finite
+from .media_answers import Drawn, answered, not_finite
 from .media_batches import length_of
 from .media_models import MediaModel
 from .media_prompts import placed
@@ -77,16 +77,17 @@ class TalkingModel(MediaModel):
             except (RuntimeError, ValueError):
                 # Of an answer of one token, which is mostly the end of it, the speaking part can say nothing.
                 [own] = self.plain.draw(placed(inputs, self.model), request, index)
-                if len(own) > 1:
+                if len(own.ids) > 1:
                     raise
                 candidates.append(self.answers.candidate(request, own))
                 continue
             if not bool(sound.isfinite().all()):
                 return not_finite("the model computed a waveform that is not finite")
-            text = self.answers.candidate(request, self.answers.own(ids[0].tolist(), length))
+            stops = request.options.stop
+            text = self.answers.candidate(request, Drawn(self.answers.own(ids[0].tolist(), length, stops)))
             waveform = audio_from(sound.float().cpu().numpy(), RATE)
             candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
-        return Output(tuple(candidates), usage=Usage(length, sum(len(one.token_ids) for one in candidates)))
+        return answered(candidates, length, self.plain.squeezed(request, length))
 
     def _spoken_settings(self, request: Request, length: int) -> dict[str, Any]:
         """How to write, for the part that writes alone, and how to say it."""

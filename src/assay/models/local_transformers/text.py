@@ -13,7 +13,7 @@ from .fitting import too_long as too_long
 from .generate import Row, Writer
 from .likelihood import Pair, weigh, windows
 from .plain import weigh_plainly, write_plainly
-from .prompts import Renderer
+from .prompts import Renderer, special_ids
 from .sampling import check_options
 
 PLAIN_BATCH = 8
@@ -143,12 +143,13 @@ class TextModel:
 
     def _stops(self, strings: Sequence[str]) -> Callable[[Sequence[int]], str | None]:
         """Why to stop after what was written: an end token, or a stop string in the text."""
-        decode = self.renderer.tokenizer.decode
+        tokenizer = self.renderer.tokenizer
+        decode, ends = tokenizer.decode, self.eos | special_ids(tokenizer, strings)
         # A character may take several tokens; only the end of the text can hold a stop string that is new.
         window = 4 * max((len(stop) for stop in strings), default=0) + 8
 
         def stops(written: Sequence[int]) -> str | None:
-            if written[-1] in self.eos:
+            if written[-1] in ends:
                 return "stop"
             if strings:
                 tail = decode(list(written[-window:]), skip_special_tokens=True)

@@ -1,6 +1,5 @@
 """The endpoints for pictures and sounds: drawing, editing, speaking, transcribing; and `modalities` in chat."""
 
-import base64
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from ..calling import as_text
 from ..chat_format import Malformed, count_of
 from ..http import HttpFailure, Reply
 from ..http_model import refuse_options
+from ..inline_media import from_base64, playable
 
 SAMPLING = ("top_p", "top_k", "min_p", "stop", "logprobs", "frequency_penalty", "presence_penalty")
 
@@ -47,7 +47,7 @@ def read_pictures(answer: Any) -> Output:
     if any(not isinstance(picture, Mapping) or not isinstance(picture.get("b64_json"), str) for picture in drawn):
         message = 'the endpoint gave an address instead of a picture; fix: -a \'body={"response_format": "b64_json"}\''
         raise HttpFailure("bad_response", message, retryable=False)
-    candidates = tuple(Candidate((Image(base64.b64decode(picture["b64_json"])),), "stop") for picture in drawn)
+    candidates = tuple(Candidate((from_base64(Image, picture["b64_json"]),), "stop") for picture in drawn)
     return Output(candidates, usage=_usage(answer.get("usage")))
 
 
@@ -60,11 +60,11 @@ def speech_fields(name: str, request: Request, voice: str, audio_format: str) ->
     return {**fields, "instructions": manner} if manner else fields
 
 
-def read_sound(reply: Reply) -> Output:
+def read_sound(reply: Reply, audio_format: str) -> Output:
     """The sound itself is the body."""
     if not reply.body or reply.headers.get("content-type", "").startswith("application/json"):
         raise Malformed(f"the answer holds no sound: {shorten(reply.body)}")
-    return Output((Candidate((Audio(reply.body),), "stop"),))
+    return Output((Candidate((playable(Audio(reply.body), audio_format),), "stop"),))
 
 
 def sound_form(name: str, request: Request, more: Mapping[str, Any]) -> tuple[bytes, str]:

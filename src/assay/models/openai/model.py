@@ -9,13 +9,14 @@ import msgspec
 from ...core import Abilities, Output, Request, UsageError
 from ..chat_format import chat_messages, option_fields, read_answer
 from ..http import HttpFailure, Refused
-from ..http_model import HttpModel, as_declared, enough, filtered
+from ..http_model import HttpModel, as_declared, enough, filtered, ignored_seed
 from . import media, responses, weighing
 from .thinking import split_thinking
 
 Api = Literal["auto", "chat", "completions", "responses", "images", "speech", "transcriptions"]
 FILTERED = frozenset({"content_filter", "content_policy_violation", "moderation_blocked"})
 PATHS = ("chat/completions", "completions", "responses", "images/generations", "audio/speech", "audio/transcriptions")
+TOKEN_FIELDS = ("auto", "max_tokens", "max_completion_tokens")
 ACCEPTS = ("text", "image", "audio")
 PRODUCES = ("text",)
 OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -58,6 +59,14 @@ class OpenAI(HttpModel):
             raise UsageError(f"likelihood_by must be none, echo or prompt_logprobs, got {self.likelihood_by!r}")
         if self.likelihood_by != "none" and self.api not in ("auto", "chat", "completions"):
             raise UsageError(f"api={self.api} cannot weigh continuations", fix="leave likelihood_by or api out")
+        if self.max_tokens_field not in TOKEN_FIELDS:
+            known = ", ".join(TOKEN_FIELDS)
+            raise UsageError(f"max_tokens_field must be one of {known}, got {self.max_tokens_field!r}")
+        if not isinstance(self.think_tags, bool):
+            raise UsageError(f"think_tags must be true or false, got {self.think_tags!r}")
+        for name in ("voice", "audio_format"):
+            if not isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} takes a name, got {getattr(self, name)!r}")
         super().__post_init__()
         if api := next((path for path in PATHS if self._place.endswith(f"/{path}")), None):
             raise UsageError(
@@ -103,7 +112,7 @@ class OpenAI(HttpModel):
             return await self._repeat(request, self._transcribe)
         chat = self.api == "chat" or (self.api == "auto" and request.prompt.is_chat)
         answer = await self._post("chat/completions" if chat else "completions", self._question(request, chat))
-        output = read_answer(answer)
+        output = read_answer(answer, audio_format=self.audio_format)
         return enough(split_thinking(output) if self.think_tags else output, request.options.n)
 
     def _question(self, request: Request, chat: bool) -> dict[str, Any]:
@@ -123,7 +132,8 @@ class OpenAI(HttpModel):
         return "max_completion_tokens" if chat and self._url == self.public_url else "max_tokens"
 
     async def _respond(self, request: Request) -> Output:
-        return responses.read(await self._post("responses", responses.question(self.name, request)))
+        answer = await self._post("responses", responses.question(self.name, request))
+        return responses.read(answer, ignored=ignored_seed(request))
 
     async def _draw(self, request: Request) -> Output:
         is_public = self._url == self.public_url
@@ -138,7 +148,7 @@ class OpenAI(HttpModel):
     async def _speak(self, request: Request) -> Output:
         body = {**media.speech_fields(self.name, request, self.voice, self.audio_format), **self.body}
         reply = await self._client.send(self._address("audio/speech"), msgspec.json.encode(body), self._headers)
-        return media.read_sound(reply)
+        return media.read_sound(reply, self.audio_format)
 
     async def _transcribe(self, request: Request) -> Output:
         form, kind = media.sound_form(self.name, request, self.body)

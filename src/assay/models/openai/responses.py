@@ -1,16 +1,17 @@
 """The Responses API: `input` instead of `messages`, `output` items instead of choices, reasoning apart."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, Candidate, Image, Message, Output, Part, Prompt, Reasoning, Request, Text, Token, shorten
-from ..chat_format import Malformed, chat_messages, read_usage
+from ..chat_format import Malformed, chat_messages, read_usage, weighed_token
 from ..http import HttpFailure
 from ..http_model import refuse_options
+from ..inline_media import from_base64
 
 UNKNOWN = ("stop", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
-CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
+CUT = {"max_output_tokens": "length", "max_tokens": "length", "length": "length", "content_filter": "content_filter"}
+UNFINISHED = frozenset({"cancelled", "in_progress", "queued"})
 
 
 def question(name: str, request: Request) -> dict[str, Any]:
@@ -52,7 +53,7 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any]:
     return dict(part)
 
 
-def read(answer: Any) -> Output:
+def read(answer: Any, ignored: Sequence[str] = ()) -> Output:
     """The output in a response; raises `Malformed` where it is none, `HttpFailure` where it says it failed."""
     items = answer.get("output") if isinstance(answer, Mapping) else None
     if not isinstance(items, Sequence):
@@ -74,12 +75,28 @@ def read(answer: Any) -> Output:
         elif item.get("type") == "message":
             refusals += _read_message(item, parts, tokens)
         elif item.get("type") == "image_generation_call" and isinstance(item.get("result"), str):
-            parts.append(Image(base64.b64decode(item["result"])))
+            parts.append(from_base64(Image, item["result"]))
+    if answer.get("status") in UNFINISHED:
+        raise Malformed(f"the response did not come to its end, status {answer['status']!r}: {shorten(answer)}")
     cut = (answer.get("incomplete_details") or {}).get("reason") if answer.get("status") == "incomplete" else None
-    reason = "content_filter" if refusals else CUT.get(cut, cut) if cut else "stop"
+    is_mute = not refusals and not any(isinstance(part, Image) or _is_said(part) for part in parts)
+    if is_mute and cut not in (None, *CUT):
+        raise Malformed(f"the service broke the response off, reason {cut!r}: {shorten(answer)}")
+    if is_mute and not cut and any(_is_call(item) for item in items):
+        raise Malformed(f"the model called a tool instead of answering: {shorten(items)}", passes=False)
+    reason = "content_filter" if refusals else CUT.get(cut, str(cut)) if cut else "stop"
     usage = read_usage(answer.get("usage"), "input", "output")
-    details = {"refusal": " ".join(refusals)} if refusals else EMPTY
-    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details)
+    details: dict[str, Any] = {"refusal": " ".join(refusals)} if refusals else {}
+    details |= {"ignored": list(ignored)} if ignored else {}
+    return Output((Candidate(tuple(parts), reason, tuple(tokens)),), usage=usage, details=details or EMPTY)
+
+
+def _is_said(part: Part) -> bool:
+    return isinstance(part, Text) and bool(part.text.strip())
+
+
+def _is_call(item: Any) -> bool:
+    return str(item.get("type")).endswith("_call") and item.get("type") != "image_generation_call"
 
 
 def _texts(pieces: Any) -> list[str]:
@@ -96,5 +113,5 @@ def _read_message(item: Mapping[str, Any], parts: list[Part], tokens: list[Token
             parts.append(Text(piece["text"]))
             for token in piece.get("logprobs") or ():
                 top = tuple((other["token"], other["logprob"]) for other in token.get("top_logprobs") or ())
-                tokens.append(Token(token["token"], token["logprob"], top))
+                tokens.append(weighed_token(token["token"], token["logprob"], top))
     return refusals

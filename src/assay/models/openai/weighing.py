@@ -99,7 +99,8 @@ def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     for value, top, begin, end in zip(values, tops, begins, [*begins[1:], len(text)], strict=True):
         if begin >= len(text):
             break
-        best = max(top.values(), default=None) if isinstance(top, Mapping) else None
+        rivals = [weight for weight in top.values() if weight is not None] if isinstance(top, Mapping) else []
+        best = max(rivals, default=None)
         is_best = value is not None and best is not None and value >= best
         read.append(Weighed(text[max(begin, 0) : max(end, 0)], value, is_best))
     return read

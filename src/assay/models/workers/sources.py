@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName, UsageError, nearest
+from ...core.errors import UnknownOption
 from ...userfiles import is_reference, split_reference
 
 SHIPPED = Path(__file__).parent / "shipped"
@@ -29,7 +30,7 @@ class WorkerSource:
             if self.known is not None and option not in self.known:
                 close = nearest(option, self.known)
                 fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(self.known))}"
-                raise UsageError(f"worker {name!r} has no option {option!r}", fix=fix)
+                raise UnknownOption(f"worker {name!r}", option, fix=fix)
         for option in self.required:
             if option not in options:
                 raise UsageError(f"worker {name!r} needs the option {option!r}", fix=f"--judge_args {option}=…")
