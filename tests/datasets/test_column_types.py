@@ -2,7 +2,7 @@
 
 import math
 
-from assay.datasets.column_types import column_types, typed, types_of_file
+from assay.datasets.column_types import column_type, column_types, typed, types_of_file
 
 
 def test_a_column_is_typed_when_all_of_its_cells_agree():
@@ -32,3 +32,11 @@ def test_the_types_of_a_file_come_from_its_rows(tmp_path):
     file.write_text("index\tanswer\n1\tx\n2\t3\n")
 
     assert types_of_file(file) == {"index": int}
+
+
+def test_one_column_is_typed_as_it_is_among_others():
+    columns = {"a": ["1", ""], "b": ["1", "2.5"], "c": ["True"], "d": ["1", "x"], "e": ["", None], "f": [True, "1"]}
+
+    for name, cells in columns.items():
+        rows = [{name.lower() * 2: cell} for cell in cells]
+        assert column_type(cells) == column_types(rows).get(name * 2), name

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from dataset_rows import Read
 
-from assay.core import Audio, BadSample, DataError, Image, Message, Sample, UsageError
+from assay.core import Audio, BadSample, DataError, Image, Message, Output, Sample, UsageError
 from assay.datasets import open_dataset
+from assay.datasets.cells import Source, as_target
+from assay.scorers.match import ExactMatch
 
 
 def _one(row: dict[str, Any], **options: Any) -> Sample:
@@ -61,12 +63,67 @@ def test_the_row_itself_stays_untouched() -> None:
 @pytest.mark.parametrize(
     ("given", "kept"),
     [
-        (0, "0"), ("0", "0"), ("", ""), (False, "False"), (2.5, "2.5"), (None, None),
-        (["a", "b"], ("a", "b")), ([1, 2], ("1", "2")), ({"x": 1}, {"x": 1}),
+        (0, "0"), ("0", "0"), ("", ""), (False, ("False", "false")), (2.5, "2.5"), (None, None),
+        (["a", "b"], ("a", "b")), ([1, 2], ("1", "2")), ({"x": 1}, {"x": 1}), (5.0, "5.0"), (-3.0, "-3.0"),
+        ([5.0, 2.5, None], ("5.0", "2.5", None)), ([["a"], True], (("a",), "True", "true")), (1e300, "1e+300"),
+        (math.inf, "inf"),
     ],
 )  # fmt: skip
 def test_targets_are_kept_even_when_they_are_nothing_much(given: Any, kept: Any) -> None:
     assert _one({"question": "?", "answer": given}).target == kept
+
+
+def test_true_and_false_may_be_spelled_both_ways_the_file_s_own_first(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"question": "?", "answer": true}\n{"question": "?", "answer": [false]}\n')
+
+    targets = [sample.target for sample in open_dataset(tmp_path / "data.jsonl") if isinstance(sample, Sample)]
+
+    assert targets == [("true", "True"), ("false", "False")]
+
+
+def test_integers_that_a_null_made_floats_are_integers_and_may_be_floats(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"question": ["a", "b", "c"], "answer": pyarrow.array([5.0, None, 7.5], pyarrow.float64())})
+    parquet.write_table(table, tmp_path / "data.parquet")
+
+    targets = [sample.target for sample in open_dataset(tmp_path / "data.parquet") if isinstance(sample, Sample)]
+
+    assert targets == [("5", "5.0"), None, "7.5"]
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "target"),
+    [
+        (3.0, "json", "3.0"), (3.0, "python", "3.0"), (3.0, "file", ("3", "3.0")), (3, "file", "3"),
+        ([3.0, 4.5], "json", ("3.0", "4.5")), ([3.0, 4.5], "file", ("3", "3.0", "4.5")), (-0.5, "file", "-0.5"),
+        (1e300, "file", "1e+300"), (math.inf, "file", "inf"), (True, "json", ("true", "True")), ("", "table", None),
+        ([None], "file", (None,)), ([], "file", ()),
+    ],
+)  # fmt: skip
+def test_a_whole_number_loses_its_fraction_only_where_a_column_has_a_type(
+    value: Any, source: Source, target: Any
+) -> None:
+    assert as_target(value, source) == target
+
+
+@pytest.mark.parametrize(("answer", "value"), [("true", 1.0), ("True", 1.0), ("TRUE", 0.0), ("false", 0.0)])
+def test_both_spellings_of_true_are_right(tmp_path: Path, answer: str, value: float) -> None:
+    (tmp_path / "data.jsonl").write_text('{"question": "?", "answer": true}\n')
+
+    (sample,) = open_dataset(tmp_path / "data.jsonl")
+
+    assert isinstance(sample, Sample)
+    assert ExactMatch()(sample, Output.of(answer)).value == value
+
+
+def test_a_json_number_is_right_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "data.jsonl").write_text('{"question": "?", "answer": 3.0}\n')
+
+    (sample,) = open_dataset(tmp_path / "data.jsonl")
+
+    assert isinstance(sample, Sample)
+    assert sample.target == "3.0"
+    assert ExactMatch()(sample, Output.of("3.0")).value == 1.0
 
 
 OPTIONS = ["red", "green", "blue"]

@@ -317,7 +317,7 @@ def test_case_27_a_header_that_names_a_column_twice_is_refused(write: Write, suf
 
 @pytest.mark.parametrize("separator", [",", "\t"])
 @pytest.mark.parametrize(
-    "gold", ["None", "NA", "null", "nan", "1e3", "001", "True", "=SUM(A1:A9)", "+1", "@x", "-1", "0", ""]
+    "gold", ["None", "NA", "null", "nan", "1e3", "001", "True", "=SUM(A1:A9)", "+1", "@x", "-1", "0", " "]
 )
 def test_cases_28_29_32_a_cell_stays_the_text_it_is(write: Write, read: type[Read], gold: str, separator: str) -> None:
     rows = [{**row, "id": f"00{n}", "answer": gold} for n, row in enumerate(ROWS)]

@@ -10,6 +10,7 @@ from dataset_rows import Read
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.core import DataError
 from assay.datasets.faults import RowFault
 from assay.datasets.tables import split_quoted
 
@@ -54,6 +55,29 @@ def test_text_after_a_closing_quote_is_a_fault() -> None:
         split_quoted('1,"a"b,c\n', ",")
 
 
-def test_a_file_with_only_carriage_returns_is_refused(write: Write, read: type[Read]) -> None:
-    with pytest.raises(Exception, match="the lines end in CR alone"):
-        read(write("data.csv", b"question\rfirst\rsecond\r"))
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"question\rfirst\rsecond\r",
+        b"question,answer\rq1,a1\rq2,a2\r",
+        b'"question","answer"\r"q1","a1"\r',
+        b"question,answer\rq1,a1",
+        b"\xef\xbb\xbfquestion,answer\rq1,a1\r",
+    ],
+)
+def test_a_file_with_only_carriage_returns_is_refused(write: Write, read: type[Read], content: bytes) -> None:
+    with pytest.raises(DataError, match=r"data\.csv:1:1: the lines end in CR alone; fix: save with LF line ends"):
+        read(write("data.csv", content))
+
+
+def test_a_carriage_return_within_a_quoted_name_is_no_line_end(write: Write, read: type[Read]) -> None:
+    got = read(write("data.csv", b'question,answer,"a\rnote"\r\nq,x,y\r\n'))
+
+    assert [(s.input, s.target) for s in got.good] == [("q", "x")]
+
+
+@pytest.mark.parametrize("content", [b"question,answer\nq1,\nq2,x\n", b'question,answer\nq1,""\nq2,x\n'])
+def test_an_empty_cell_is_no_answer(write: Write, read: type[Read], content: bytes) -> None:
+    got = read(write("data.csv", content))
+
+    assert [sample.target for sample in got.good] == [None, "x"]

@@ -3,7 +3,8 @@
 import pytest
 
 from assay.core import AllOf, Candidate, Outcome, Output, Sample, Score
-from assay.scorers.answers import accepted, last_of, named, no_answer, no_target
+from assay.scorers.answers import accepted, last_of, named, no_answer, no_target, shown
+from assay.scorers.match import ExactMatch
 
 
 @pytest.mark.parametrize(
@@ -13,6 +14,10 @@ from assay.scorers.answers import accepted, last_of, named, no_answer, no_target
         (("a", "b"), ("a", "b")),
         (7, ("7",)),
         (None, ()),
+        (("4", None), ("4",)),
+        ((None, 7, None), ("7",)),
+        ((None,), ()),
+        ((None, {"text": "x"}), ()),
         (AllOf(("red", ("azure", "blue"))), ("red azure",)),
     ],
 )
@@ -44,6 +49,22 @@ def test_an_output_without_candidates_is_an_empty_answer():
 
 def test_a_missing_target_names_the_sample():
     assert no_target(Sample(id="q7")).details["reason"] == "sample 'q7' has no target"
+
+
+@pytest.mark.parametrize(("answer", "value"), [("4", 1.0), ("None", 0.0), ("", 0.0)])
+def test_a_null_beside_an_answer_is_none_and_no_fault(answer, value):
+    assert ExactMatch()(Sample(id="a", target=("4", None)), Output.of(answer)).value == value
+
+
+def test_a_target_of_nulls_alone_is_a_fault_of_the_data():
+    score = ExactMatch()(Sample(id="q7", target=(None, None)), Output.of("None"))
+
+    assert score.outcome is Outcome.DATA_ERROR
+    assert score.details["reason"] == "the target of sample 'q7' is not text: (None, None)"
+
+
+def test_a_judge_is_shown_no_null_beside_an_answer():
+    assert shown(Sample(id="a", target=("4", None))) == ("4",)
 
 
 def test_silence_counts_zero_under_each_name_of_a_scorer():

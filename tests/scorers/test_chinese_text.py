@@ -51,5 +51,5 @@ def test_a_missing_library_is_one_line_with_the_command(monkeypatch, module, fun
     monkeypatch.setitem(sys.modules, module, None)
     getattr(chinese_text, function).cache_clear()
 
-    with pytest.raises(MissingExtra, match=r"fix: pip install assay\[speech\]"):
+    with pytest.raises(MissingExtra, match=r"fix: pip install 'assay\[speech\]'"):
         simplify(text) if module == "opencc" else spoken_numbers(text)

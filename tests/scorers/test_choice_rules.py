@@ -171,3 +171,16 @@ def test_an_option_letter_is_never_taken_from_a_word_of_the_refusal() -> None:
     found = extract_choice("I cannot answer", dict.fromkeys("ABCDEFGHIJ", ""))
 
     assert (found.answer, found.rule) == (None, "refusal")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The answer is B. A", "B"), ("The answer is (B) (A)", "B"), ('The answer is (B) "A"', "B"), ("答案 B A", "B"),
+        ("The answer is B. C", None), ("The answer is (B) (C)", None), ("The answer is (A) (B)", None),
+    ],
+)  # fmt: skip
+def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(text: str, answer: str | None) -> None:
+    blood_groups = dict(zip("ABCD", "CADB", strict=True))
+
+    assert extract_choice(text, blood_groups).answer == answer

@@ -91,7 +91,7 @@ def test_a_missing_library_is_one_line_with_the_command(monkeypatch):
     dnsmos._networks.cache_clear()
     monkeypatch.setattr(dnsmos, "find_spec", lambda name: None)
 
-    with pytest.raises(MissingExtra, match=r"fix: pip install assay\[speech\]"):
+    with pytest.raises(MissingExtra, match=r"fix: pip install 'assay\[speech\]'"):
         rate_speech(TONE)
 
 

@@ -74,3 +74,10 @@ def test_a_sample_without_reference_is_a_fault_of_the_data():
 
 def test_each_chinese_character_and_each_sign_is_a_token():
     assert spoken_tokens("用Python3写，a+b=日本") == ["用", "python3", "写", "a", "+", "b", "=", "日", "本"]
+
+
+@pytest.mark.parametrize("target", [{"text": "none"}, (None,), AllOf(("x", ("y", None)))])
+def test_a_reference_that_is_no_text_is_a_fault_of_the_data(target):
+    score = ExistsMatch()(Sample(id="a", target=target), Output.of("none and text"))
+
+    assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)

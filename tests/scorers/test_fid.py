@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from assay.core import Image, Outcome, Output, Sample, ScoreRecord, UsageError
+from assay.runner.scoring import Scoring
 from assay.runner.summary import Context
+from assay.runner.table_rows import checked_result
 from assay.scorers.fid import Fid, FrechetSummary, packed, unpacked
 from assay.scorers.frechet import frechet_distance
 
@@ -32,9 +34,9 @@ def scored(output, sample=Sample("a", target=WANTED), features=None, **options):
     return asyncio.run(Fid(models={"features": eyes}, **options)(sample, output)), eyes
 
 
-def record(made, reference):
+def record(made, reference, id="a"):
     details = {"made": [packed(list(row)) for row in made], "reference": [packed(list(row)) for row in reference]}
-    return ScoreRecord("t", "m", "a", "fid", "", {}, Outcome.SCORED, details=details)
+    return ScoreRecord("t", "m", id, "fid", "", {}, Outcome.SCORED, details=details)
 
 
 def summed(records, statistics=""):
@@ -55,7 +57,7 @@ def test_the_distance_is_that_of_all_features_together():
     rng = np.random.default_rng(0)
     made, reference = rng.normal(size=(40, 3)).astype("f4"), rng.normal(1, 2, size=(40, 3)).astype("f4")
 
-    (result,) = summed([record(made[n : n + 4], reference[n : n + 4]) for n in range(0, 40, 4)])
+    (result,) = summed([record(made[n : n + 4], reference[n : n + 4], str(n)) for n in range(0, 40, 4)])
 
     assert result.value == pytest.approx(frechet_distance(made, reference, fewest=3).value)
     assert (result.n, result.higher_is_better) == (10, False) and result.interval.startswith("none")
@@ -114,3 +116,33 @@ def test_features_that_are_none_are_nobodys_fault(features):
 def test_without_a_picture_or_one_to_be_like_there_is_nothing_to_compare():
     assert scored(Output.of("words"))[0].outcome is Outcome.MODEL_ERROR
     assert scored(Output.of(MADE), Sample("a"))[0].outcome is Outcome.DATA_ERROR
+
+
+def test_samples_without_a_picture_in_the_set_are_said():
+    rng = np.random.default_rng(0)
+    made, reference = rng.normal(size=(8, 2)).astype("f4"), rng.normal(size=(8, 2)).astype("f4")
+    lost = ScoreRecord("t", "m", "lost", "fid", "", {}, Outcome.MODEL_ERROR)
+    refused = ScoreRecord("t", "m", "refused", "fid", "", {"fid": 0.0}, Outcome.REFUSED)
+
+    (result,) = summed([record(made, reference), lost, refused])
+
+    assert (result.n, result.n_expected) == (1, 3)
+    assert "1 answers have no picture and are left out" in result.flags
+    assert checked_result(result).flags[-1] == "unresolved 33.3%: in doubt"
+
+
+def test_where_no_picture_was_made_the_row_is_there_and_has_no_value():
+    lost = ScoreRecord("t", "m", "lost", "fid", "", {}, Outcome.MODEL_ERROR)
+
+    (result,) = summed([lost])
+
+    assert (result.value, result.n, result.outcomes) == (None, 0, {"model_error": 1})
+
+
+def test_features_without_a_number_of_their_own_are_scored():
+    eyes = Eyes({MADE.digest: [1.0, 2.0], WANTED.digest: [3.0, 4.0]})
+    scoring = Scoring.of("fid", Fid(), "t", "m").given({"features": eyes})
+
+    score = asyncio.run(scoring.score_async(Sample("a", target=WANTED), Output.of(MADE)))
+
+    assert (score.value, score.outcome) == (None, Outcome.SCORED) and score.details["made"]

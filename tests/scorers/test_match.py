@@ -71,6 +71,28 @@ def test_includes_looks_for_a_target_or_for_all_parts_of_one(answer, target, fou
     assert ask(Includes(), answer, target).value == found
 
 
+@pytest.mark.parametrize("target", ["", " ", ("x", ""), AllOf(("x", "")), AllOf((("x", "\n"),))])
+def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_includes_it(target):
+    score = ask(Includes(), "foo bar", target)
+
+    assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
+    assert "is empty, so it would stand in every answer" in score.details["reason"]
+
+
+@pytest.mark.parametrize("scorer", [ExactMatch(), QuasiExactMatch(), Includes(), Regex(".+")])
+@pytest.mark.parametrize("target", [{"text": "x"}, b"x", (None,), ({"text": "x"},), (("x", "y"), "z")])
+def test_a_target_that_is_no_text_is_a_fault_of_the_data(scorer, target):
+    score = ask(scorer, str(target), target)
+
+    assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
+    assert score.details["reason"].startswith("the target of sample ") and " is not text: " in score.details["reason"]
+
+
+@pytest.mark.parametrize(("answer", "found"), [("none of it", 0.0), ("an x", 1.0)])
+def test_includes_looks_for_no_null_beside_a_target(answer, found):
+    assert ask(Includes(), answer, (None, "x")).value == found
+
+
 def test_includes_can_insist_on_case():
     assert ask(Includes(ignore_case=False), "it is paris", "Paris").value == 0.0
 

@@ -144,7 +144,7 @@ def test_a_missing_library_is_one_line_with_the_pip_command(tmp_path, monkeypatc
     unready = KillableWorker(script, seconds=1.0, memory_bytes=1 << 30)
     monkeypatch.setattr(math_equivalence, "_worker", lambda *_: unready)
 
-    with pytest.raises(MissingExtra, match=r"math-verify is not installed; fix: pip install assay\[metrics\]"):
+    with pytest.raises(MissingExtra, match=r"math-verify is not installed; fix: pip install 'assay\[metrics\]'"):
         compare("1", "1")
 
 

@@ -22,3 +22,11 @@ def test_blanks_do_not_count_in_formulas_but_case_does():
 
 def test_a_sample_without_target_is_a_fault_of_the_data():
     assert OcrBench()(Sample(id="a"), Output.of("x")).outcome is Outcome.DATA_ERROR
+
+
+@pytest.mark.parametrize("target", ["", "\n", ("x", " ")])
+def test_an_empty_target_is_a_fault_of_the_data_since_every_answer_contains_it(target):
+    score = OcrBench()(Sample(id="a", target=target), Output.of("anything"))
+
+    assert (score.value, score.outcome) == (None, Outcome.DATA_ERROR)
+    assert "is empty, so it would stand in every answer" in score.details["reason"]

@@ -57,5 +57,5 @@ def test_a_missing_library_is_one_line_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "whisper_normalizer.basic", None)
     normalizer.cache_clear()
 
-    with pytest.raises(MissingExtra, match=r"whisper-normalizer is not installed; fix: pip install assay\[speech\]"):
+    with pytest.raises(MissingExtra, match=r"whisper-normalizer is not installed; fix: pip install 'assay\[speech\]'"):
         normalizer("whisper-en")

@@ -328,11 +328,25 @@ def test_the_question_is_not_shown_by_another_template_either():
             [Sample(id="bare", input="?")],
             "a sample of the pool cannot be shown solved: sample 'bare': this sample has no target",
         ),
+        (
+            Fewshot(num=1),
+            [ask(1), ask(2, turns=("and then?",))],
+            "sample 'q2' of the pool is a dialogue of 2 turns, of which a shot could show only the first and the last "
+            "answer; fix: leave the shots out, or take them from rows of one question",
+        ),
     ],
 )
 def test_settings_that_cannot_work_are_refused_before_the_run(fewshot, pool, fault):
     with pytest.raises(UsageError, match=f"^fewshot: {fault}"):
         apply_fewshot(build_template(), fewshot, pool)
+
+
+def test_a_dialogue_may_have_shots_of_one_question_each():
+    template = apply_fewshot(build_template(), Fewshot(num=1, split="dev", pick="first"), POOL)
+
+    assert texts(template(ask(9, turns=("and then?",)))) == [
+        ("user", "0+0?"), ("assistant", "0"), ("user", "9+9?")
+    ]  # fmt: skip
 
 
 def test_the_source_tells_settings_and_pools_apart():

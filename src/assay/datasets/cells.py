@@ -2,11 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ..core import Message, as_messages
 from .faults import RowFault
 from .json_row import decode_value
+
+Source = Literal["file", "json", "table", "python"]
+"""Where rows come from: a file with a type for each column, one whose values are written one by one, a table of texts
+alone, or the user's own code."""
+EXACT_INTEGERS = 2**53
+"""Below it a float holds every whole number as it was written."""
 
 
 def as_input(value: Any, column: str) -> str | tuple[Message, ...]:
@@ -28,15 +34,29 @@ def as_name(value: Any) -> str | None:
     return None if is_missing(value) or value == "" else str(value)
 
 
-def as_target(value: Any) -> Any:
-    """The right answer: numbers as text, a list as a tuple of which any will do, NaN as none, the rest as it is."""
-    if is_missing(value):
-        return None
-    if isinstance(value, (bool, int, float)):
-        return str(value)
+def as_target(value: Any, source: Source = "file") -> Any:
+    """The right answer: numbers as text, a list as a tuple of which any will do, NaN as none, the rest as it is.
+
+    What may be spelled in two ways is a tuple of both, the source's own first: true and false, and a whole number in
+    a typed column, where one null among integers turns them all into `5.0`. Other numbers are as they were written.
+    """
     if isinstance(value, (list, tuple)):
-        return tuple(as_target(one) for one in value)
-    return value
+        return tuple(spelled for one in value for spelled in _spellings(one, source))
+    spellings = _spellings(value, source)
+    return spellings[0] if len(spellings) == 1 else spellings
+
+
+def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
+    if is_missing(value) or (value == "" and source == "table"):
+        return (None,)
+    if isinstance(value, bool):
+        own, other = str(value), str(value).lower()
+        return (own, other) if source == "python" else (other, own)
+    if isinstance(value, float) and source == "file" and value.is_integer() and abs(value) < EXACT_INTEGERS:
+        return (str(int(value)), str(value))
+    if isinstance(value, (int, float)):
+        return (str(value),)
+    return (as_target(value, source) if isinstance(value, (list, tuple)) else value,)
 
 
 def as_id(value: Any, column: str) -> str:

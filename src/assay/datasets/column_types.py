@@ -18,6 +18,8 @@ LONGEST_NUMBER = 32
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][-+]?[0-9]+)?")
 _TRUTH = {"True": True, "False": False}
+_WORDS: frozenset[type] = frozenset()
+_INTEGERS, _NUMBERS, _TRUTHS = frozenset({int, float}), frozenset({float}), frozenset({bool})
 ALWAYS_TEXT = frozenset({*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", "question", "hint", "image", "image_path", "prediction"})
 """Columns whose cells are words even where all of them look like numbers: `1.50` as an option must stay `1.50`."""
 
@@ -43,6 +45,18 @@ def column_types(rows: Iterable[Mapping[str, Any]]) -> dict[str, type]:
     }
 
 
+def column_type(cells: Iterable[Any]) -> type | None:
+    """`int`, `float` or `bool` if all cells that have a value are; `None` for words, and where no cell has one."""
+    left: frozenset[type] | None = None
+    for cell in cells:
+        if cell == "" or cell is None:
+            continue
+        left = _types_of(cell) if left is None else left & _types_of(cell)
+        if not left:
+            return None
+    return None if left is None else int if int in left else float if float in left else bool
+
+
 def types_of_file(path: Path) -> dict[str, type]:
     """The types of a file's columns, by its first rows; small files are looked at whole."""
 
@@ -65,13 +79,13 @@ def typed(cell: Any, kind: type | None) -> Any:
     return _TRUTH[cell] if kind is bool else kind(cell)
 
 
-def _types_of(cell: Any) -> set[type]:
+def _types_of(cell: Any) -> frozenset[type]:
     if not isinstance(cell, str):
-        return {type(cell)} if type(cell) in (int, float, bool) else set()
+        return frozenset({type(cell)}) if type(cell) in (int, float, bool) else _WORDS
     if len(cell) > LONGEST_NUMBER:
-        return set()
+        return _WORDS
     if _WHOLE.fullmatch(cell):
-        return {int, float}
+        return _INTEGERS
     if _NUMBER.fullmatch(cell):
-        return {float}
-    return {bool} if cell in _TRUTH else set()
+        return _NUMBERS
+    return _TRUTHS if cell in _TRUTH else _WORDS

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..core import EMPTY, Media, Message, PlanError, Sample, UsageError, nearest
-from .cells import as_input, as_name, as_target, dialogue_of, is_missing
+from .cells import Source, as_input, as_name, as_target, dialogue_of, is_missing
 from .choices import LETTERS, Way, letter_of, options_from_cells, options_of, way_of
 from .faults import RowFault
 from .media import KINDS, column_list, media_columns, media_of, within_reach
@@ -80,6 +80,7 @@ class Columns:
     """Columns that were asked for and are not there: each row with these columns is faulty."""
     plain: bool = False
     """Only text in, text out: rows take the short way."""
+    source: Source = "file"
 
     @property
     def kind(self) -> Kind:
@@ -96,7 +97,7 @@ class Columns:
         """A row as a sample; raises `RowFault`."""
         if self.plain:
             text, gold = row[self.input], row[self.target]  # type: ignore[index]
-            if type(text) is str and type(gold) is str:
+            if type(text) is str and type(gold) is str and gold:
                 return Sample(sample_id, text, gold, (), row, (), EMPTY)
         return self._sample(row, sample_id, reach)
 
@@ -108,7 +109,7 @@ class Columns:
         if choices and not is_missing(target):
             target = letter_of(target, choices, labels, self.target or "", is_index=self.is_index)
         else:
-            target = as_target(target)
+            target = as_target(target, self.source)
         turns: tuple[Any, ...] = ()
         asked: str | tuple[Message, ...] = ""
         if self.messages is not None or self.turns is not None:
@@ -162,6 +163,7 @@ def find_columns(
     tags: Sequence[str] = (),
     cluster: str | None = None,
     needed: "Columns | None" = None,
+    source: Source = "file",
 ) -> Columns:
     """The parts the columns play. `needed` is the mapping of the first rows: what it has, these must have too."""
     folded = {name.lower(): name for name in reversed(names)}
@@ -208,6 +210,7 @@ def find_columns(
         is_index=given[ANSWER] == "index" if ANSWER in given else is_index,
         lacking=tuple(lacking),
         plain=plain,
+        source=source,
         **parts,
     )
 

@@ -75,6 +75,11 @@ def _read_exact(sheet: Any) -> dict[tuple[int, int], str]:
     return {place: str(json.loads("".join(parts))) for place, parts in pieces.items()}
 
 
+def need_excel() -> None:
+    """Raises `MissingExtra` where Excel files can be neither written nor read, before there is work to lose."""
+    _library("openpyxl")
+
+
 def _library(name: str) -> Any:
     try:
         return import_module(name)

@@ -65,6 +65,7 @@ class JsonArray:
         """Moves to the first element; a fault here is the file's."""
         scanner.fill()
         check_text(bytes(scanner.buffer[:64]), self.path)
+        opening = bytes(scanner.buffer[:60]).decode("utf-8", "replace")
         if scanner.buffer.startswith(UTF8_BOM):
             scanner.place = len(UTF8_BOM)
         first = scanner.next_byte()
@@ -80,7 +81,7 @@ class JsonArray:
             file=self.name,
             row=1,
             column=1,
-            got=bytes(scanner.buffer[:60]),
+            got=opening,
             fix='write [{…}, {…}] or {"rows": [{…}, {…}]}; one object a line is called .jsonl',
         )
 

@@ -54,7 +54,7 @@ class Reach:
                 f"the {made.kind} is a URL, which is not fetched",
                 column=column,
                 got=url,
-                fix="download the files and name them, or let the task declare allow_urls",
+                fix="download the files and name them, or fetch them: --allow_urls (in a task: allow_urls)",
             )
         return made(url, name=url, read=self._fetch)
 

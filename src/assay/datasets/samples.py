@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, DataError, Sample
+from .cells import Source
 from .choices import Way
 from .columns import ANYWHERE, Columns, Kind, check_given, find_columns
 from .converted import ToSample, converted
 from .faults import RowFault
+from .json_arrays import JsonArray
+from .json_lines import JsonLines
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
 from .reading import Head, OnDuplicate, Reading, sample_of
@@ -236,7 +239,15 @@ class Samples:
         return next(iter(self._ways)) if len(self._ways) == 1 else None
 
     def _columns_for(self, names: tuple[str, ...], needed: Columns | None) -> Columns:
-        return find_columns(names, self.columns, self.tags, self.cluster, needed)
+        return find_columns(names, self.columns, self.tags, self.cluster, needed, self._source)
+
+    @property
+    def _source(self) -> Source:
+        if all(isinstance(shard, Table) for shard in self.shards):
+            return "table"
+        if isinstance(self.shards[0], (JsonLines, JsonArray)):
+            return "json"
+        return "python" if isinstance(self.shards[0], (Rows, Called)) else "file"
 
     def _nothing(self, count: int, fault: DataError | None) -> DataError:
         first = self.shards[0]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import DataError, MissingExtra, UsageError
-from .column_types import column_types, typed
+from .column_types import ALWAYS_TEXT, column_type, typed
 from .excel import read_excel, write_excel
 from .faults import CELL_LIMIT
 
@@ -55,18 +55,18 @@ def frame_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = 
     """Rows of text cells as a data frame, columns typed as a whole; empty cells are NaN, except in `prediction`."""
     pandas = _pandas()
     names = list(columns) if columns is not None else list(dict.fromkeys(name for row in rows for name in row))
-    types = column_types(rows)
     made = {}
     for name in names:
         cells = [row.get(name) for row in rows]
+        kind = None if name in ALWAYS_TEXT else column_type(cells)
         if name in KEPT_AS_TEXT:
             values = ["" if cell is None else cell for cell in cells]
-        elif name not in types:
+        elif kind is None:
             values = [math.nan if cell is None or cell == "" else cell for cell in cells]
         else:
-            values = [typed(cell, types[name]) for cell in cells]
-        whole = name in types and "" not in cells and None not in cells
-        made[name] = pandas.Series(values, dtype=types[name] if whole else object)
+            values = [typed(cell, kind) for cell in cells]
+        whole = kind is not None and "" not in cells and None not in cells
+        made[name] = pandas.Series(values, dtype=kind if whole else object)
     return pandas.DataFrame(made, columns=names)
 
 

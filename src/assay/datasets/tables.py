@@ -4,6 +4,7 @@ Quotes follow RFC 4180, for tabs too, as pandas writes them. A quote matters onl
 too many or too few cells is that row's fault alone: the cells of its neighbours never move.
 """
 
+import json
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -74,6 +75,14 @@ class Table:
         for number, _, line in lines:
             if line is None or not line.strip():
                 continue
+            before, end, _ = line.rstrip(b"\r\n").partition(b"\r")
+            if end and before.count(b'"') % 2 == 0:
+                raise DataError(
+                    "the lines end in CR alone", file=self.name, row=number, column=1, fix="save with LF line ends"
+                )
+            if _is_json(line):
+                what, fix = "this is one JSON object a line, not a table", "name the file .jsonl"
+                raise DataError(what, file=self.name, row=number, column=1, fix=fix)
             try:
                 cells = self._cells(line, lines, number, None)
             except RowFault as fault:
@@ -104,10 +113,6 @@ class Table:
                     column=1,
                     got=cells[0],
                     fix=fix,
-                )
-            if "\r" in cells[0]:
-                raise DataError(
-                    "the lines end in CR alone", file=self.name, row=number, column=1, fix="save with LF line ends"
                 )
 
     def _body(self, lines: "_Lines") -> Iterator[Row]:
@@ -192,6 +197,15 @@ class _Lines:
 
     def give_back(self, lines: list[Line]) -> None:
         self._pending.extendleft(reversed(lines))
+
+
+def _is_json(line: bytes) -> bool:
+    if not line.lstrip().startswith(b"{"):
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def split_quoted(text: str, separator: str) -> tuple[list[str], int | None]:

@@ -1,23 +1,45 @@
 """What every text scorer asks first: the accepted answers of a sample, and whether there is an answer to score."""
 
+import json
 from collections import deque
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from ..core import AllOf, Outcome, Output, Sample, Score
+from ..core import AllOf, Outcome, Output, Sample, Score, shorten
 
 T = TypeVar("T")
+_NO_TEXT = (Mapping, bytes, bytearray, list, tuple)
 
 
 def accepted(sample: Sample) -> tuple[str, ...]:
     """The accepted answers as texts; a number in a target column is compared as it is printed.
 
-    The parts of an `AllOf` are wanted together, so as one answer they are their texts joined.
+    The parts of an `AllOf` are wanted together, so as one answer they are their texts joined. None where a target is
+    no text at all: a structure, bytes or a null alone has no spelling that a model could hit.
     """
     target = sample.target
     if type(target) is str:
         return (target,)
-    return tuple(_text(one) for one in sample.targets)
+    targets = without_nulls(sample)
+    return tuple(_text(one) for one in targets) if is_text(targets) else ()
+
+
+def without_nulls(sample: Sample) -> tuple[Any, ...]:
+    """The accepted answers but for nulls beside others, with which columns of lists are filled up; nulls alone stay."""
+    return tuple(one for one in sample.targets if one is not None) or sample.targets
+
+
+def is_text(targets: Iterable[object]) -> bool:
+    """Whether a scorer of texts can compare with each of these."""
+    return not any(one is None or isinstance(one, _NO_TEXT) for one in targets)
+
+
+def shown(sample: Sample) -> tuple[str, ...]:
+    """The accepted answers as a judge is shown them: a structure as JSON."""
+    return tuple(
+        json.dumps(one, ensure_ascii=False, default=str) if isinstance(one, Mapping) else _text(one)
+        for one in without_nulls(sample)
+    )
 
 
 def _text(target: object) -> str:
@@ -34,14 +56,30 @@ def no_answer(output: Output) -> Score | None:
     reason = output.stop_reason
     if reason == "length" and not output.text.strip():
         return Score(0.0, Outcome.TRUNCATED)
-    if reason == "content_filter" and not output.text.strip():
-        return Score.refused(reason="content_filter")
-    return None
+    return Score.refused(reason="content_filter") if was_filtered(output) else None
+
+
+def was_filtered(output: Output) -> bool:
+    """Whether a content filter left nothing of the answer. What it left, text, medium or structure, is an answer."""
+    return bool(output.candidates) and all(
+        candidate.stop_reason == "content_filter"
+        and not (candidate.text.strip() or candidate.media or candidate.json is not None)
+        for candidate in output.candidates
+    )
 
 
 def no_target(sample: Sample, what: str = "target") -> Score:
     """The score of a sample that has nothing to compare with: a fault of the data, not of the model."""
-    return Score(None, Outcome.DATA_ERROR, details={"reason": f"sample {sample.id!r} has no {what}"})
+    reason = f"sample {sample.id!r} has no {what}"
+    if what == "target" and not is_text(sample.targets):
+        reason = f"the target of sample {sample.id!r} is not text: {shorten(sample.target)}"
+    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+
+
+def in_every_answer(target: str) -> Score:
+    """The score of a sample whose target is empty: it would be found in whatever the model says."""
+    reason = f"target {target!r} is empty, so it would stand in every answer"
+    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
 
 
 def named(score: Score, *names: str) -> Score:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .choice_cues import (
+    ADJACENT_LETTER,
     ARTICLE_NEXT,
     CLAUSE_END,
     COMPARED,
@@ -41,7 +42,7 @@ from .choice_cues import (
     Cue,
     Firmness,
 )
-from .choice_lists import opens_list
+from .choice_lists import lists_options, opens_list
 from .choice_text import OptionTexts
 
 _WORDS = re.compile(r"[a-z]+|[=-]>")
@@ -107,7 +108,8 @@ def _claim_at(
     firmness = cue.firmness
     if DOUBTED_BEFORE.search(before) or GAP_DOUBTS.search(cue_text):
         firmness = Firmness.TENTATIVE
-    read = _read(text, start, letters, texts if cue.reads_text else None, strict=cue.firmness is not Firmness.DECLARED)
+    is_strict = cue.firmness is not Firmness.DECLARED
+    read = _read(text, start, letters, texts, reads_text=cue.reads_text, strict=is_strict)
     if read is None and cue.firmness is Firmness.DECLARED and "answer" in cue_text.lower():
         read = _read_later(text, start, letters)
         if read is None and cue.reads_text:
@@ -116,7 +118,7 @@ def _claim_at(
     if read is None:
         return None
     answer, end = read
-    if opens_list(text, start):
+    if opens_list(text, start) or lists_options(text, start, letters, texts):
         return None
     if QUESTION_AFTER.match(text, end):
         firmness = Firmness.TENTATIVE
@@ -124,7 +126,7 @@ def _claim_at(
 
 
 def _read(
-    text: str, start: int, letters: frozenset[str], texts: OptionTexts | None, *, strict: bool
+    text: str, start: int, letters: frozenset[str], texts: OptionTexts, *, reads_text: bool, strict: bool
 ) -> tuple[str | None, int] | None:
     """The answer that stands at `start`, with its end; `(None, end)` when it is not one of the options."""
     skipped = SKIP.match(text, start)
@@ -134,7 +136,7 @@ def _read(
     begin = opened.end() if opened else begin
     found = LETTER.match(text, begin)
     marked_letter = found and (SEPARATORS_ONLY.match(text, found.end()) or text[begin - 1 : begin] in "([{\"'【")
-    if texts is not None and not marked_letter:
+    if reads_text and not marked_letter:
         by_text = _read_text(text, start, texts) or _read_text(text, begin, texts)
         if by_text:
             return by_text
@@ -146,7 +148,7 @@ def _read(
     letter, end = found[0].upper(), found.end()
     if DENIED_AFTER.match(text, end):
         return None
-    several = _several(text, end, letter, found[0].islower())
+    several = _several(text, end, letter, found[0].islower()) or _another(text, end, letter, letters, texts)
     if several:
         return None, several
     return (letter if letter in letters else None), end
@@ -163,12 +165,32 @@ def _is_letter(text: str, found: re.Match[str], fillers: str, letters: frozenset
         return False
     if found[0].upper() not in letters and (strict or not closed or found[0].islower() or found[0] == "I"):
         return False
-    if closed or named:
+    if closed or named or _joined_to_another(text, found, letters):
         return True
     connected = CONNECTIVE.match(after) is not None
     if found[0] in "AaI" or found[0].islower() or strict:
         return connected and not (found[0] in "aIi" and not re.match(r"\s+(?:because|since|due|based|as)\b", after))
     return True
+
+
+def _joined_to_another(text: str, found: re.Match[str], letters: frozenset[str]) -> bool:
+    """Whether a capital is the first of several: no article or name is joined to a letter, as in "A & C"."""
+    following = NEXT_LETTER.match(text, found.end())
+    return following is not None and found[0].isupper() and {found[0], following["letter"]} <= letters
+
+
+def _another(text: str, end: int, first: str, letters: frozenset[str], texts: OptionTexts) -> int:
+    """Where another letter ends that stands beside the first with no word between, or 0.
+
+    A letter that is the first one's own text, as where blood groups are the options, is no other.
+    """
+    following = ADJACENT_LETTER.match(text, end)
+    if following is None:
+        return 0
+    letter = following["letter"] or following["last"]
+    own = texts._options.get(first, "").strip(" .()\"'")
+    is_other = letter in letters and letter not in (first, own)
+    return following.end() if is_other and not DENIED_AFTER.match(text, following.end()) else 0
 
 
 def _several(text: str, end: int, first: str, lower: bool) -> int:

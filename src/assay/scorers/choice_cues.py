@@ -38,11 +38,16 @@ OPEN = re.compile(rf"{_WRAP}{{0,16}}")
 _ONE = r"[A-Za-z](?![A-Za-z0-9_+#^]|'[a-z]|-[A-Za-z]|\.[A-Z]\.|\s?°)"
 LETTER = re.compile(_ONE)
 NEXT_LETTER = re.compile(
-    r"[\s\"')\]}$\\]{0,4}(?P<sep>(?:\s{0,2}(?:,|/|&|;|\+|、|\b(?:and/or|and|or|also|as\s+well\s+as)\b|和|或者?"
+    r"[\s\"')\]}$\\]{0,4}(?P<sep>(?:\s{0,2}(?:,|/|&|;|\+|\||、|\b(?:and/or|and|or|plus|also|as\s+well\s+as)\b|和|或者?"
     r"|及|与|與|以及|还是|還是|跟))+)"
     rf"\s{{0,2}}(?:(?:options?|choices?|possibly|maybe|even|选项?"
     rf"|选择)\s{{0,2}})?[\"'(\[{{$\\]{{0,3}}(?P<letter>{_ONE})"
 )
+ADJACENT_LETTER = re.compile(
+    r"(?P<sep>)(?:[)\]\"'】}]{1,3}[ \t]{0,2}[(\[\"'【{]{1,2}(?P<letter>[A-Z])(?=[)\]\"'】}])"
+    r"|\.?[ \t]{1,2}(?P<last>[A-Z])(?=\.?[ \t]*(?:\n|$)))"
+)
+"""A second letter with no word between: `(A)(B)`, `A B` at the end of a line."""
 RUN = re.compile(r"[A-Z]{2,10}(?![A-Za-z0-9])")
 ARTICLE_NEXT = re.compile(r"\s+[a-z]")
 CONNECTIVE = re.compile(
@@ -102,7 +107,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _GAP = (
-    r"(?:(?!\b[B-HJ-Z]\b|\bA\b(?!\s[a-z])|\boptions\b|\bchoices\b|\bfollowing\b|\bkey\b"
+    r"(?:(?!\b[B-HJ-Z]\b|(?-i:\bA\b(?!\s[A-Z]))|\ba\b(?!\s[a-z])|\ba\s+(?:is|was|would|should)\b|\boptions\b|\bchoices\b|\bfollowing\b|\bkey\b"
     r"|,\s*(?:and|but|so)\b)[^.!?\n:=。])"
 )
 CUES: tuple[Cue, ...] = (
@@ -147,13 +152,16 @@ CUES: tuple[Cue, ...] = (
     Cue(
         "declared-zh",
         _compile(
-            r"""(?:答案|正解|正确选项|正確選項|正确的?选择|最终选择|最佳选项|最佳選項|选项|选择|結果|结论|结果)\s?(?:】|\]|\)|"|')?\s{0,2}
+            r"""(?<!(?<![A-Z])[A-Z])(?<!(?<![A-Z])[A-Z]\s)(?:答案|正解|正确选项|正確選項|正确的?选择|最终选择|最佳选项|最佳選項|选项|选择|結果|结论|结果)\s?(?:】|\]|\)|"|')?\s{0,2}
                 (?:[^\nA-Z。！？:,]{0,24}?)(?:应该?是|應該?是|应该?为|應為|应该?选|應選|不是|是|为|為|选择?|選擇?|[:=]|→)"""
         ),
     ),
     Cue(
         "declared-zh",
-        _compile(r"(?:答案|正解)[】\])\"'\s]{0,4}(?=[(\[\"'【]?[A-Z](?![A-Za-z]))"),
+        _compile(
+            r"(?:(?P<firm>(?:正确|正確|最终|最終)的?)|)(?:答案|正解)[】\])\"'\s]{0,4}(?=[(\[\"'【]?[A-Z](?![A-Za-z])"
+            r"(?(firm)|(?![)\]\"'】\s]{0,2}(?:是|为|為|指|说|說))))"
+        ),
         reads_text=False,
     ),
     Cue("declared-zh", _compile(r"(?:^|[\s。,])答\s{0,2}[:】\]]")),

@@ -10,15 +10,15 @@ from .choice_claims import denied_after, denies
 LAST_CHARS = 400
 """How far from its end an output may say what it takes."""
 _STANDALONE = re.compile(
-    r"(?<![A-Za-z0-9_'\\^/+*=$-])(?<!° )(?P<letter>[A-Z])"
+    r"(?<![A-Za-z0-9_'\\^/+*=$-])(?<!° )(?<![A-Z]\|)(?P<letter>[A-Z])"
     r"(?![A-Za-z0-9_'^/+*=$\\{°-]|\s?[=+*<>|^_\\/]|\s?->|\.[A-Za-z]|\(|\s\()"
 )
 _JOINED = re.compile(r"[)\]\"']?\s*(?:,|、|(?:,\s*)?\b(?:or|nor|and)\b|或者?|和)\s*(?:option\s+)?[(\[\"']?")
 _WORD_NEXT = re.compile(r"\s+[a-z]")
 _REASONS_NEXT = re.compile(r"\s+(?:because|since|as|due|based|not|rather|instead|for)\b|\s+it\s+is\W*$")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=\S{2})|(?<=[。！？])|\n")
-_LISTED_AFTER = re.compile(r"\s+(?:(?:and|or)\s|[A-Z](?![A-Za-z']))")
-_LISTED_BEFORE = re.compile(r"\b[A-Z],?\s(?:(?:and|or)\s)?$")
+_LISTED_AFTER = re.compile(r"\s+(?:(?:and|or|plus|&)\s|[A-Z](?![A-Za-z']))|\s?&\s?[A-Z](?![A-Za-z'])")
+_LISTED_BEFORE = re.compile(r"\b[A-Z],?\s(?:(?:and|or|plus|&)\s)?$|\b[A-Z]\s?&\s?$")
 _ANSWER_WORD = re.compile(
     r"(?:^|[:;,(\[\"'.!?。,、】>|→]|\b(?:so|is|be|was|thus|therefore|hence|then|option|choice|answer|letter"
     r"|with|for|pick|say|guess|choose|select|think|believe"

@@ -13,7 +13,7 @@ from typing import Literal
 from .choice_claims import Claim, denied_after, denies, find_claims
 from .choice_cues import Firmness
 from .choice_letters import LAST_CHARS, last_sentence, unique_letter
-from .choice_lists import graded_list
+from .choice_lists import LONGEST_LIST, graded_list, list_end
 from .choice_text import OptionTexts, first_turn, flatten, strip_reasoning
 
 
@@ -74,10 +74,15 @@ _LINE_START = re.compile(
     r"|as|due)\b)|(?=(?:选项|项)?[,，。因]))",
     re.MULTILINE,
 )
-_INLINE_START = re.compile(r"(?<![\w.])[(\[]?([A-Z])[.):]\s?(?=\S)")
+_INLINE_START = re.compile(r"(?<![\w.])[(\[]?([A-Z])[.):、]\s?(?=\S)")
 _LETTER_LIST = re.compile(
-    r"\W*([A-Z])[)\]\"']?\s*(?:,|/|&|、|\+|\band\b|\bor\b|和|或|及|与)\s*(?:and\b"
-    r"|or\b)?\s*[(\[\"']?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})"
+    r"\W*([A-Z])(?:[)\]\"'】]\s?(?=[(\[\"'【])|[)\]\"']?\s*(?:,|/|&|、|\+|\||\bplus\b|\band\b|\bor\b|和|或|及|与)\s*(?:and\b"
+    r"|or\b)?\s*)[(\[\"'【]?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})"
+)
+_BETWEEN_CLAIMS = re.compile(r"[})\]\"'$ ]{0,6}(?:</\w{1,12}>)?\s?(?:,|、|;|/|&|\band\b|\bor\b|和|或)?[$\\ ]{0,4}")
+_DESCRIBED = re.compile(
+    r"(?:\b(?:option|choice|answer|statement|letter)\s+[A-Z]\s+\w+(?:\s+(?:an?|the))?|选项[A-Z](?:是|为|指))\s*$",
+    re.IGNORECASE,
 )
 _CLOSING_MARKS = (".", ":", ")")
 _DASHES = (",", "-", "–", "—")
@@ -175,7 +180,7 @@ def declared(reading: _Reading) -> Extraction | None:
             return _scored(corrected, "corrected", rest[retraction.start() :])
         if _WITHDRAWN.search(rest[retraction.start() : retraction.start() + 80]):
             return Extraction(None, "retracted", "unparsed", rest[retraction.start() :][:160])
-    if last.answer is None:
+    if last.answer is None or (len(firm) > 1 and _declared_beside(reading.text, firm[-2], last)):
         return Extraction(None, "ambiguous", "unparsed", last.evidence)
     return _scored(last.answer, last.rule, last.evidence)
 
@@ -210,6 +215,8 @@ def leading_answer(reading: _Reading) -> Extraction | None:
         several = _listed_together(text[: opening.end() + 40], reading.letters)
         if several:
             return Extraction(None, "ambiguous", "unparsed", text[:80])
+        if list_end(text[:LONGEST_LIST].split("\n", 1)[0], reading.letters, reading.texts):
+            return None
         denied = _DENIED_REST.match(rest)
         # A long text after "A." that is not option A's own may be the first point of an argument cut short.
         is_short = len(text) <= _SHORT_CHARS and opening["letter"].isupper()
@@ -295,6 +302,8 @@ def option_text(reading: _Reading) -> Extraction | None:
         if not denies(passage[:at]) and not denied_after(passage, end)
     ]
     answers = {letter for letter, _, _ in found}
+    if len(answers) == 1 and _only_described(passage[: found[0][1]], answers, reading.letters):
+        return None
     if len(answers) == 1 and not (len(passage) > 120 and reading.texts.is_number(found[0][0])):
         return _scored(found[0][0], "option-text", passage[found[0][1] : found[0][2]])
     return None
@@ -305,7 +314,11 @@ def last_line(reading: _Reading) -> Extraction | None:
     starts = [match["letter"] for match in _LINE_START.finditer(reading.text)]
     if len(set(starts)) > 1 and starts.count(starts[-1]) == 1 and _LINE_START.match(reading.text.rsplit("\n", 1)[-1]):
         return None  # the last entry of a list of options, not a choice
-    for passage in (reading.text.rsplit("\n", 1)[-1], last_sentence(reading.text)):
+    line = reading.text.rsplit("\n", 1)[-1][-LONGEST_LIST:]
+    # Of a line that lists the options, what comes after the list: "A. cat B. dog: B".
+    listed = list_end(line, reading.letters, reading.texts)
+    passages = (line, last_sentence(reading.text)) if not listed else (line[listed:],)
+    for passage in passages:
         if len(passage) <= LAST_CHARS and (letter := unique_letter(passage, reading.letters)):
             return _scored(letter, "last-line", passage)
     return None
@@ -340,6 +353,17 @@ def _overruled(reading: _Reading, letter: str) -> bool:
         None,
         letter,
     )
+
+
+def _declared_beside(text: str, before: Claim, last: Claim) -> bool:
+    """Whether two declarations of different letters are one utterance: `\\boxed{A} and \\boxed{C}`."""
+    is_other = before.answer != last.answer and before.end <= last.start
+    return is_other and _BETWEEN_CLAIMS.fullmatch(text[before.end : last.start]) is not None
+
+
+def _only_described(before: str, described: set[str], letters: frozenset[str]) -> bool:
+    """Whether "option A is" leads to the only text named, after another letter was: B, with a word on A."""
+    return _DESCRIBED.search(before) is not None and unique_letter(before, letters) not in (None, *described)
 
 
 def _names(reading: _Reading, rest: str, letter: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from ..core import AllOf, Outcome, Output, Sample, Score
 from ..registry import scorers
-from .answers import no_answer, no_target
+from .answers import is_text, no_answer, no_target, without_nulls
 
 _CJK = "\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\s{_CJK}]+")
@@ -30,12 +30,15 @@ class ExistsMatch:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.targets:
             return no_target(sample)
-        if empty := _without_words(sample.targets):
+        targets = without_nulls(sample)
+        if not _is_text(targets):
+            return no_target(sample)
+        if empty := _without_words(targets):
             reason = f"reference {empty!r} has no words, so it would occur in every answer"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
         if silence := no_answer(output):
             return silence
-        found = _find(sample.targets, _spaced(output.text))
+        found = _find(targets, _spaced(output.text))
         return Score(float(bool(found)), answer=" … ".join(found) or None)
 
 
@@ -53,6 +56,14 @@ def _find(wanted: Any, said: str) -> tuple[str, ...]:
         return next((found for one in wanted if (found := _find(one, said))), ())
     reference = str(wanted)
     return (reference,) if _spaced_reference(reference) in said else ()
+
+
+def _is_text(wanted: Any) -> bool:
+    if isinstance(wanted, AllOf):
+        return _is_text(wanted.parts)
+    if isinstance(wanted, (tuple, list)):
+        return all(map(_is_text, wanted))
+    return is_text((wanted,))
 
 
 def _without_words(wanted: Any) -> str | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..core import (
+    COUNTED_AS_ZERO,
     EMPTY,
     Image,
     ModelError,
@@ -89,6 +90,7 @@ class FrechetSummary:
     """The distance over all records of a run; refuses sets smaller than the features are many."""
 
     statistics: str = ""
+    pools: ClassVar[bool] = True
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         import numpy as np
@@ -96,7 +98,21 @@ class FrechetSummary:
         outcomes = Counter(str(record.outcome) for record in records)
         rows = {part: [text for r in records for text in r.details.get(part) or ()] for part in ("made", "reference")}
         made, reference = (np.array([unpacked(text) for text in rows[part]]) for part in ("made", "reference"))
+        common: dict[str, Any] = {
+            "task": context.task,
+            "model": context.model,
+            "metric": context.scorer,
+            "n": len({record.id for record in records if record.details.get("made")}),
+            "n_expected": context.n_expected,
+            "protocol": context.protocol,
+            "outcomes": dict(outcomes),
+            "higher_is_better": False,
+        }
+        # The set has no place for an answer without a picture, so it can only be said how many there were.
+        without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
+        left_out = (f"{without} answers have no picture and are left out",) if without else ()
         if not len(made):
+            yield Result(value=None, interval="none: there is no picture to compare", flags=left_out, **common)
             return
         width = made.shape[1]
         if self.statistics:
@@ -108,18 +124,11 @@ class FrechetSummary:
             found = frechet_distance(made, reference, fewest=width)
             value, flags = found.value, found.flags
         yield Result(
-            task=context.task,
-            model=context.model,
-            metric=context.scorer,
             value=value,
-            n=outcomes.get("scored", 0),
-            n_expected=context.n_expected,
-            protocol=context.protocol,
             interval="none: a set-level metric",
-            outcomes=outcomes,
-            flags=flags,
-            higher_is_better=False,
+            flags=(*flags, *left_out),
             details={"pictures": len(made), "reference": len(reference), "features": width},
+            **common,
         )
 
 

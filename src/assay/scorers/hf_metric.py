@@ -78,7 +78,8 @@ class HfMetric:
         return path / f"{path.name}.py" if path.is_dir() else path
 
     def _reference(self, sample: Sample) -> Any:
-        targets = [self._cast(str(target), sample) for target in sample.targets]
+        # Two spellings of one number are one reference.
+        targets = list(dict.fromkeys(self._cast(str(target), sample) for target in sample.targets))
         return targets[0] if len(targets) == 1 else targets
 
     def _cast(self, text: str, sample: Sample) -> Any:

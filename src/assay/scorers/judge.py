@@ -25,7 +25,7 @@ from ..core import (
 )
 from ..core.media import MEDIA_KINDS, decode_base64
 from ..registry import scorers
-from .answers import accepted, no_answer, no_target
+from .answers import no_answer, no_target, shown
 from .given_models import ask_model
 from .judge_prompts import PAIR_SCALE, SCALES, Scale, TemplateName, pair_prompt, prompt_hash, single_prompt
 from .judge_verdict import NoVerdict, read_verdict
@@ -83,7 +83,7 @@ class Judge:
         scale = SCALES[self.scale]
         question, answer = question_of(sample), output.text
         # A recording is not a text to compare with.
-        reference = "" if any(isinstance(one, Media) for one in sample.targets) else "\nor\n".join(accepted(sample))
+        reference = "" if any(isinstance(one, Media) for one in sample.targets) else "\nor\n".join(shown(sample))
         given, made = sample.media if self.shows_question else (), shown_media(output)
         prompt = single_prompt(
             self.template,
@@ -148,7 +148,7 @@ class PairwiseJudge:
         if silence := no_answer(output):
             return silence
         # A picture is not a text to compare with.
-        targets = () if any(isinstance(one, Media) for one in sample.targets) else accepted(sample)
+        targets = () if any(isinstance(one, Media) for one in sample.targets) else shown(sample)
         other = self._other(sample)
         if other is None:
             kind = self.expects or "text or medium"
@@ -184,7 +184,7 @@ class PairwiseJudge:
         other = sample.fields.get(self.against)
         if self.against == "target":
             first = next(iter(sample.targets), None)
-            other = first if isinstance(first, Media) else next(iter(accepted(sample)), None)
+            other = first if isinstance(first, Media) else next(iter(shown(sample)), None)
         if isinstance(other, Media):
             return Shown("", (other,))
         if not isinstance(other, str):

@@ -1,13 +1,14 @@
 """Matching: does the answer equal, contain or fit what was expected?"""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
 from ..core import AllOf, Outcome, Output, Sample, Score, UsageError
 from ..registry import scorers
-from .answers import accepted, last_of, no_answer, no_target
+from .answers import accepted, in_every_answer, last_of, no_answer, no_target, without_nulls
 from .normalize_text import cjk_words, cjk_words_of_target, squad_words, squad_words_of_target
 
 
@@ -67,12 +68,15 @@ class Includes:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        if not sample.targets:
+        if not accepted(sample):
             return no_target(sample)
+        empty = next((one for target in without_nulls(sample) for one in _texts(target) if not one.strip()), None)
+        if empty is not None:
+            return in_every_answer(empty)
         if silence := no_answer(output):
             return silence
         text = output.text.casefold() if self.ignore_case else output.text
-        for target in sample.targets:
+        for target in without_nulls(sample):
             parts = target.parts if isinstance(target, AllOf) else (str(target),)
             if all(self._has(text, part) for part in parts):
                 return Score(1.0, answer=" … ".join(p if isinstance(p, str) else p[0] for p in parts))
@@ -81,6 +85,12 @@ class Includes:
     def _has(self, text: str, part: str | tuple[str, ...]) -> bool:
         wanted = (part,) if isinstance(part, str) else part
         return any((one.casefold() if self.ignore_case else one) in text for one in wanted)
+
+
+def _texts(target: object) -> Iterator[str]:
+    """Every text that a target wants, those of its parts included."""
+    for part in target.parts if isinstance(target, AllOf) else (str(target),):
+        yield from (part,) if isinstance(part, str) else part
 
 
 @scorers.register("regex")
@@ -115,6 +125,8 @@ class Regex:
             raise UsageError(f"scorer 'regex' cannot take the {self.match!r} match", fix="match: first, or match: last")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.targets and not accepted(sample):
+            return no_target(sample)
         matches = _compile(self.pattern, self.ignore_case).finditer(output.text)
         found = next(matches, None) if self.match == "first" else last_of(matches)
         if found is None or found[self.group] is None:

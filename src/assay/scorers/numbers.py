@@ -5,10 +5,11 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar
 
 from ..core import Outcome, Output, Sample, Score, UsageError
@@ -18,11 +19,38 @@ from .answers import accepted, last_of, named, no_answer, no_target
 _STRICT = re.compile(r"#### (-?[0-9.,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
 _FINAL_POINT = re.compile(r"\.$")
-_NUMBER = re.compile(
-    r"(?<![\w.])(?P<sign>[-+−]?)[$€£¥₹]?(?P<sign2>-?)(?=\.?\d)"
-    r"(?P<whole>\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?P<part>\.\d+)?(?P<power>[eE][-+]?\d{1,3}(?!\d))?"
-    r"(?:\s?/\s?(?P<below>\d{1,40}))?\s?(?P<percent>\\?%)?"
+_FIXED_BLANK = "\u00a0\u2009\u202f"
+_LETTER = r"[^\W\d_]"
+_IN_UNITS = re.compile(
+    rf"\^(?:(?<={_LETTER}\^)|(?<={_LETTER}\}}\^))\{{?[-+−]?\d+\}}?"
+    rf"|/(?<={_LETTER}/)\d+(?=\s?{_LETTER})"
+    r"|(?<![^\s·*/])(?:s|m|K|kg|mol|[cdkm]m|h|min|L)[-−][1-4](?!\w)"
 )
+"""Digits that belong to a unit or a name and are no numbers: `m/s^2`, `L/100 km`, `m s-1`."""
+_UNIT = re.compile(rf"\s?(?:(?:{_LETTER}|[$€£¥₹°Ω])(?:{_LETTER}|[/·*²³⁻¹]){{0,15}})?\s?\.?")
+_CURRENCY = re.compile(r"\A[$€£¥₹]\s")
+_RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
+
+
+@cache
+def _number(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
+    """How numbers are written: whether blanks may join thousands, and whether a comma may begin decimals.
+
+    Both are also how lists are written (`90 100 110`, `2,5`), so only a gold, or an answer that is one number alone,
+    shows which is meant. A blank that does not break lines joins in any case.
+    """
+    group = f"[{_FIXED_BLANK}{' ' if has_blanks else ''}]"
+    comma = rf"\d{{1,3}}(?:(?:\.|{group})\d{{3}})+,\d+|0,\d+|[1-9]\d*,(?:\d{{1,2}}|\d{{4,}})" if has_comma else "(?!)"
+    return re.compile(
+        r"(?<![\w.])(?P<sign>[-+−]?)[$€£¥₹]?(?P<sign2>-?)(?=\.?\d)"
+        r"(?:(?P<units>\d{1,9}) (?P<above>\d{1,3})/(?P<under>\d{1,3})(?![\d/.,]\d|\d)"
+        # After a bracket or another number it may be a pair or a list: (3,45).
+        rf"|(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
+        rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
+        r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?(?:\s?/\s?(?P<below>\d{1,40}))?)\s?(?P<percent>\\?%)?"
+    )
+
+
 _DECLARED = re.compile(r"####|\\boxed\s?\{|\banswer(?:\s{1,3}is|\s{0,3}[:=])|答案(?:是|为|：|:)", re.IGNORECASE)
 _MAX_DIGITS = 400
 
@@ -61,17 +89,17 @@ class Gsm8k:
         if not targets:
             return no_target(sample)
         text = output.text
-        strict, flexible, number = strict_match(text), flexible_match(text), final_number(text)
+        strict, flexible = strict_match(text), flexible_match(text)
+        number, is_right = _Golds.of(targets).judge(text)
         if flexible is None and number is None:
             silence = no_answer(output) or Score.unparsed()
             return named(silence, "strict", "flexible", "numeric")
         golds = {_comparable(target) for target in targets}
-        numbers = [gold for target in targets if (gold := final_number(target))]
         return Score(
             {
                 "strict": float(strict is not None and _comparable(strict) in golds),
                 "flexible": float(flexible is not None and _comparable(flexible) in golds),
-                "numeric": float(number is not None and any(number.equals(gold) for gold in numbers)),
+                "numeric": float(is_right),
             },
             answer=strict if strict is not None else flexible,
             details={"strict": strict, "flexible": flexible, "numeric": _shown(number)},
@@ -81,7 +109,10 @@ class Gsm8k:
 @scorers.register("number")
 @dataclass(frozen=True)
 class NumberMatch:
-    """1 if the number the answer ends on equals the target's: currency, thousands, percent and fractions read."""
+    """1 if the number the answer ends on equals the target's: currency, thousands, percent and fractions read.
+
+    A target with several different numbers, none of them declared as the answer, is a fault of the data.
+    """
 
     relative_tolerance: float = 0.0
     """How far off may still be right, as a share of the target; 0 wants equality."""
@@ -97,14 +128,48 @@ class NumberMatch:
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.targets:
             return no_target(sample)
-        golds = [gold for target in accepted(sample) if (gold := final_number(target))]
-        if not golds:
-            return Score(None, Outcome.DATA_ERROR, details={"reason": f"target {sample.target!r} is not a number"})
-        number = final_number(output.text)
+        targets = accepted(sample)
+        golds = _Golds.of(targets)
+        several = next((target for target in targets if _has_several(target)), None)
+        if several is not None or not golds.numbers:
+            what = "is not a number" if several is None else "has several numbers"
+            reason = f"target {(sample.target if several is None else several)!r} {what}"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        number, is_right = golds.judge(output.text, self.relative_tolerance)
         if number is None:
             return no_answer(output) or Score.unparsed()
-        is_right = any(number.equals(gold, self.relative_tolerance) for gold in golds)
         return Score(float(is_right), answer=_shown(number))
+
+
+@dataclass(frozen=True, slots=True)
+class _Golds:
+    """The numbers any of which will do, and how they are written: an answer may be written so too."""
+
+    numbers: tuple[Quantity, ...]
+    has_blanks: bool
+    has_comma: bool
+
+    @classmethod
+    def of(cls, targets: Iterable[str]) -> "_Golds":
+        """The numbers of targets; one said twice, `16 oz (1 lb)`, is right in both units."""
+        parts = [part for target in targets for part in _restated(target) or (target,)]
+        found = [match for part in parts if (match := _final(part, _number(True, True)))]
+        return cls(
+            tuple(map(_quantity, found)),
+            any(" " in (match["whole"] or match["comma"] or "") for match in found),
+            any(match["comma"] is not None for match in found),
+        )
+
+    def judge(self, text: str, tolerance: float = 0.0) -> tuple[Quantity | None, bool]:
+        """The number of an answer, and whether it is right; a lone `2,5` is 2.5 where it is not right as a list."""
+        number = final_number(text, has_blanks=self.has_blanks, has_comma=self.has_comma)
+        if number is None or self._have(number, tolerance):
+            return number, number is not None
+        alone = _alone(text)
+        return (alone, True) if alone is not None and self._have(alone, tolerance) else (number, False)
+
+    def _have(self, number: Quantity, tolerance: float) -> bool:
+        return any(number.equals(gold, tolerance) for gold in self.numbers)
 
 
 def strict_match(text: str) -> str | None:
@@ -125,29 +190,71 @@ def _comparable(text: str) -> str:
     return _FINAL_POINT.sub("", bare).lower()
 
 
-def final_number(text: str) -> Quantity | None:
+def final_number(text: str, *, has_blanks: bool = False, has_comma: bool = False) -> Quantity | None:
     """The number an answer gives: the first after its last declaration (`####`, boxed, "answer is"), else the last."""
+    found = _final(text, _number(has_blanks, has_comma))
+    return None if found is None else _quantity(found)
+
+
+def _final(text: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    text = _IN_UNITS.sub("", text)
     declared = last_of(_DECLARED.finditer(text))
     if declared is not None:
-        first = next(_written_numbers(text, declared.end()), None)
+        first = next(_written_numbers(text, declared.end(), pattern), None)
         if first is not None:
-            return _quantity(first)
-    last = last_of(_written_numbers(text, 0))
-    return None if last is None else _quantity(last)
+            return first
+    return last_of(_written_numbers(text, 0, pattern))
 
 
-def _written_numbers(text: str, start: int) -> Iterator[re.Match[str]]:
+def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
+    """The number a text is, if it is nothing but one, perhaps with a currency or a unit."""
+    bare = _CURRENCY.sub("", _IN_UNITS.sub("", text.strip()[: 2 * _MAX_DIGITS]))
+    found = _number(True, True).match(bare)
+    if found is None or len(text.strip()) > _MAX_DIGITS or not (unit := _UNIT.fullmatch(bare, found.end())):
+        return None
+    return None if needs_unit and not unit[0].strip(" .") else _quantity(found)
+
+
+def _restated(target: str) -> tuple[str, str] | None:
+    """The two parts of a number with a unit that is said again in another: `16 oz (1 lb)`."""
+    parts = _RESTATED.fullmatch(target.strip())
+    if parts is None or any(_alone(part, needs_unit=True) is None for part in parts.groups()):
+        return None
+    return parts[1], parts[2]
+
+
+def _has_several(target: str) -> bool:
+    """Whether a target that declares none of its numbers has different ones: nobody can tell which is meant."""
+    if _DECLARED.search(target) or _restated(target):
+        return False
+    numbers = [_quantity(found) for found in _written_numbers(_IN_UNITS.sub("", target), 0, _number(True, True))]
+    return any(not number.equals(numbers[0]) for number in numbers)
+
+
+def _written_numbers(text: str, start: int, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
     # Past that length it is noise, and exact arithmetic on it would cost more than the answer is worth.
-    return (found for found in _NUMBER.finditer(text, start) if found.end() - found.start() <= _MAX_DIGITS)
+    return (found for found in pattern.finditer(text, start) if found.end() - found.start() <= _MAX_DIGITS)
 
 
 def _quantity(found: re.Match[str]) -> Quantity:
-    whole, part = found["whole"] or "0", found["part"] or ""
-    value = Fraction(Decimal(f"{whole.replace(',', '')}{part}{found['power'] or ''}"))
-    below = int(found["below"] or 1) or 1
+    value = _magnitude(found)
     if found["sign"] in ("-", "−") or found["sign2"]:
         value = -value
-    return Quantity(value / below, found["percent"] is not None)
+    return Quantity(value, found["percent"] is not None)
+
+
+def _magnitude(found: re.Match[str]) -> Fraction:
+    if found["units"]:
+        return int(found["units"]) + Fraction(int(found["above"]), int(found["under"]) or 1)
+    if found["comma"]:
+        units, _, decimals = found["comma"].partition(",")
+        return Fraction(Decimal(f"{_digits(units)}.{decimals}"))
+    value = Fraction(Decimal(f"{_digits(found['whole'] or '0')}{found['part'] or ''}{found['power'] or ''}"))
+    return value / (int(found["below"] or 1) or 1)
+
+
+def _digits(grouped: str) -> str:
+    return "".join(filter(str.isdigit, grouped))
 
 
 def _shown(number: Quantity | None) -> str | None:

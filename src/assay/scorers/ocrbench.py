@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ..core import Output, Sample, Score
 from ..registry import scorers
-from .answers import accepted, no_answer, no_target
+from .answers import accepted, in_every_answer, no_answer, no_target
 
 FORMULAS = "Handwritten Mathematical Expression Recognition"
 
@@ -26,11 +26,14 @@ class OcrBench:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
+        is_formula = sample.fields.get(self.category, sample.tags.get(self.category)) == FORMULAS
+        wanted = [_plain(target, is_formula) for target in targets]
+        if "" in wanted:
+            return in_every_answer(targets[wanted.index("")])
         if silence := no_answer(output):
             return silence
-        is_formula = sample.fields.get(self.category, sample.tags.get(self.category)) == FORMULAS
         answer = _plain(output.text, is_formula)
-        return Score(float(any(_plain(target, is_formula) in answer for target in targets)), answer=answer)
+        return Score(float(any(one in answer for one in wanted)), answer=answer)
 
 
 def _plain(text: str, is_formula: bool) -> str:

@@ -4,6 +4,7 @@ The published rule has sharp edges, kept here: years 5 % apart are equal, `1,000
 equals `0`.
 """
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -45,6 +46,7 @@ def relaxed_equal(target: str, answer: str, tolerance: float = 0.05) -> bool:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
+        number = float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None  # "inf" and "nan" are words

@@ -85,6 +85,8 @@ class BuiltTemplate:
         if self.roles:
             messages = rename_roles(messages, self.roles)
         produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
+        if messages is prompt.messages and produces is prompt.produces:
+            return prompt
         return Prompt(
             messages, produces, prompt.continuations, prompt.rolling, prompt.options, prompt.details
         )

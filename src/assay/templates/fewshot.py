@@ -161,6 +161,14 @@ class _Shelf:
                     fix=f"use at most {max(0, len(samples) - (needed - self.num))} shots, or a larger pool",
                 )
         for sample in () if self._template.solves_itself else self._samples:
+            if sample.turns:
+                # Only the last answer of a dialogue is known; those between, which lead to it, are not.
+                raise UsageError(
+                    f"sample {shorten(sample.id)} of the pool is a dialogue of {1 + len(sample.turns)} turns, "
+                    "of which a shot could show only the first and the last answer",
+                    where=where,
+                    fix="leave the shots out, or take them from rows of one question (--fewshot_data FILE)",
+                )
             try:
                 self._template.answer(sample)
             except TemplateError as error:
