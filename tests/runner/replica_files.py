@@ -12,7 +12,6 @@ from pathlib import Path
 from assay.core import Abilities, Output
 
 HERE = Path(__file__).parent
-FATE = json.loads((HERE / "fate.json").read_text())
 
 
 def log(**entry):
@@ -30,20 +29,21 @@ def is_first(name):
 
 def meet(names):
     """Dies, waits to be killed or waits for another replica, where the test wants it."""
-    if FATE.get("at") not in names or (not FATE.get("always") and not is_first("met")):
+    fate = json.loads((HERE / "fate.json").read_text())  # read here: what an import reads is part of the model
+    if fate.get("at") not in names or (not fate.get("always") and not is_first("met")):
         return
-    if FATE["how"] == "wait for another":
+    if fate["how"] == "wait for another":
         until = time.monotonic() + 120
         while len({json.loads(line)["pid"] for line in open(HERE / "calls.jsonl")}) < 2:
             assert time.monotonic() < until, "no other replica came"
             time.sleep(0.05)
         return
-    if FATE["how"] == "wait":
+    if fate["how"] == "wait":
         import ray
         (HERE / "waiting.part").write_text(ray.get_runtime_context().get_node_id())
         (HERE / "waiting.part").rename(HERE / "waiting")
         time.sleep(300)
-    os.kill(os.getppid() if FATE["how"] == "kill the driver" else os.getpid(), signal.SIGKILL)
+    os.kill(os.getppid() if fate["how"] == "kill the driver" else os.getpid(), signal.SIGKILL)
     time.sleep(60)
 
 

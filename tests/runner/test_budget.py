@@ -47,7 +47,7 @@ def spend(policy, errors, expected):
 def test_a_policy_allows_so_many_errors_and_not_one_more(policy, allowed, expected):
     spend(policy, allowed, expected)
 
-    with pytest.raises(ErrorBudgetExceeded, match=f"stopped after {allowed + 1} infrastructure errors"):
+    with pytest.raises(ErrorBudgetExceeded, match=f"stopped after {allowed + 1} infrastructure error"):
         spend(policy, allowed + 1, expected)
 
 
@@ -115,3 +115,15 @@ def test_rows_that_cannot_be_asked_never_count(tmp_path):
     )
 
     assert result.status == "partial" and dict(result[0].outcomes) == {"scored": 1, "data_error": 9}
+
+
+def test_a_message_has_one_remedy_that_of_the_first_failure_first():
+    budget = ErrorBudget("stop")
+    budget.count(ErrorInfo("connection", "cannot connect; fix: start the server"))
+
+    with pytest.raises(ErrorBudgetExceeded) as stopped:
+        budget.check(1, 10)
+
+    line = str(stopped.value)
+    assert "stopped after 1 infrastructure error, the first: connection: cannot connect; fix: start the server" in line
+    assert line.count("fix:") == 1 and "then run the same command again" in line

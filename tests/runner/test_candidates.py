@@ -148,6 +148,7 @@ def generate(requests):
             scorers=["judge"],
             judge=f"{tmp_path / 'judge.py'}:generate",
             generation={"n": 3},
+            on_error="continue",
             output=str(tmp_path / "run"),
         )
         return result, (tmp_path / "judge.log").read_text().split()
@@ -236,3 +237,35 @@ def test_another_reducer_than_the_mean_is_refused_over_whole_sets(tmp_path):
     with pytest.raises(UsageError, match=r"'Share' judges whole sets, which have no 'pass@2'.*leave --reducer out"):
         run(tmp_path, model, scorers=Share(), reducer="pass@2")
     assert model.calls == 0
+
+
+@pytest.mark.parametrize("given", [1, 3])
+def test_a_model_that_gives_fewer_candidates_than_asked_has_failed_and_says_so(tmp_path, given):
+    task = assay.Task("t", dataset=ROWS, scorers=exact, reducer="pass@4")
+    model = Drawing((RIGHT,) * given)
+
+    result = assay.run(task, model, generation={"n": 4}, on_error="continue", output=str(tmp_path / "run"))
+
+    assert (result.status, result[0].value, set(result[0].outcomes)) == ("failed", None, {"model_error"})
+    assert any(f"asked for 4 candidates, Drawing gave {given}; fix: use epochs=4" in note for note in result.notes)
+
+
+def test_a_function_that_knows_nothing_of_n_does_not_pass_for_four_answers(tmp_path):
+    def one(messages):
+        return RIGHT
+
+    result = assay.run(
+        assay.Task("t", dataset=ROWS, scorers=exact), one, generation={"n": 4}, on_error="continue",
+        output=str(tmp_path / "run"),
+    )  # fmt: skip
+
+    assert (result[0].value, dict(result[0].outcomes)) == (None, {"model_error": 16})
+
+
+def test_more_candidates_than_asked_all_count(tmp_path):
+    result = assay.run(
+        assay.Task("t", dataset=ROWS, scorers=exact), Drawing((RIGHT, "no", "no", "no")), generation={"n": 2},
+        output=str(tmp_path / "run"),
+    )  # fmt: skip
+
+    assert (result.status, result[0].value, result[0].n) == ("complete", 0.25, 4)

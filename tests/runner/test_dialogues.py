@@ -6,8 +6,10 @@ from typing import ClassVar
 import pytest
 
 import assay
+from assay.cli.show_run import run_lines
 from assay.core import Abilities, Output
 from assay.store import RunReader
+from assay.store.export import rows_of
 
 ROWS = [{"id": str(n), "question": f"q{n}", "turns": [f"and {n}?", f"sure {n}?"], "answer": "x"} for n in range(4)]
 
@@ -124,3 +126,58 @@ def test_a_round_that_fails_is_asked_again_with_the_rounds_before_it_kept(tmp_pa
     assert partial.status == "partial" and partial[0].outcomes["model_error"] == 1
     assert second.asked == [("2", 2), ("2", 3)]
     assert result.status == "complete"
+
+
+def shorter(rows, count):
+    return [{**row, "turns": row["turns"][:count]} for row in rows]
+
+
+def last_round(sample, output):
+    return float(output.text == f"{sample.id}.{1 + len(sample.turns)}")
+
+
+class AllRounds:
+    """A scorer of the whole set: the share of samples judged by their last round."""
+
+    def score_all(self, rows):
+        return sum(last_round(sample, output) for sample, output in rows) / len(rows)
+
+
+@pytest.mark.parametrize("turns", [1, 0])
+@pytest.mark.parametrize("scorer", [last_round, AllRounds()])
+def test_a_dialogue_that_became_shorter_is_scored_on_the_last_round_it_has_now(tmp_path, turns, scorer):
+    run(tmp_path, Talking(), scorers=scorer)
+    rows = shorter(ROWS, turns)
+    model = Talking()
+
+    first = run(tmp_path, model, scorers=scorer, dataset=rows)
+    again = run(tmp_path, model, scorers=[scorer, "includes"], dataset=rows)
+
+    assert (first.results[0].value, again.results[0].value) == (1.0, 1.0)
+    assert model.asked == []
+
+
+def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_reads_the_run(tmp_path):
+    data = tmp_path / "d.jsonl"
+    (tmp_path / "say.py").write_text("def generate(messages):\n    return 'say:' + messages[-1]['content']\n")
+    settings = {"scorers": ("exact_match",), "output": str(tmp_path / "run")}
+    data.write_text('{"id": "1", "turns": ["one", "two", "three"], "answer": "say:two"}\n')
+    assay.run(str(data), f"{tmp_path / 'say.py'}:generate", **settings)
+    data.write_text('{"id": "1", "turns": ["one", "two"], "answer": "say:two"}\n')
+
+    scored = assay.score(tmp_path / "run")
+    again = assay.run(str(data), f"{tmp_path / 'say.py'}:generate", **settings)
+
+    assert (scored.results[0].value, again.results[0].value) == (1.0, 1.0)
+    [row] = rows_of(RunReader(tmp_path / "run"))
+    assert (row["answer"], row["value"]) == ("say:two", 1.0)
+    assert "three" not in "".join(run_lines(tmp_path / "run", ["1"], False, 1))
+
+
+def test_a_dialogue_asked_anew_is_read_without_the_rounds_it_had_before(tmp_path):
+    run(tmp_path, Talking())
+    rows = [{**row, "question": "another", "turns": row["turns"][:1]} for row in ROWS]
+
+    run(tmp_path, Talking(), dataset=rows)
+
+    assert {row["answer"] for row in rows_of(RunReader(tmp_path / "run"))} == {f"{n}.2" for n in range(4)}

@@ -195,3 +195,28 @@ def test_digests_are_equal_in_every_process(tmp_path: Path) -> None:
     }
 
     assert len(said) == 1
+
+
+SETTINGS = "import json\nfrom pathlib import Path\nCFG = json.loads((Path(__file__).parent / 'c.json').read_text())\n"
+RUN = """
+import sys
+import assay
+result = assay.run("q.jsonl", "m.py:generate", scorers=("exact_match", "s.py:score"), output=sys.argv[1], cache="cache")
+print([row.value for row in result.results])
+"""
+
+
+def test_settings_that_a_file_reads_when_it_is_imported_count_for_models_and_scorers(tmp_path):
+    (tmp_path / "m.py").write_text(SETTINGS + "def generate(text):\n    return CFG['say']\n")
+    (tmp_path / "s.py").write_text(SETTINGS + "def score(sample, output):\n    return CFG['mark']\n")
+    (tmp_path / "q.jsonl").write_text('{"question": "q", "answer": "B"}\n')
+    (tmp_path / "c.json").write_text('{"say": "B", "mark": 1}')
+
+    def run(folder):
+        command = [sys.executable, "-c", RUN, folder]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+    first = run("one")
+    (tmp_path / "c.json").write_text('{"say": "C", "mark": 0}')
+
+    assert (first, run("one"), run("two")) == ("[1.0, 1.0]", "[0.0, 0.0]", "[0.0, 0.0]")

@@ -7,6 +7,7 @@ from zlib import crc32
 
 import pytest
 
+import assay
 from assay.core import Image, Message, Prompt, Task, Text, UsageError
 from assay.runner.helpers import Helpers
 from assay.runner.options import RunOptions
@@ -134,3 +135,38 @@ def test_a_helper_is_shown_pictures_without_their_metadata_and_that_is_recorded(
     (record,) = RunReader(tmp_path / "run").outputs()
     assert [answer.text for answer in answers] == ["False", "False"]
     assert record.output["details"]["metadata_removed"] == [f"image {picture.digest[:12]}: text"]
+
+
+PRICED = """
+from assay.core import Candidate, Output, Text, Usage
+def generate(requests):
+    answer = Candidate((Text('{"score": 1}'),))
+    return [Output((answer,), usage=Usage(1_000_000, 500_000)) for _ in requests]
+"""
+
+
+@pytest.mark.parametrize(
+    ("prices", "cost"),
+    [
+        ({"price_input": 2, "price_output": 8}, 6.0),
+        ({"judge.price_input": 1, "judge.price_output": 0}, 1.0),
+        ({"price_input": 2}, None),
+    ],
+)
+def test_what_a_judge_costs_is_counted_at_its_prices(tmp_path, prices, cost):
+    (tmp_path / "judge.py").write_text(PRICED)
+    options = RunOptions(judges={"judge": f"{tmp_path / 'judge.py'}:generate"}, judge_args=prices)
+
+    with RunWriter(tmp_path / "run") as writer:
+        helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
+        asyncio.run(helpers.models(["judge"])["judge"].ask(Prompt((Message("user", (Text("how good?"),)),))))
+
+    [spent] = helpers.spent().values()
+    assert spent.get("cost") == cost and spent["input_tokens"] == 1_000_000
+
+
+def test_a_judges_price_that_is_no_number_is_refused_before_the_run(tmp_path, judge):
+    task = Task("t", dataset=[{"id": "1", "question": "q", "answer": "x"}], scorers="judge")
+
+    with pytest.raises(UsageError, match="price_output is 'much'; fix: the price of a million tokens"):
+        assay.run(task, "scripted", judge=judge, judge_args={"price_output": "much"}, output=str(tmp_path / "run"))

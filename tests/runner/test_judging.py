@@ -5,8 +5,11 @@ import json
 import pytest
 
 import assay
-from assay.core import UsageError
-from assay.runner.events import Silent
+from assay.core import Output, UsageError
+from assay.runner.budget import ErrorBudget
+from assay.runner.events import CellProgress, Silent
+from assay.runner.helpers import HelperBudget
+from assay.runner.verdicts import judged as judged_sample
 from assay.scorers.judge_canaries import ORDERS
 from assay.store import RunReader
 
@@ -159,3 +162,114 @@ def test_with_replicas_a_judge_says_once_where_it_runs(judged):
     assert line.startswith("judge '") and line.endswith(
         "runs once, where this command runs: --replicas are copies of the model only"
     )
+
+
+FAILING = """
+import os
+from assay.core import Output
+def note(requests):
+    with open(os.environ["JUDGE_LOG"], "a") as log:
+        log.write("".join(str(hash(request.prompt.messages[-1].text)) + "\\n" for request in requests))
+async def refused(requests):
+    note(requests)
+    return [Output.failed("auth", "HTTP 401: bad key", retryable=False)]
+class Refused:
+    concurrency = 4
+    generate = staticmethod(refused)
+class Raising:
+    batch_size = 4
+    def generate(self, requests):
+        note(requests)
+        raise RuntimeError("the judge is down")
+"""
+
+
+@pytest.mark.parametrize(
+    ("judge", "line", "most"),
+    [
+        ("Refused", "stopped: the server of the judge refused the key 3 times in a row (HTTP 401: bad key)", 8),
+        ("Raising", "stopped after 6 infrastructure errors, the first: judge exception: RuntimeError", 24),
+    ],
+)
+def test_a_judge_that_fails_spends_the_budget_of_the_cell_and_stops_it(tmp_path, monkeypatch, judge, line, most):
+    (tmp_path / "judge.py").write_text(FAILING)
+    (tmp_path / "log").write_text("")
+    monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
+    rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(60)]
+    task = assay.Task("t", dataset=rows, scorers="judge")
+    settings = {"judge": f"{tmp_path / 'judge.py'}:{judge}", "output": str(tmp_path / "run")}
+
+    result = assay.run(task, lambda messages: "x", **settings)
+
+    assert result.status == "failed" and any(line in note for note in result.notes), result.notes
+    assert len(set((tmp_path / "log").read_text().split())) <= most
+
+
+def test_a_sample_that_a_judge_fails_ten_times_is_one_error_of_the_budget():
+    budget = ErrorBudget("0.05")
+    spent = HelperBudget(budget, CellProgress("t", "m"))
+    failed = Output.failed("exception", "down", retryable=False)
+
+    judged_sample.set(("3", 0))
+    for _ in range(10):
+        spent.note("judge", failed)
+    spent.note("judge", Output.failed("data", "a picture it does not take", retryable=False))
+    assert budget.errors == 1
+
+    judged_sample.set(("4", 0))
+    spent.note("judge", failed)
+    assert budget.errors == 2
+
+
+BATCHED = """
+import os, time
+class Judge:
+    batch_size = 16
+    def generate(self, requests):
+        with open(os.environ["JUDGE_LOG"], "a") as log:
+            log.write(f"{len(requests)}\\n")
+        time.sleep(0.02)
+        return ['{"reason": "fine", "score": 4}'] * len(requests)
+"""
+
+
+def test_a_judge_that_works_in_batches_is_asked_in_batches(tmp_path, monkeypatch):
+    (tmp_path / "judge.py").write_text(BATCHED)
+    monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
+    rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(60)]
+    task = assay.Task("t", dataset=rows, scorers="judge")
+    settings = {"judge": f"{tmp_path / 'judge.py'}:Judge", "output": str(tmp_path / "run")}
+
+    result = assay.run(task, lambda messages: "x", **settings)
+
+    sizes = [int(line) for line in (tmp_path / "log").read_text().split()]
+    assert result.status == "complete" and result.value("judge") == 4.0
+    assert sum(sizes) == 60 + len(ORDERS) and max(sizes) == 16 and len(sizes) <= 12
+
+
+COUNTED = """
+import os
+class Judge:
+    def __init__(self):
+        self.said = 0
+    def generate(self, messages):
+        self.said += 1
+        return '{"reason": "fine", "score": 4}'
+    def close(self):
+        with open(os.environ["JUDGE_LOG"], "a") as log:
+            log.write(f"{self.said}\\n")
+"""
+
+
+def test_a_judge_of_several_tasks_is_loaded_once_and_closed_at_the_end(tmp_path, monkeypatch):
+    (tmp_path / "judge.py").write_text(COUNTED)
+    monkeypatch.setenv("JUDGE_LOG", str(tmp_path / "log"))
+    rows = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(3)]
+    judged = [assay.Task(name, dataset=rows, scorers="judge") for name in ("one", "two")]
+    plain = assay.Task("three", dataset=rows, scorers="exact_match")
+    settings = {"judge": f"{tmp_path / 'judge.py'}:Judge", "output": str(tmp_path / "run")}
+
+    result = assay.run([*judged, plain], lambda messages: "x", **settings)
+
+    assert result.status == "complete"
+    assert (tmp_path / "log").read_text().split() == [str(2 * (3 + len(ORDERS)))]

@@ -25,7 +25,7 @@ class Weigher:
         self.identity = {"weigher": 1}
 
     def likelihood(self, requests):
-        return [Output(likelihoods=tuple(Likelihood(float(c.strip() == "C")) for c in r.prompt.continuations))
+        return [Output(likelihoods=tuple(Likelihood(0.0 if c.strip() == "C" else -1.0) for c in r.prompt.continuations))
                 for r in requests]  # fmt: skip
 
     def generate(self, requests):

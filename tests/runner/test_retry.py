@@ -11,7 +11,7 @@ from virtual_time import run_virtually
 
 import assay
 from assay.core import Abilities, ErrorInfo, Message, Output, Prompt, Request, Sample, Text
-from assay.runner.retry import Limiter, RetryPolicy
+from assay.runner.retry import Limiter, Outage, Patience, RetryPolicy
 from assay.runner.schedule import Scheduler
 from assay.runner.work import Job, Work
 from assay.store import RunReader
@@ -232,7 +232,7 @@ def test_a_server_that_is_gone_is_looked_for_by_one_at_a_time_and_given_up_after
     assert len(answers) == 64 and all(output.error.kind == "connection" for _, output in answers)
     assert 600 <= seconds <= 660
     assert len(model.attempts) <= 64 + 32 + 60  # a knock for each, those in flight, and four a minute
-    assert said[-1] == "the server seems to be gone, waiting up to 10 min for it: refused"
+    assert said[-1] == "the server has not answered yet: refused"
 
 
 @pytest.mark.parametrize("concurrency", [1, 4, 32])
@@ -242,10 +242,203 @@ def test_a_server_that_is_gone_for_minutes_costs_no_request_its_tries(concurrenc
         gone = 10 <= asyncio.get_running_loop().time() < 310
         return (Output.failed(kind, "gone"), 0.1) if gone else (Output.of(request.id), 1.0)
 
-    answers, seconds = ask(Endpoint(reply), 100, concurrency=concurrency)
+    said = []
+    answers, seconds = ask(Endpoint(reply), 100, concurrency=concurrency, say=said.append)
 
     assert all(output.text == job.sample.id for job, output in answers)
     assert seconds <= 310 + 16 + 100 / concurrency + 2
+    gone_at_all = 100 / concurrency > 10
+    assert ("the server seems to be gone, waiting up to 10 min for it: gone" in said) == gone_at_all
+
+
+@pytest.mark.parametrize("away", [300, 480])
+def test_a_host_that_takes_no_call_for_minutes_costs_no_request_its_tries(away):
+    def reply(request, attempt):
+        gone = 10 <= asyncio.get_running_loop().time() < 10 + away
+        return (Output.failed("connection", "no connection within 10 s"), 10.0) if gone else (Output.of("yes"), 1.0)
+
+    answers, _ = ask(Endpoint(reply), 500)
+
+    assert all(output.text == "yes" for _, output in answers)
+
+
+def test_a_late_answer_is_no_sign_of_life():
+    outage = Outage(32)
+    gone, late = ErrorInfo("connection", "refused"), ErrorInfo("timeout", "no first byte within 120 s")
+
+    for _ in range(8):
+        outage.note(gone, 1.0, object())
+        outage.note(late, 1.0, object())
+
+    assert outage.is_on and outage.answers == 0
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+@pytest.mark.parametrize("kind", ["http", "connection"])
+def test_a_server_that_is_gone_is_not_asked_before_the_time_it_named(concurrency, kind):
+    def reply(request, attempt):
+        if asyncio.get_running_loop().time() < 300:
+            return Output.failed(kind, "HTTP 503", retry_after=120.0), 0.1
+        return Output.of("yes"), 0.1
+
+    model = Endpoint(reply)
+
+    answers, _ = ask(model, 64, concurrency=concurrency)
+
+    assert all(output.text == "yes" for _, output in answers)
+    times = sorted({round(when) for _, when in model.attempts if when < 300})
+    assert [when for when in times if 5 < when < 120] == [] == [when for when in times if 125 < when < 240]
+    assert sum(1 for _, when in model.attempts if 5 < when < 300) <= 2 * max(3, concurrency)
+
+
+def test_what_waits_for_its_place_does_not_ask_a_server_that_went_meanwhile():
+    model = Endpoint(lambda request, attempt: (Output.failed("connection", "refused"), 0.1))
+
+    async def main():
+        patience = Patience(8)
+        asked = [asyncio.ensure_future(patience.ask(lambda: first(model))) for _ in range(64)]
+        await asyncio.sleep(0.5)
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        return patience.limiter.active
+
+    async def first(model):
+        return (await model.generate([request(0)]))[0]
+
+    assert run_virtually(main()) == 0
+    assert len(model.attempts) == 8
+
+
+@pytest.mark.parametrize("concurrency", [1, 2, 32])
+def test_a_request_that_fails_alone_spends_its_own_tries_and_nobody_waits_for_it(concurrency):
+    poison = {"7", "27", "47", "67", "99"}
+
+    def reply(request, attempt):
+        return (Output.failed("http", "HTTP 500"), 0.1) if request.id in poison else (Output.of("yes"), 0.1)
+
+    model, said = Endpoint(reply), []
+
+    answers, seconds = ask(model, 100, concurrency=concurrency, say=said.append)
+
+    assert {job.sample.id for job, output in answers if output.error is not None} == poison
+    assert {sum(1 for id, _ in model.attempts if id == bad) for bad in poison} == {10}
+    assert not any("gone" in line for line in said)
+    assert seconds < 600
+
+
+def test_one_request_alone_in_the_world_is_given_up_after_ten_tries():
+    model = Endpoint(lambda request, attempt: (Output.failed("http", "HTTP 500"), 0.1))
+
+    _, seconds = ask(model, 1, concurrency=1)
+
+    assert len(model.attempts) == 10 and seconds < 300
+
+
+def test_whoever_looked_in_vain_lets_others_look_first():
+    back = 60.0
+
+    def reply(request, attempt):
+        if request.id == "0" or asyncio.get_running_loop().time() < back:
+            return Output.failed("http", "HTTP 500"), 0.1
+        return Output.of("yes"), 0.1
+
+    answers, seconds = ask(Endpoint(reply), 20, concurrency=4)
+
+    assert {job.sample.id for job, output in answers if output.error is not None} == {"0"}
+    assert seconds < 300
+
+
+def test_one_at_a_time_is_one_at_a_time_in_the_order_of_the_data():
+    flying, most = 0, 0
+
+    class Single(Endpoint):
+        async def generate(self, requests):
+            nonlocal flying, most
+            flying += 1
+            most = max(most, flying)
+            try:
+                return await super().generate(requests)
+            finally:
+                flying -= 1
+
+    model = Single(lambda request, attempt: (Output.of(request.id), 0.1))
+
+    answers, _ = ask(model, 50, concurrency=1)
+
+    assert most == 1
+    assert [id for id, _ in model.attempts] == [job.sample.id for job, _ in answers] == [str(n) for n in range(50)]
+
+
+class Queue:
+    """A server with one line for all: `room` at a time, ten seconds each, and callers hang up after 120 s."""
+
+    abilities = Abilities()
+    identity: ClassVar = {"queue": "test"}
+
+    def __init__(self, room, *, drops):
+        self.places, self.drops, self.asked = asyncio.Semaphore(room), drops, 0
+
+    async def generate(self, requests):
+        self.asked += 1
+        answered = asyncio.get_running_loop().create_future()
+        serving = asyncio.ensure_future(self._serve(answered))
+        try:
+            await asyncio.wait_for(answered, 120)
+        except TimeoutError:
+            return [Output.failed("timeout", "no first byte within 120 s")]
+        await serving
+        return [Output.of(requests[0].id)]
+
+    async def _serve(self, answered):
+        async with self.places:
+            if self.drops and answered.done():
+                return
+            await asyncio.sleep(10)
+            if not answered.done():
+                answered.set_result(None)
+
+
+@pytest.mark.parametrize("drops", [True, False], ids=["drops who hung up", "serves who hung up"])
+@pytest.mark.parametrize("room", [1, 2])
+def test_a_server_that_queues_instead_of_refusing_is_given_as_many_as_it_serves_in_time(room, drops):
+    model = Queue(room, drops=drops)
+
+    answers, seconds = ask(model, 200)
+
+    assert all(output.text == job.sample.id for job, output in answers)
+    assert model.asked <= 320
+    assert seconds <= 1.6 * 200 * 10 / room
+
+
+def test_timeouts_of_one_round_take_half_at_most_and_those_of_the_next_the_rest():
+    limiter = Limiter(32)
+
+    for _ in range(20):
+        limiter.slowed(started=0.0, now=120.0)
+    after_one = limiter.limit
+    for _ in range(3):
+        limiter.slowed(started=121.0, now=241.0)
+
+    assert (after_one, limiter.limit) == (16, 13)
+    for round in range(3, 12):
+        for _ in range(20):
+            limiter.slowed(started=120.0 * round, now=120.0 * round + 119)
+    assert limiter.limit == 1
+
+
+def test_a_few_requests_that_never_end_do_not_slow_the_others():
+    def reply(request, attempt):
+        endless = int(request.id) % 100 == 7
+        return (Output.failed("timeout", "no first byte within 120 s"), 120.0) if endless else (Output.of("yes"), 10.0)
+
+    model = Endpoint(reply)
+
+    answers, _ = ask(model, 1000)
+
+    assert sum(output.error is None for _, output in answers) == 990
+    # 320 s without the endless ones, which keep up to ten of the 32 places to themselves.
+    assert max(when for id, when in model.attempts if int(id) % 100 != 7) < 480
 
 
 def test_what_a_request_waits_for_its_turn_is_not_its_own_time():

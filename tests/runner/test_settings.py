@@ -140,3 +140,79 @@ def test_a_task_whose_data_may_be_misspelled_is_not_said_to_have_none(rows):
     (rows / "task.yaml").write_text("datasett: rows.jsonl\n")
 
     assert faults(tasks="task.yaml", models="scripted") == ["task.yaml: unknown key 'datasett'"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"fewshot_data": "rows.jsonl"}, "--fewshot_data rows.jsonl: no task of this run shows shots"),
+        (
+            {"fewshot_data": "rows.jsonl", "num_fewshot": 0},
+            "--fewshot_data rows.jsonl: no task of this run shows shots",
+        ),
+        ({"register": "nofile.py"}, "--register nofile.py: no such file"),
+        ({"register": "nofile.py:thing"}, "--register nofile.py:thing: no such file"),
+    ],
+    ids=["fewshot_data", "no_shots", "register", "register_part"],
+)
+def test_a_setting_that_nothing_takes_is_refused_before_the_run(rows, settings, said):
+    assert faults(tasks="rows.jsonl", models="scripted", **settings) == [said]
+
+
+def test_all_settings_that_nothing_takes_are_named_at_once(rows):
+    said = faults(tasks="rows.jsonl", models="scripted", fewshot_data="rows.jsonl", register=["gone.py"])
+
+    assert [line.split()[0] for line in said] == ["--fewshot_data", "--register"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"judges": "scripted"},
+            "--judge scripted was not asked: no scorer of this run takes a judge (they are exact_match, includes)",
+        ),
+        (
+            {"judges": {"detector": "scripted"}, "scorers": ["exact_match", "f1"]},
+            "--judge detector=scripted was not asked: no scorer of this run takes a detector (they are exact_match, "
+            "f1)",
+        ),
+        (
+            {"judge_args": {"temperature": 1}},
+            "--judge_args temperature: there is no judge to take them (--judge MODEL)",
+        ),
+    ],
+    ids=["judge", "role", "judge_args"],
+)
+def test_a_judge_that_nobody_asks_is_said_and_the_run_goes_on(rows, settings, said):
+    result = assay.run("rows.jsonl", model="scripted", output="run", **settings)
+
+    assert result.status == "complete" and said in result.notes
+
+
+def test_settings_that_something_takes_are_not_refused(rows):
+    (rows / "more.jsonl").write_text('{"id": "2", "question": "r", "answer": "y"}\n')
+    (rows / "guest.py").write_text("")
+    settings = {
+        "tasks": "rows.jsonl", "models": "scripted", "scorers": ["exact_match", "judge"], "judges": "scripted",
+        "judge_args": {"answers": "5"}, "num_fewshot": 1, "fewshot_data": "more.jsonl", "register": ["guest.py"],
+    }  # fmt: skip
+
+    assert len(make_plan(RunOptions.from_plain(settings, where="settings"))) == 1
+
+
+def test_a_judge_for_one_of_two_tasks_is_taken(rows):
+    (rows / "judged.yaml").write_text("name: judged\ndataset: rows.jsonl\nscorers: judge\n")
+    settings = {"tasks": ["rows.jsonl", "judged.yaml"], "models": "scripted", "judges": "scripted"}
+
+    assert len(make_plan(RunOptions.from_plain(settings, where="settings"))) == 2
+
+
+def test_scoring_again_by_other_scorers_is_silent_on_the_judge_of_the_run_and_not_on_one_given_now(rows):
+    assay.run("rows.jsonl", model="scripted", scorers="judge", judges="scripted", output="run")
+
+    result = assay.score("run", scorers=("exact_match",))
+
+    assert [row.metric for row in result.results] == ["exact_match"] and not result.notes
+    again = assay.score("run", scorers=("exact_match",), judges={"judge": "scripted"})
+    assert any(note.startswith("--judge scripted was not asked") for note in again.notes)

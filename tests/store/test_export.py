@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+import assay
 from assay.core import Message, Output, Prompt, Text, UsageError
 from assay.store import RunReader, RunWriter
 from assay.store.export import (
     COLUMNS,
     plain_cell,
     prompt_text,
+    rows_of,
     safe_cell,
     write_csv,
     write_lm_eval,
@@ -178,3 +180,27 @@ def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
         ("a", "0", "exact"), ("a", "0", "graded"), ("c", "0", "exact"),
     ]  # fmt: skip
     assert [record.id for record in again.scores("sums", "m", "exact")] == ["a", "c"]
+
+
+def test_only_scorers_and_cells_of_the_last_summary_are_exported(reader, tmp_path):
+    with RunWriter(tmp_path / "run") as writer:
+        writer.write_output("sums", "other", "a", "key", QUESTION, Output.of("4"))
+        writer.write_manifest({"cells": [{"task": "sums", "model": "m", "scorers": {"graded": "digest"}}]})
+
+    write_csv(RunReader(tmp_path / "run"), tmp_path / "out.csv")
+
+    rows = [(row["model"], row["id"], row["scorer"]) for row in read_csv(tmp_path / "out.csv")]
+    assert rows == [("m", "a", "graded"), ("m", "b", "")]
+
+
+def test_a_run_scored_by_another_scorer_exports_that_one_alone(tmp_path):
+    rows = [{"id": "1", "question": "q", "answer": "x"}]
+    folder = str(tmp_path / "run")
+    data = tmp_path / "d.jsonl"
+    data.write_text(json.dumps(rows[0]))
+    (tmp_path / "m.py").write_text("def generate(text):\n    return 'x'\n")
+    assay.run(str(data), f"{tmp_path / 'm.py'}:generate", scorers=("exact_match",), output=folder)
+
+    assay.score(folder, scorers=("includes",))
+
+    assert [row["scorer"] for row in rows_of(RunReader(folder))] == ["includes"]

@@ -3,7 +3,7 @@
 import pytest
 from summary_context import Context, record
 
-from assay.core import Score
+from assay.core import Score, SummarizerError
 from assay.core.score import Outcome
 from assay.runner.scoring import reduce_candidates
 from assay.summarizers.attempts import Attempts
@@ -174,3 +174,27 @@ def test_a_row_that_could_not_be_asked_does_not_spoil_the_bounds_of_pass_at_k():
     (result,) = Mean(reducer="pass@2")(records, Context())
 
     assert (result.value, result.n, result.bounds) == (1.0, 1, (0.5, 1.0))
+
+
+def test_a_request_refused_as_a_whole_refused_as_many_answers_as_the_others_gave():
+    records = [record("b", 0.0, "refused"), request("a", Score(1.0), Score(0.0), Score(1.0))]
+
+    assert [(each.id, each.epoch, each.outcome) for each in Attempts(records)][:3] == [
+        ("b", 0, "refused"), ("b", 1, "refused"), ("b", 2, "refused")
+    ]  # fmt: skip
+    assert len(Attempts(records)) == 6
+    assert len(Attempts(records[:1], asked=4)) == 4
+
+
+@pytest.mark.parametrize("reducer", ["pass@2", "pass^2"])
+def test_pass_at_k_of_a_single_answer_is_refused(reducer):
+    records = [record("a", 1.0), record("b", 0.0), record("c", None, "model_error")]
+
+    with pytest.raises(SummarizerError, match=r"of one answer to each sample.*as many candidates"):
+        list(Mean(reducer=reducer)(records, Context()))
+
+
+def test_pass_at_1_of_a_single_answer_is_its_value():
+    (result,) = Mean(reducer="pass@1")([record("a", 1.0), record("b", 0.0)], Context())
+
+    assert result.value == 0.5

@@ -1,5 +1,7 @@
 """The area under the ROC curve."""
 
+from dataclasses import replace
+
 import pytest
 from summary_context import Context, record
 
@@ -56,3 +58,26 @@ def test_a_sample_without_an_answer_is_left_out_and_counted():
 
     assert (result.value, result.n, result.outcomes["model_error"]) == (1.0, 2, 1)
     assert result.flags
+
+
+def test_repeats_of_a_sample_are_one_sample():
+    golds = ["yes", "yes", "yes", "no", "no", "no"]
+    scores = [0.9, 0.7, 0.2, 0.6, 0.3, 0.1]
+    once = [verdict(str(n), gold, "no", score=s) for n, (gold, s) in enumerate(zip(golds, scores, strict=True))]
+
+    one, eight = result_of(once), result_of([replace(each, epoch=epoch) for epoch in range(8) for each in once])
+
+    assert (eight.value, eight.ci, eight.n) == (one.value, one.ci, 6)
+
+
+def test_answers_that_differ_rank_by_their_mean():
+    records = [verdict("a", "yes", "no", score=0.9), replace(verdict("a", "yes", "no", score=0.1), epoch=1),
+               verdict("b", "no", "no", score=0.4)]  # fmt: skip
+
+    assert (result_of(records).value, result_of(records).n) == (1.0, 2)
+
+
+def test_a_verdict_without_a_gold_is_left_out_aloud():
+    records = [verdict("a", "yes", "yes"), verdict("b", "no", "no"), record("c", 0.0, "refused")]
+
+    assert result_of(records).flags == ("1 answers have no counts and are left out",)

@@ -22,6 +22,7 @@ def test_a_highly_complex_question_counts_twice():
         "core_mm.analogical": 0.0,
         "core_mm.deductive": pytest.approx(100 * 2 / 3),
     }
+    assert [(one.n, one.n_expected) for one in by_category] == [(1, 1), (2, 2)]
 
 
 def test_a_question_of_unknown_complexity_counts_once_and_is_told():

@@ -231,6 +231,15 @@ def test_equal_values_of_a_tag_have_a_width_where_the_scale_ends():
     assert 0.0 < low < 0.4 < high < 1.0
 
 
+def test_the_interval_of_a_tag_stays_within_the_scale():
+    values = {"a": 0.0, "b": 0.0, "c": 2 / 3}
+    result = only([record(name, value, tags={"kind": "x"}) for name, value in values.items()])
+
+    low, high = result.groups["kind"]["x"].ci
+    assert low == 0.0 and 2 / 9 < high <= 1.0 and result.groups["kind"]["x"].interval == "t, cut to bounds"
+    assert result.details["groups"]["kind"]["micro"]["ci"][0] == 0.0 and result.details["scale"] == [0.0, 1.0]
+
+
 def test_ties_among_options_are_counted_for_each_metric_and_flagged():
     values = {"exact_match.acc": 1.0, "exact_match.acc_norm": 0.0}
     records = [record("a", values, details={"ties": {"acc": 1}}), record("b", values, details={"ties": {"acc": 3}})]

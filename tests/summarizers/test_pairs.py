@@ -1,5 +1,7 @@
 """Questions that count together: MME and HallusionBench."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,3 +141,25 @@ def test_a_group_with_an_unresolved_sample_is_left_out_and_said_so():
 def test_a_sample_without_the_tags_is_refused():
     with pytest.raises(SummarizerError, match="sample 'a' has no tag 'l2-category'"):
         list(HallusionBench()([record("a", 1.0)], Context()))
+
+
+def test_perception_counts_its_own_samples_and_each_once():
+    once = [*pictures(KNOWN), *pictures(KNOWN[:2], "code_reasoning")]
+    records = [replace(each, epoch=epoch) for epoch in range(3) for each in once]
+
+    perception, cognition = Mme()(records, Context(n_expected=12))
+
+    assert (perception.n_expected, cognition.n_expected) == (8, 4)
+    assert (perception.n, perception.outcomes, cognition.n, cognition.outcomes) == (
+        8, {"scored": 24}, 4, {"scored": 12}
+    )  # fmt: skip
+    assert (perception.value, perception.groups["category"]["existence"].details["pictures"]) == (112.5, 4)
+
+
+def test_both_questions_of_a_picture_are_right_in_the_same_attempt_or_not_at_all():
+    first, second = pictures([[1.0, 0.0]]), [replace(each, epoch=1) for each in pictures([[0.0, 1.0]])]
+
+    (mean,), (best,) = (Mme()([*first, *second], Context(options={"reducer": reducer})) for reducer in ("mean", "max"))
+
+    # Each question was right once, the two of them never together.
+    assert (mean.value, best.value) == (50.0, 100.0) and best.flags[0] == "reducer max"

@@ -75,3 +75,11 @@ def test_where_nothing_can_be_divided_there_is_no_value(records, why):
     result = only(records, summarizer=Pooled("e", "w", metric="rate"))
 
     assert (result.metric, result.value, result.interval) == ("rate", None, f"none: {why}")
+
+
+def test_a_group_has_as_many_samples_as_it_has_however_often_they_were_asked():
+    records = [heard(id, 1, 10, epoch=epoch, tags={"kind": "k"}) for epoch in range(3) for id in "ab"]
+
+    group = only(records).groups["kind"]["k"]
+
+    assert (group.n, group.value) == (2, 0.1)

@@ -1,5 +1,7 @@
 """Means of groups: GenEval and WISE."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -89,7 +91,7 @@ def test_an_unread_answer_is_0_and_a_lost_one_is_left_out():
     (result,) = GroupMean("tag")(records, Context())
 
     assert (result.value, result.n) == (pytest.approx(2 / 3), 3)
-    assert result.flags == ("unresolved",)
+    assert result.flags == ("unresolved 25.0%: in doubt",)
 
 
 def test_where_lower_is_better_an_unread_answer_is_the_worst_and_the_result_says_so():
@@ -147,3 +149,27 @@ def test_the_order_of_samples_does_not_matter(rows, random):
 
     assert one.value == pytest.approx(other.value)
     assert 0 <= one.value <= 1
+
+
+def test_repeats_of_a_sample_are_one_sample_of_its_group():
+    records = [replace(each, epoch=epoch) for epoch in range(3) for each in GENEVAL]
+
+    (once,), (result,) = GroupMean("tag")(GENEVAL, Context()), GroupMean("tag")(records, Context())
+
+    assert (result.value, result.n, result.ci) == (pytest.approx(0.625), 26, pytest.approx(once.ci))
+    assert {name: group.n for name, group in result.groups["tag"].items()}["two_object"] == 4
+
+
+def test_a_sample_that_lost_an_answer_weighs_as_much_as_the_others():
+    records = [record("a", 1.0, tags={"tag": "g"}), record("a", None, "model_error", epoch=1, tags={"tag": "g"}),
+               record("b", 0.0, tags={"tag": "g"}), record("b", 0.0, epoch=1, tags={"tag": "g"})]  # fmt: skip
+
+    (result,) = GroupMean("tag")(records, Context())
+
+    assert (result.value, result.n) == (0.5, 2)
+
+
+def test_samples_of_no_group_are_not_among_those_the_value_is_of():
+    (result,) = GroupMean("tag")([*samples("a", [1.0, 0.0]), record("x", 1.0)], Context(n_expected=3))
+
+    assert (result.value, result.n, result.n_expected, result.outcomes) == (0.5, 2, 2, {"scored": 2})

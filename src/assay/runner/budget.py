@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from typing import NoReturn
 
 from ..core import ErrorBudgetExceeded, ErrorInfo, UsageError
 
@@ -15,9 +16,12 @@ class ErrorBudget:
 
     def __init__(self, policy: str) -> None:
         self.errors = 0
-        self._auth_in_a_row = 0
+        self.spent: ErrorBudgetExceeded | None = None
+        """What was raised when there was nothing left of it."""
+        self._auth_in_a_row: Counter[str] = Counter()
+        """By who was refused: a judge has a key of its own."""
         self._kinds: Counter[str] = Counter()
-        self._first = ""
+        self._first = self._own_fix = ""
         self._share: float | None = None
         self._most: int | None = None
         self._parse(policy)
@@ -41,21 +45,24 @@ class ErrorBudget:
         else:
             self._most = int(number)
 
-    def count(self, error: ErrorInfo) -> None:
-        """Notes one error."""
+    def count(self, error: ErrorInfo, whose: str = "") -> None:
+        """Notes one error, of the model or of the helper that `whose` names."""
         self.errors += 1
         self._kinds[error.kind] += 1
-        self._first = self._first or f"{error.kind}: {error.message}"
-        self._auth_in_a_row = self._auth_in_a_row + 1 if error.kind == "auth" else 0
-        if self._auth_in_a_row >= AUTH_ERRORS:
-            raise ErrorBudgetExceeded(
-                f"stopped: the server refused the key {AUTH_ERRORS} times in a row ({error.message})",
+        what, _, own_fix = error.message.partition("; fix: ")
+        if not self._first:
+            self._first, self._own_fix = f"{whose} {error.kind}: {what}".lstrip(), own_fix
+        self._auth_in_a_row[whose] = self._auth_in_a_row[whose] + 1 if error.kind == "auth" else 0
+        if self._auth_in_a_row[whose] >= AUTH_ERRORS:
+            server = f"the server of the {whose}" if whose else "the server"
+            self._stop(
+                f"stopped: {server} refused the key {AUTH_ERRORS} times in a row ({what})",
                 fix="check the key in the environment, then run the same command again",
             )
 
-    def answered(self) -> None:
+    def answered(self, whose: str = "") -> None:
         """Notes an answer: the key is not refused after all."""
-        self._auth_in_a_row = 0
+        self._auth_in_a_row[whose] = 0
 
     def check(self, attempted: int, expected: int | None) -> None:
         """Raises when the budget is spent."""
@@ -65,7 +72,12 @@ class ErrorBudget:
         elif self._share is not None:
             allowed = self._share * max(expected or attempted, SMALLEST_BASE)
         if allowed is not None and self.errors > allowed:
-            raise ErrorBudgetExceeded(
-                f"stopped after {self.errors} infrastructure errors, the first: {self._first}",
-                fix="mend the cause and run the same command again: what was answered is kept; or --on_error continue",
+            self._stop(
+                f"stopped after {self.errors} infrastructure error{'s' * (self.errors > 1)}, the first: {self._first}",
+                fix=f"{self._own_fix or 'mend the cause'}, then run the same command again: what was answered is kept; "
+                "or --on_error continue",
             )
+
+    def _stop(self, what: str, *, fix: str) -> NoReturn:
+        self.spent = ErrorBudgetExceeded(what, fix=fix)
+        raise self.spent

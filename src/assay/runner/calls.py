@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import DataError, Model, Output, Request, UsageError, shorten
+from ..core import DataError, Model, Output, Request, UsageError
+from ..models.shapes import WrongShape, checked, matched
 from ..store.secrets import scrub
+from .acceptance import not_accepted
 
 
 def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
@@ -20,6 +22,11 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
 
 def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Output], int]:
     """The outputs; and, where memory had room for each but not for all, how many of them it had, else 0."""
+    if refused := not_accepted(model, requests):
+        taken = [request for place, request in enumerate(requests) if place not in refused]
+        outputs, fits = call_in_halves(model, taken) if taken else ([], 0)
+        answers = iter(outputs)
+        return [refused[place] if place in refused else next(answers) for place in range(len(requests))], fits
     try:
         return _call(model, requests), 0
     except UsageError:
@@ -37,10 +44,14 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
 
 def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
     started = time.perf_counter()
-    outputs = list(_method(model, requests[0])(requests))
-    if len(outputs) != len(requests) or not all(isinstance(output, Output) for output in outputs):
-        what = f"model returned {shorten(outputs)} for {len(requests)} requests, expected as many Outputs"
-        return [Output.failed("exception", what, retryable=False)] * len(requests)
+    values = _method(model, requests[0])(requests)
+    name = type(model).__name__
+    try:
+        values = matched(values, requests, name)
+    except WrongShape as error:
+        # Asking again in halves would give as little: which answer belongs to whom is not known.
+        return [Output.failed("exception", str(error), retryable=False)] * len(requests)
+    outputs = [checked(value, request, name) for value, request in zip(values, requests, strict=True)]
     seconds = (time.perf_counter() - started) / len(requests)
     for place, output in enumerate(outputs):
         if output.seconds is None:
@@ -52,15 +63,17 @@ def _call(model: Model, requests: Sequence[Request]) -> list[Output]:
 
 async def call_async(model: Model, request: Request) -> Output:
     """Asks a model whose methods are coroutines for one answer."""
+    if refused := not_accepted(model, [request]):
+        return refused[0]
     started = time.perf_counter()
     try:
-        outputs = await _method(model, request)([request])
-        output = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else None
-        if not isinstance(output, Output):
-            what = f"model returned {shorten(outputs)} for one request, expected a list of one Output"
-            return Output.failed("exception", what, retryable=False)
+        name = type(model).__name__
+        values = await _method(model, request)([request])
+        output = checked(matched(values, [request], name)[0], request, name)
     except UsageError:
         raise
+    except WrongShape as error:
+        return Output.failed("exception", str(error), retryable=False)
     except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
         return _failure(error)
     if output.seconds is None:

@@ -44,6 +44,13 @@ class Cell:
     shots: Any = None
     """What the few-shot examples come from."""
     digests: dict[str, Any] = field(default_factory=dict)
+    rounds: dict[tuple[str, int], int] = field(default_factory=dict)
+    """By sample and epoch: how many rounds of a dialogue count, where the journal holds more of it."""
+    notices: tuple[str, ...] = ()
+    """What the plan has to say of it beside its faults."""
+    unchecked: bool = False
+    """Whether the journal may have answers to other questions under the ids of these samples: something changed, and no
+    run has compared all keys since."""
 
     @property
     def summarizer_digest(self) -> str:
@@ -66,7 +73,8 @@ class Cell:
         return iter(self.chosen())
 
     def notes(self) -> Iterator[str]:
-        """What whoever reads the numbers should know of the prompts that were made."""
+        """What whoever reads the numbers should know of how they were asked for."""
+        yield from self.notices
         if isinstance(self.template, FewshotTemplate):
             yield from (f"{self.task.name}: {line}" for line in self.template.notes())
 

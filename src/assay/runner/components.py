@@ -6,7 +6,7 @@ from typing import Any
 from .. import registry
 from ..core import Spec, UsageError
 from ..summarizers.adapt import adapt_summarizer
-from ..userfiles import is_reference, load_attribute
+from ..userfiles import is_reference, load_component
 
 
 def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
@@ -14,8 +14,9 @@ def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
         if is_reference(spec.name):
-            thing = registry.construct(load_attribute(spec.name), spec, kind="summarizer", where=where)
-            return spec.name, adapt_summarizer(thing, spec.name.rpartition(":")[2])
+            name, thing = load_component(spec.name, "summarize")
+            made = registry.construct(thing, spec, kind="summarizer", where=where)
+            return spec.name, adapt_summarizer(made, name)
         return spec.name, registry.summarizers.build(spec, where=where)
     if not callable(entry):
         raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
@@ -27,12 +28,13 @@ def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
     """A scorer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
     if isinstance(entry, (str, Mapping, Spec)):
         spec = Spec.of(entry, where=where)
+        label = str(spec.options.get("label", ""))
+        bare = Spec(spec.name, {k: v for k, v in spec.options.items() if k != "label"})
         if is_reference(spec.name):
-            thing = load_attribute(spec.name)
-            return spec.name.rpartition(":")[2], registry.construct(thing, spec, kind="scorer", where=where)
-        label = str(spec.options.get("label", "")) or registry.scorers.resolve(spec.name) or spec.name
-        options = {k: v for k, v in spec.options.items() if k != "label"}
-        return label, registry.scorers.build(Spec(spec.name, options), where=where)
+            name, thing = load_component(spec.name, "score")
+            return label or name, registry.construct(thing, bare, kind="scorer", where=where)
+        name = label or registry.scorers.resolve(spec.name) or spec.name
+        return name, registry.scorers.build(bare, where=where)
     if not callable(entry) and not hasattr(entry, "score_all"):
         raise UsageError(f"a scorer must be callable, got {entry!r}", where=where)
     name = getattr(entry, "name", None) or getattr(entry, "__name__", None) or type(entry).__name__

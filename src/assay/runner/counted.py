@@ -25,5 +25,7 @@ def _entries(cells: Sequence[Cell], writer: RunWriter) -> Iterator[dict[str, Any
             continue
         ids = dict.fromkeys(item.id for item in cell.view())
         epochs = cell.task.epochs
-        if any(id not in ids or epoch >= epochs for id, epoch in places):
-            yield {"task": cell.task.name, "model": cell.model_name, "epochs": epochs, "ids": list(ids)}
+        rounds = [[id, epoch, count] for (id, epoch), count in cell.rounds.items()]
+        if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):
+            entry = {"task": cell.task.name, "model": cell.model_name, "epochs": epochs, "ids": list(ids)}
+            yield {**entry, "rounds": rounds} if rounds else entry

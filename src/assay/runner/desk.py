@@ -83,6 +83,8 @@ class Desk:
 
     async def _close_models(self) -> None:
         for judge in self._models.values():
+            if isinstance(judge, Helper):
+                await judge.close()
             close = getattr(judge.model, "close", None)
             if close is not None:
                 done = close()

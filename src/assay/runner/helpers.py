@@ -4,7 +4,7 @@ Their calls are requests like any other: keyed, kept in the journal, never asked
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,19 @@ from ..models import build_model
 from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
+from .budget import ErrorBudget
 from .cell import Cell
-from .ledger import count_usage
+from .events import CellProgress
+from .gathered import Gathered
+from .ledger import cost_of, count_usage
 from .options import RunOptions
+from .plan import without_prices
 from .schedule import Scheduler
 from .scoring import Scoring
+from .verdicts import judged
+
+CANARY = "canary"
+"""The role under which a judge's answers to canaries are kept."""
 
 
 class Helper:
@@ -35,6 +43,7 @@ class Helper:
         task: str,
         concurrency: int | None,
         cache: ResponseCache | None = None,
+        budget: "HelperBudget | None" = None,
     ) -> None:
         self.role = role
         self.name = name
@@ -42,16 +51,15 @@ class Helper:
         self._task = f"{task}#{role}"
         self._writer = writer
         self._cache = cache
+        self._budget = budget
         self._scheduler = Scheduler(model, concurrency=concurrency)
+        self._gathered = None if self._scheduler.is_async else Gathered(self._scheduler)
         self._keys = KeyMaker(model.identity)
-        cell = writer.cell(self._task, name)
-        self._known = {
-            answer.key: answer for rounds in cell.answers.values() for answer in rounds if answer and not answer.failed
-        }
+        # By key, whatever the model was called then: from another folder its file has another name.
+        self._known = dict(writer.index.by_key(self._task))
         self._asked: dict[str, asyncio.Future[Output]] = {}
         self.spent: dict[str, float] = {"asked": 0}
         """Questions this run really asked, with tokens and cost as the backend counted them."""
-        self._one_at_a_time = asyncio.Lock()
 
     @property
     def is_served(self) -> bool:
@@ -69,11 +77,24 @@ class Helper:
         if key not in self._asked:
             asked = self._asked[key] = asyncio.ensure_future(self._ask(request, key, removed))
             # Answers lie in the journal: only those on their way are held in memory.
-            asked.add_done_callback(lambda _: self._asked.pop(key, None))
+            asked.add_done_callback(lambda done: self._came(key, done))
         return await asyncio.shield(self._asked[key])
+
+    def _came(self, key: str, done: "asyncio.Future[Output]") -> None:
+        self._asked.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # whoever asked may have left: it is no news that nobody heard of it
+
+    async def close(self) -> None:
+        """Asks nothing more."""
+        for asked in self._asked.values():
+            asked.cancel()
+        if self._gathered is not None:
+            await self._gathered.close()
 
     async def _ask(self, request: Request, key: str, removed: tuple[str, ...]) -> Output:
         output = self._cache.get(key) if self._cache is not None else None
+        is_new = output is None
         if output is None:
             output = await self._ask_model(request)
             self.spent["asked"] += 1
@@ -86,19 +107,55 @@ class Helper:
         self._writer.journal.flush()
         if output.error is None:
             self._known[key] = Answered(key, offset)
+        if is_new and self._budget is not None:
+            self._budget.note(self.role, output)
         return output
 
     async def _ask_model(self, request: Request) -> Output:
-        if self._scheduler.is_async:
-            return await self._scheduler.ask(request)
-        async with self._one_at_a_time:
-            return await self._scheduler.ask(request)
+        if self._budget is not None:
+            self._budget.check()
+        return await (self._scheduler if self._gathered is None else self._gathered).ask(request)
+
+
+class HelperBudget:
+    """The error budget of a cell, as its helpers spend it: a sample they fail is one error, however often they do."""
+
+    def __init__(self, budget: ErrorBudget, progress: CellProgress) -> None:
+        self._budget = budget
+        self._progress = progress
+        self._failed: set[tuple[str, int]] = set()
+
+    def check(self) -> None:
+        """Raises where nothing is left of it: nobody is asked any more."""
+        if self._budget.spent is not None:
+            raise self._budget.spent
+
+    def note(self, role: str, output: Output) -> None:
+        """Counts what a helper answered; raises when the budget is spent."""
+        if output.error is None:
+            self._budget.answered(role)
+        elif output.error.kind != "data" and (judged.get() not in self._failed or output.error.kind == "auth"):
+            if (sample := judged.get()) is not None:
+                self._failed.add(sample)
+            self._budget.count(output.error, role)
+            self._budget.check(self._progress.done, self._progress.expected)
 
 
 class Helpers:
-    """The helper models of one cell, built when first asked for."""
+    """The helper models of one cell, built when first asked for and kept for the cells after it."""
 
-    def __init__(self, options: RunOptions, writer: RunWriter, cell: Cell, cache: ResponseCache | None = None) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        writer: RunWriter,
+        cell: Cell,
+        cache: ResponseCache | None = None,
+        budget: HelperBudget | None = None,
+        kept: dict[str, Model] | None = None,
+    ) -> None:
+        self._budget = budget
+        self._models = {} if kept is None else kept
+        """By role: the models, those of earlier cells too, which are not loaded again."""
         self._options = options
         self._cache = cache
         self._writer = writer
@@ -111,8 +168,9 @@ class Helpers:
         for role in roles:
             if role not in self._built:
                 name = self._options.judges[role]
-                model = build_model(name, self._options.judge_args_of(role))
-                self._built[role] = self._helper(role, name, model)
+                if role not in self._models:
+                    self._models[role] = build_model(name, without_prices(self._options.judge_args_of(role)))
+                self._built[role] = self._helper(role, name, self._models[role])
         return {role: self._built[role] for role in roles}
 
     def single(self) -> list[str]:
@@ -123,7 +181,7 @@ class Helpers:
             if not helper.is_served
         ]
 
-    async def canaries(self, scorings: Sequence[Scoring]) -> list[str]:
+    async def canaries(self, scorings: Sequence[Scoring], say: Callable[[str], None] | None = None) -> list[str]:
         """How each judge took answers that demand the best mark, a line each; its calls are kept as `TASK#canary`."""
         lines = []
         for scoring in scorings:
@@ -131,7 +189,9 @@ class Helpers:
             if best is None or "judge" not in self._built:
                 continue
             judge = self._built["judge"]
-            asked = self._helper("canary", judge.name, judge.model)
+            asked = self._helper(CANARY, judge.name, judge.model)
+            if say is not None:
+                say(f"{self._cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark")
             report = await try_canaries(replace(scoring.scorer, models={"judge": asked}), best)
             lines.append(f"{self._cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}")
         return lines
@@ -140,18 +200,28 @@ class Helpers:
         """What each helper was asked and cost, by `TASK#ROLE/MODEL`."""
         task = self._cell.task.name
         asked = [helper for helper in self._all if helper.spent["asked"]]
-        return {f"{task}#{helper.role}/{helper.name}": dict(helper.spent) for helper in asked}
+        return {f"{task}#{helper.role}/{helper.name}": self._priced(helper) for helper in asked}
+
+    def _priced(self, helper: Helper) -> dict[str, Any]:
+        """With what it cost where somebody said; canaries are put to the judge, at the judge's prices."""
+        prices = self._options.judge_args_of("judge" if helper.role == CANARY else helper.role)
+        cost = cost_of(helper.spent, prices)
+        return dict(helper.spent) if cost is None else {**helper.spent, "cost": cost}
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
         task = self._cell.task.name
-        made = Helper(role, name, model, self._writer, task, self._options.concurrency, self._cache)
+        budget = None if role == CANARY else self._budget  # no sample is lost by a canary that is not judged
+        concurrency = self._options.concurrency
+        made = Helper(role, name, model, self._writer, task, concurrency, self._cache, budget)
         self._all.append(made)
         return made
 
-    async def close(self) -> None:
-        """Lets the models go."""
-        for helper in self._built.values():
-            close: Any = getattr(helper.model, "close", None)
+    async def close(self, later: Collection[str] = ()) -> None:
+        """Asks nothing more, and lets the models go but those of the roles that are asked `later`."""
+        for helper in self._all:
+            await helper.close()
+        for role in [role for role in self._models if role not in later]:
+            close: Any = getattr(self._models.pop(role), "close", None)
             if close is not None:
                 done = close()
                 if asyncio.iscoroutine(done):

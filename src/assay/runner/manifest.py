@@ -51,6 +51,7 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
         "scorers": {scoring.name: scoring.digest for scoring in cell.scorings},
         "summarizers": cell.summarizer_digest,
         "digests": cell.digests,
+        **({"unchecked": True} if cell.unchecked else {}),
         "citation": task.citation,
         "licence": task.licence,
     }
@@ -80,6 +81,11 @@ def changed_digests(before: Mapping[str, Any], cell: Cell) -> list[str] | None:
         return None
     then = described.get("digests", {})
     return [name for name, value in cell.digests.items() if then.get(name) != value]
+
+
+def is_unchecked(before: Mapping[str, Any], cell: Cell) -> bool:
+    """Whether answers of a cell that the journal holds already must be compared by their keys."""
+    return changed_digests(before, cell) != [] or bool((described_cell(before, cell) or {}).get("unchecked"))
 
 
 def _absolute(run: RunOptions) -> RunOptions:

@@ -1,11 +1,12 @@
 """Run options: the only list of them, read by Python, YAML and the command line alike."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, nearest, shorten
 from ..core.secrets import left_out, veiled
+from ..userfiles import one_spelling
 
 DEFAULT_MODEL = "smollm2"
 _LISTS = ("tasks", "models", "ids", "scorers", "register")
@@ -88,6 +89,16 @@ class RunOptions:
         """A copy with some options changed."""
         return replace(self, **changes)
 
+    def with_one_spelling(self, given: Container[str] = ()) -> "RunOptions":
+        """A copy in which each file of a model, a judge or a scorer has one name, however it was typed: its answers are
+        kept under it. Names in `given` stand for objects and stay."""
+        return replace(
+            self,
+            models=tuple(dict.fromkeys(name if name in given else _one_spelling(name) for name in self.models)),
+            judges={role: _one_spelling(name) for role, name in self.judges.items()},
+            scorers=tuple(_one_spelling(name) for name in self.scorers),
+        )
+
     def judge_args_of(self, role: str) -> dict[str, Any]:
         """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
         shared: dict[str, Any] = {}
@@ -167,6 +178,10 @@ class RunOptions:
             cache=None,
         )
         return digest_of(bare.kept())[:8]
+
+
+def _one_spelling(name: Any) -> Any:
+    return one_spelling(name) if isinstance(name, str) else name
 
 
 def check_secrets(args: Mapping[str, Any], flag: str) -> None:

@@ -32,9 +32,9 @@ from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .cell import Cell
-from .cuts import Cuts
 from .events import CellProgress
 from .ledger import count_usage
+from .remarks import Remarks
 from .scoring import with_rounds
 from .verdicts import Verdicts
 from .work import Answers, Asker, Job, Work
@@ -75,7 +75,7 @@ class CellRun:
         self._epochs = cell.task.epochs
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
-        self.cuts = Cuts()
+        self.remarks = Remarks()
         self.verdicts = Verdicts(cell.scorings, writer, progress, self._index.scores, when_one_came=self._look_again)
 
     async def run(self, asker: Asker, work: Work) -> None:
@@ -114,9 +114,9 @@ class CellRun:
                     yield None
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
-        stored = self._index.answers.get((sample.id, epoch))
-        if stored and self._known_by_id and self._is_finished(stored, sample):
-            self._reuse(sample, epoch, order, stored)
+        stored = self._index.answers.get((sample.id, epoch), ())
+        if stored and self._known_by_id and (finished := self._finished(stored, sample)):
+            self._reuse(sample, epoch, order, finished)
             return None
         try:
             prompt = self._prompt(sample)
@@ -128,10 +128,11 @@ class CellRun:
             return None
         if has_rounds(sample, self.cell.template):
             return self._resume_dialogue(sample, request, epoch, order, stored)
-        if stored and stored[0] is not None and stored[0].key == request.key and not stored[0].failed:
-            self._reuse(sample, epoch, order, stored)
-            return None
         job = Job(sample, request, epoch, order=order)
+        known = self._known_answer(job, stored)
+        if known is not None:
+            self._reuse(sample, epoch, order, [known])
+            return None
         cached = self._cache.get(request.key) if self._cache else None
         if cached is not None:
             self.progress.reused += 1
@@ -144,10 +145,10 @@ class CellRun:
         return job
 
     def _pass_over(
-        self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None] | None, round: int = 0
+        self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None], round: int = 0
     ) -> None:
         """A sample the model may not be asked: a request that failed is counted as it was."""
-        known = (stored or ())[: round + 1]
+        known = stored[: round + 1]
         if known and known[-1] is not None and known[-1].failed:
             self._reuse(sample, epoch, order, known)
         else:
@@ -181,17 +182,43 @@ class CellRun:
         key = self._keys.key_of(prompt, options, seed, epoch, hints, previous, draw)
         return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
 
-    def _is_finished(self, stored: Sequence[Answered | None], sample: Sample) -> bool:
-        if any(answer is None or answer.failed for answer in stored):
-            return False
+    def _finished(self, stored: Sequence[Answered | None], sample: Sample) -> Sequence[Answered | None]:
+        """The rounds of a sample that was answered to its end, without those that it no longer has; else none."""
         if getattr(self.cell.template, "next_turn", None) is not None:
-            return False  # only the template knows whether its dialogue was over
-        return len(stored) >= 1 + len(sample.turns)
+            return ()  # only the template knows whether its dialogue was over
+        asked = stored[: 1 + len(sample.turns)]
+        if len(asked) <= len(sample.turns) or any(answer is None or answer.failed for answer in asked):
+            return ()
+        return asked
+
+    def _known_answer(self, job: Job, stored: Sequence[Answered | None]) -> Answered | None:
+        """The answer the journal has to a request: in its place, else wherever the same was asked, as before rows moved
+        or the model got another name; it is then written in its place too, and not asked again."""
+        key, answer = job.request.key, stored[job.round] if job.round < len(stored) else None
+        if answer is not None and answer.key == key:
+            return None if answer.failed else answer
+        answer = self.writer.index.by_key(self.cell.task.name).get(key)
+        if answer is None:
+            return None
+        record = self._read(answer)
+        self.writer.copy_output(
+            record,
+            self.cell.task.name,
+            self.cell.model_name,
+            job.sample.id,
+            epoch=job.epoch,
+            round=job.round,
+            target=job.sample.target,
+            details={**job.request.prompt.details, "copied_from": {"model": record.model, "id": record.id}},
+        )
+        self.writer.journal.flush()
+        return answer
 
     def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
         """An answer from the journal: its scores too, unless a scorer or what it judges by has changed since."""
         self.progress.reused += 1
-        self._count_cuts(sample, epoch, stored)
+        self._note_rounds(sample.id, epoch, len(stored))
+        self._remark_on(sample, epoch, stored)
         stale = self.verdicts.take_known(sample, epoch, order) if self._ask_model else self.cell.scorings
         if stale:
             records = [self._read(answer) for answer in stored if answer is not None]
@@ -201,13 +228,21 @@ class CellRun:
         else:
             self.progress.done += 1
 
-    def _count_cuts(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
+    def _note_rounds(self, id: str, epoch: int, count: int) -> None:
+        """Notes for whoever reads the journal that it holds rounds which the sample no longer has."""
+        if len(self._index.answers.get((id, epoch), ())) > count:
+            self.cell.rounds[id, epoch] = count
+
+    def _remark_on(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
         for round, answer in enumerate(stored):
             if answer is not None:
-                self.cuts.count_stored(sample.id, epoch, round, answer)
+                self.remarks.count_stored(sample, epoch, round, answer, self._output)
 
     def _read(self, answer: Answered) -> OutputRecord:
         return self.writer.read_output(answer)
+
+    def _output(self, answer: Answered) -> Output:
+        return output_from_plain(self._read(answer).output, self.writer.blobs)
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
         message = scrub(message)
@@ -238,7 +273,7 @@ class CellRun:
                 details={**prompt.details, "cached": True} if from_cache else prompt.details,
             )
             count_usage(self.tokens, output.usage)
-            self.cuts.count((sample.id, job.epoch, job.round), output)
+            self.remarks.count(sample, job.epoch, job.round, output)
             if output.error is None:
                 self._budget.answered()
                 if self._cache is not None and not from_cache:
@@ -253,6 +288,7 @@ class CellRun:
         for job, output in answers:
             if self._dialogues and self._continues(job, output):
                 continue
+            self._note_rounds(job.sample.id, job.epoch, job.round + 1)
             outputs = [earlier for _, earlier in job.history] + [output]
             self.verdicts.score(job.sample, with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
             failed = failed or output.error is not None
@@ -287,27 +323,26 @@ class CellRun:
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)
 
     def _resume_dialogue(
-        self, sample: Sample, request: Request, epoch: int, order: int, stored: Sequence[Answered | None] | None
+        self, sample: Sample, request: Request, epoch: int, order: int, stored: Sequence[Answered | None]
     ) -> Job | None:
         """The first round that is not answered yet; a model that keeps its own history starts from the beginning."""
         dialogue = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)
         self._dialogues[sample.id, epoch] = dialogue
         first = job = Job(sample, request, epoch, order=order)
-        for answer in stored or ():
-            if answer is None or answer.failed or answer.key != job.request.key:
-                break
-            output = output_from_plain(self._read(answer).output, self.writer.blobs)
-            following = self._next_round(job, output, dialogue)
+        answers: list[Answered] = []
+        while (answer := self._known_answer(job, stored)) is not None:
+            answers.append(answer)
+            following = self._next_round(job, self._output(answer), dialogue)
             if following is None:
                 del self._dialogues[sample.id, epoch]
-                self._reuse(sample, epoch, order, (stored or ())[: job.round + 1])
+                self._reuse(sample, epoch, order, answers)
                 return None
             job = following
         if not self._ask_model:
             del self._dialogues[sample.id, epoch]
-            self._pass_over(sample, epoch, order, stored, job.round)
+            self._pass_over(sample, epoch, order, [*answers, *stored[job.round :]], job.round)
             return None
-        self._count_cuts(sample, epoch, (stored or ())[: job.round])
+        self._remark_on(sample, epoch, answers)
         if job is not first and self.cell.model.abilities.history != "given":
             # What the model remembered of the earlier rounds is gone: the dialogue starts again whole.
             again = rounds(sample, request.prompt, template=self.cell.template, history=self.cell.task.history)

@@ -1,5 +1,6 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, cast
@@ -14,32 +15,39 @@ from ..core import (
     Task,
     UsageError,
     digest_of,
+    shorten,
 )
+from ..core.errors import UnknownOption
 from ..core.secrets import veiled
 from ..datasets import Samples, open_dataset
 from ..models import build_model
 from ..templates import apply_fewshot, build_template
 from .cell import Cell, check_abilities, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, default_scorers
+from .labels import told_apart
 from .locate import find_data
 from .measure import measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
+from .reducing import check_reducer
 from .resolve import resolve_tasks
 from .scoring import Scoring
-from .settings import gather, raise_all, run_faults, scorer_faults, task_faults
+from .settings import gather, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
+from .targets import check_targets
 
 PRICES = ("price_input", "price_output")
-"""Of a million tokens, for the forecast of `--dry_run`."""
+"""Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
 
 
-def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) -> list[Cell]:
-    """All cells of a run; raises `PlanError` with every fault found."""
+def make_plan(
+    run: RunOptions, extra_models: Mapping[str, Model] | None = None, *, may_have_unused: bool = False
+) -> list[Cell]:
+    """All cells of a run; raises `PlanError` with every fault found. Settings of an earlier run may be unused now."""
     faults = run_faults(run)
     tasks = _tasks(run, faults)
     models = _Models(run, extra_models or {}, faults)
     if not tasks:
         models.check()
-        faults += scorer_faults(run)
+        faults += [*models.unknown_options(), *scorer_faults(run)]
     cells: list[Cell] = []
     unasked: list[tuple[Scoring, str]] = []
     for task in tasks:
@@ -55,18 +63,28 @@ def make_plan(run: RunOptions, extra_models: Mapping[str, Model] | None = None) 
             cell = Cell(
                 asked, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
             )
+            cell.notices = tuple(models.notices(name))
             before = len(faults)
             gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
             gather(faults, lambda cell=cell: check_repeats(cell))  # type: ignore[misc]
+            gather(faults, lambda cell=cell: check_reducer(cell))  # type: ignore[misc]
+            gather(faults, lambda cell=cell: check_targets(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         prepared = ways.prepared_at_all()
         if prepared is not None and not any(cell.task.name == task.name for cell in cells):
             unasked += [(Scoring.of(n, s, task.name, ""), task.name) for n, s in prepared.scorers]
+    if tasks:
+        faults += models.unknown_options()
     _check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, faults)
     if run.measure and cells and not faults and all(cell.task.protocol in _protocols(tasks) for cell in cells):
         faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
+    if not faults and not may_have_unused:
+        faults += unused_faults(run, tasks)
     raise_all(faults)
+    if cells and not may_have_unused:
+        notices = unused_judges(run, tasks, [scoring for cell in cells for scoring in cell.scorings])
+        cells[0].notices += tuple(notices)
     _count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
     for cell in cells:
         cell.digests = digests_of(cell)
@@ -79,6 +97,7 @@ class _Models:
     def __init__(self, run: RunOptions, given: Mapping[str, Model], faults: list[AssayError]) -> None:
         self._run, self._given, self._faults = run, given, faults
         self._built: dict[tuple[str, int], Model | None] = {}
+        self._refused: Refused = {}
 
     def of(self, task: Task) -> Iterator[tuple[str, Model]]:
         """The models a task is asked of: those of the run, else the one the task names itself."""
@@ -92,22 +111,59 @@ class _Models:
         for name in self._run.models:
             self._build(name, None)
 
+    def unknown_options(self) -> list[AssayError]:
+        """Of several models, what each said of an option that none of them takes."""
+        names = set(self._run.models)
+        return [fault for said in self._refused.values() if said.keys() == names for fault in said.values()]
+
+    def notices(self, name: str) -> Iterator[str]:
+        """The options that other models of the run take and this one does not have."""
+        for option, said in self._refused.items():
+            if name in said:
+                yield f"{name} has no option {option!r} and is asked without it"
+
     def _build(self, name: str, own: Model | None) -> Model | None:
         place = (name, id(own))
         if place not in self._built:
             self._built[place] = (
-                self._given.get(name) or own or gather(self._faults, lambda: trusted_model(name, self._run))
+                self._given.get(name)
+                or own
+                or gather(self._faults, lambda: trusted_model(name, self._run, self._refused))
             )
         return self._built[place]
 
 
-def trusted_model(name: str, run: RunOptions) -> Model:
-    """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag."""
-    args = {option: value for option, value in run.model_args.items() if option not in PRICES}
+def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are the model's own: what its tokens cost is for whoever counts."""
+    for name in PRICES:
+        price = args.get(name, 0)
+        if not isinstance(price, (int, float)) or not 0 <= price < math.inf:
+            raise UsageError(f"{name} is {shorten(price)}", fix="the price of a million tokens, a number from 0 on")
+    return {option: value for option, value in args.items() if option not in PRICES}
+
+
+Refused = dict[str, dict[str, AssayError]]
+"""By option, what each model said that does not have it."""
+
+
+def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) -> Model:
+    """A model built with the run's arguments: prices are for forecasts, remote code comes only by its own flag.
+
+    Of several models each takes the options it has; `refused` is told of those that it does not have.
+    """
+    args = without_prices(run.model_args)
     if "trust_remote_code" in args:
         raise UsageError("trust_remote_code is no option of a model", fix="--trust_remote_code")
     check_secrets(args, "--model_args")
-    model = build_model(name, args, dialect=run.dialect)
+    try:
+        model = build_model(name, args, dialect=run.dialect)
+    except UnknownOption as error:
+        if len(run.models) < 2 or error.option not in run.model_args:
+            raise
+        if refused is not None:
+            refused.setdefault(error.option, {})[name] = error
+        rest = {option: value for option, value in run.model_args.items() if option != error.option}
+        return trusted_model(name, run.but(model_args=rest), refused)
     if run.trust_remote_code and is_dataclass(model) and hasattr(model, "trust_remote_code"):
         trusted: Any = replace(model, trust_remote_code=True)  # type: ignore[type-var]
         return cast(Model, trusted)
@@ -283,14 +339,16 @@ def _source_of(task: Task, run: RunOptions) -> Any:
 
 
 def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple[str, Any]]:
-    """The scorers of a task with their names; by the kind of data where it names none."""
-    wanted = task.scorers or default_scorers(kind)
+    """The scorers of a task with their names, no two alike; by the kind of data where it names none."""
+    where = f"task {task.name!r}"
+    entries: list[Any] = []
     built: list[tuple[str, Any]] = []
-    for entry in wanted:
-        made = gather(faults, lambda entry=entry: build_scorer(entry, f"task {task.name!r}"))  # type: ignore[misc]
+    for entry in task.scorers or default_scorers(kind):
+        made = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
         if made is not None:
+            entries.append(entry)
             built.append(made)
-    return built
+    return told_apart(entries, built, where, faults)
 
 
 def _check_judges(asking: Sequence[tuple[Scoring, str]], run: RunOptions, faults: list[AssayError]) -> None:
@@ -313,6 +371,6 @@ def _count_judges(scorings: Sequence[Scoring], run: RunOptions) -> None:
 
 
 def _judge(run: RunOptions, role: str) -> Model:
-    args = run.judge_args_of(role)
+    args = without_prices(run.judge_args_of(role))
     check_secrets(args, "--judge_args")
     return build_model(run.judges[role], args)

@@ -23,13 +23,14 @@ from ..store.cache import ResponseCache
 from ..store.journal import score_line
 from .budget import ErrorBudget
 from .cell import Cell
-from .cuts import Cuts
 from .driven import Driven as Driven
 from .driven import driven_results
 from .events import CellProgress
 from .executors import Spread, Standing
 from .ledger import count_usage
 from .options import RunOptions
+from .preflight import Preflight
+from .remarks import Remarks
 from .schedule import Scheduler
 from .work import Answers, Job, Work
 
@@ -64,6 +65,7 @@ class RecordingEngine:
         writer: RunWriter,
         options: RunOptions,
         progress: CellProgress,
+        preflight: Preflight,
         load: Load | None = None,
         cache: ResponseCache | None = None,
         spread: Spreading | None = None,
@@ -78,7 +80,7 @@ class RecordingEngine:
         self.gate = Gate()
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them."""
-        self.cuts = Cuts()
+        self.remarks = Remarks()
         self._writer = writer
         self._progress = progress
         self._load = load
@@ -86,6 +88,7 @@ class RecordingEngine:
         self._spread = spread
         """Where the model is asked in replicas: makes them, once there is something to ask."""
         self._standing: Standing | None = None
+        self._preflight = preflight
         self._keys = KeyMaker(cell.model.identity)
         self._lock = threading.Lock()
         self._repeats: Counter[str] = Counter()
@@ -198,8 +201,7 @@ class RecordingEngine:
         with self._turn_here:
             for alike in self._lacking(jobs, outputs):
                 if self._load is not None and not self._is_loaded:
-                    loading = _loaded(self._load, self.model)
-                    asyncio.run_coroutine_threadsafe(loading, self._loop).result()
+                    asyncio.run_coroutine_threadsafe(self._make_ready(self._load, alike[0]), self._loop).result()
                     self._is_loaded = True
                 while alike:
                     if self.gate.stopped:
@@ -226,9 +228,13 @@ class RecordingEngine:
         outputs: dict[int, Output] = {}
         for alike in self._lacking(jobs, outputs):
             if self._spread is None and self._load is not None:
-                await self._load(self.model)
+                await self._make_ready(self._load, alike[0])
             await self._ask(alike, outputs)
         return [outputs[place] for place in range(len(jobs))]
+
+    async def _make_ready(self, load: Load, first: Job) -> None:
+        await load(self.model)
+        await self._preflight.look_at(first.request)
 
     async def _ask(self, jobs: Sequence[Job], outputs: dict[int, Output]) -> None:
         if self._scheduler.is_async:
@@ -242,7 +248,7 @@ class RecordingEngine:
 
     async def _put(self, jobs: Sequence[Job], desk: "_Desk") -> None:
         if self._spread is not None:
-            await (await self._replicas(self._spread)).ask(jobs, desk)
+            await (await self._replicas(self._spread, jobs[0])).ask(jobs, desk)
             return
         work = Work(iter(jobs))
         self.gate.open.append(work)
@@ -251,10 +257,12 @@ class RecordingEngine:
         finally:
             self.gate.open.remove(work)
 
-    async def _replicas(self, spread: Spreading) -> Standing:
+    async def _replicas(self, spread: Spreading, first: Job) -> Standing:
         async with self._starting:
             if self._standing is None:
-                self._standing = Standing(await spread())
+                made = await spread()
+                await self._preflight.look_at(first.request, made)
+                self._standing = Standing(made)
                 self.gate.open.append(self._standing.work)
                 if self.gate.stopped:
                     self._standing.work.stop()
@@ -272,7 +280,7 @@ class RecordingEngine:
         if known is not None:
             output = output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
             outputs[job.order] = output
-            self.cuts.count((job.sample.id, job.epoch, job.round), output)
+            self.remarks.count(job.sample, job.epoch, job.round, output)
             self._progress.reused += 1
             self._progress.done += 1
             self._count_failure(job, output)
@@ -302,7 +310,7 @@ class RecordingEngine:
         )
         self._progress.done += 1
         count_usage(self.tokens, output.usage)
-        self.cuts.count((job.sample.id, job.epoch, job.round), output)
+        self.remarks.count(job.sample, job.epoch, job.round, output)
         if output.error is not None:
             self._count_failure(job, output)
             self._budget.count(output.error)
@@ -339,22 +347,23 @@ async def drive(
     writer: RunWriter,
     options: RunOptions,
     progress: CellProgress,
+    preflight: Preflight,
     *,
     load: Load | None,
     spread: Spreading | None = None,
     cache: ResponseCache | None = None,
     hold: Callable[[Work], None] | None = None,
     tokens: dict[str, float] | None = None,
-    cuts: Cuts | None = None,
+    remarks: Remarks | None = None,
 ) -> list[Result]:
     """Runs a task's driver against the recording engine, and turns what it returns into results.
 
     Without `load` the model is not asked; with `spread` its replicas are. `hold` is given the work, so that an
     interruption can stop it; an interrupted driver has no results.
     """
-    engine = RecordingEngine(cell, writer, options, progress, load, cache, spread)
-    if cuts is not None:
-        engine.cuts = cuts
+    engine = RecordingEngine(cell, writer, options, progress, preflight, load, cache, spread)
+    if remarks is not None:
+        engine.remarks = remarks
     if hold is not None:
         hold(engine.gate)
     progress.state = "running"
@@ -381,10 +390,6 @@ def _call(driver: Callable[[RecordingEngine], Any], engine: RecordingEngine) -> 
     """What a driver returns; one that is a coroutine gets a loop of its own, since its calls block."""
     made = driver(engine)
     return asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made
-
-
-async def _loaded(load: Load, model: Model) -> None:
-    await load(model)
 
 
 async def _awaited(made: Awaitable[Any]) -> Any:

@@ -5,6 +5,7 @@ of shards, a YAML task, or a Python file. Other kinds of files are offered to th
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +24,7 @@ from ..core import (
     shorten,
 )
 from ..datasets import is_data_path
+from ..datasets.hub import is_hub_name
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
 from .options import PartlyRead, RunOptions
 from .task_yaml import read_task_file
@@ -60,6 +62,9 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     if is_data_path(path):
         by_columns = Task(name=_stem(path), dataset=path, description=f"by the columns of {path.name}")
         return [_with_num(by_columns, shots)]
+    if is_hub_name(name):
+        last = re.split("[@?#]", name)[0].rpartition("/")[2]
+        return [_with_num(Task(name=last, dataset=name, description=f"by the columns of {name}"), shots)]
     if path.suffix or "/" in name or path.exists():
         raise UsageError(
             "no such file" if not path.exists() else "not a data file assay can read",

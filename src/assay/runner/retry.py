@@ -1,8 +1,8 @@
 """Retrying: the only layer that does. What is worth another try, after how long, and how many at once.
 
 Infrastructure errors that may pass are tried again with full-jitter exponential delays; a sample that produced an
-output is never asked again. Rate limits shrink the number of requests in flight, clean rounds let it grow. While a
-server is gone, one request at a time looks for it.
+output is never asked again. Rate limits and timeouts shrink the number of requests in flight, clean rounds let it grow.
+While a server is gone, one request at a time looks for it; one that fails while others are answered spends its tries.
 """
 
 import asyncio
@@ -22,11 +22,15 @@ CAUTIOUS_ROUNDS = 10
 """Clean rounds before the number that was too many is tried again."""
 GONE = frozenset({"connection", "http", "tls"})
 """Failures that may mean that the server is gone, where they may pass at all."""
+ABOUT_THE_SERVER = frozenset({"connection", "tls"})
+"""Those that say so whatever was asked; the others may be the fault of one request."""
 MOST_LOST = 8
 """So many of them in a row, or as few as are asked at once, and it is."""
 LONGEST_PAUSE = 15.0
 LONGEST_OUTAGE = 600.0
 """After so many seconds nobody waits for it any more."""
+POLITENESS = 0.5
+"""Seconds that whoever looked in vain lets others go first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +51,17 @@ class RetryPolicy:
     def delay(self, error: ErrorInfo, attempt: int, rng: random.Random) -> float:
         """Seconds to wait before attempt number `attempt + 1`; never less than the server asked for."""
         jitter = rng.uniform(0, min(self.cap_seconds, self.base_seconds * 2**attempt))
-        asked = error.retry_after
-        if asked is None or not math.isfinite(asked) or asked <= 0:
+        asked = _asked_wait(error)
+        if not asked:
             return jitter
         # Those who were told the same second must not all come back in it.
         return min(asked, self.longest_wait) + min(jitter, self.base_seconds)
+
+
+def _asked_wait(error: ErrorInfo) -> float:
+    """Seconds the server asked to wait; 0 where it did not, or said what makes no sense."""
+    asked = error.retry_after
+    return asked if asked is not None and math.isfinite(asked) and asked > 0 else 0.0
 
 
 @dataclass(slots=True)
@@ -72,22 +82,30 @@ class Limiter:
     held: float = 0.0
     """How many were allowed before a key was refused; 0 where none was."""
     held_at: float = 0.0
+    slowed_at: float = float("-inf")
+    """When the first timeout of the latest round came."""
+    floor: float = 1.0
+    """How far the timeouts of one round can bring it down."""
     _waiting: "deque[asyncio.Future[None]]" = field(default_factory=deque)
 
     def __post_init__(self) -> None:
         self.limit = self.limit or float(self.ceiling)
 
     async def acquire(self) -> None:
-        """Waits for a place."""
-        while self.active >= int(self.limit):
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiter)
-            try:
-                await waiter
-            except asyncio.CancelledError:
-                self._wake()  # the place this one was called for is another's
-                raise
-        self.active += 1
+        """Waits for a place; who came first is called first."""
+        if self.active < int(self.limit) and not self._waiting:
+            self.active += 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter in self._waiting:
+                self._waiting.remove(waiter)
+            elif not waiter.cancelled():
+                self.release()  # the place this one was called for is another's
+            raise
 
     def release(self) -> None:
         """Gives the place back."""
@@ -130,14 +148,25 @@ class Limiter:
             self.refused_at = int(self.limit)
             self.limit = max(1.0, self.limit * SHRINK)
 
+    def slowed(self, started: float, now: float) -> None:
+        """No answer came in time: as many fewer as were not answered, but not below half of them at once.
+
+        Those that were sent before the first of them timed out are of the same round, and say nothing new below half.
+        """
+        self.successes = 0
+        if self.held:
+            return
+        if started >= self.slowed_at:
+            self.slowed_at, self.floor = now, max(1.0, self.limit / 2)
+        self.limit = max(min(self.floor, self.limit), self.limit - 1)
+
     def _wake(self) -> None:
-        """Calls as many as there are places; who finds none left waits again."""
-        free = int(self.limit) - self.active
-        while self._waiting and free > 0:
+        """Gives the places there are to those who wait for one."""
+        while self._waiting and self.active < int(self.limit):
             waiter = self._waiting.popleft()
             if not waiter.done():
                 waiter.set_result(None)
-                free -= 1
+                self.active += 1
 
 
 @dataclass(slots=True)
@@ -150,46 +179,61 @@ class Outage:
     window: int
     lost: int = 0
     """Failures since the last sign of life."""
+    answers: int = 0
+    """Signs of life there ever were."""
     began: float = 0.0
     look_at: float = 0.0
     """When the next one looks."""
+    not_before: float = 0.0
+    """When the server itself said to come back."""
+    loser: object = None
+    """Whose request failed last."""
+    is_certain: bool = False
+    """Whether several failed since, or one in a way that says nothing of what was asked."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_on(self) -> bool:
         """Whether the server is taken to be gone."""
-        return self.lost >= max(3, min(MOST_LOST, self.window))
+        return self.is_certain and self.lost >= max(3, min(MOST_LOST, self.window))
 
     def is_hopeless(self, now: float) -> bool:
         """Whether it has been gone for too long."""
         return self.is_on and now - self.began >= LONGEST_OUTAGE
 
-    def note(self, error: ErrorInfo | None, now: float) -> None:
-        """An answer, or a failure."""
+    def note(self, error: ErrorInfo | None, now: float, whose: object = None, longest_wait: float = math.inf) -> None:
+        """An answer, or a failure of `whose` request; one that came too late is neither."""
+        if error is not None and error.kind == "timeout":
+            return
         if error is None or error.kind not in GONE or not error.retryable:
+            self.answers += 1
             if self.lost:
                 self.lost = 0
                 self._over.set()
             return
         if not self.lost:
-            self.began = now
+            self.began, self.not_before, self.is_certain, self.loser = now, now, False, whose
             self._over.clear()
-        self.lost += 1
+        self.is_certain = self.is_certain or error.kind in ABOUT_THE_SERVER or whose is not self.loser
+        self.lost, self.loser = self.lost + 1, whose
         # Half of what it has lasted so far: looked for often at first, then four times a minute.
-        self.look_at = now + max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
+        pause = max(1.0, min(LONGEST_PAUSE, (now - self.began) / 2))
+        self.not_before = max(self.not_before, now + min(_asked_wait(error), longest_wait))
+        self.look_at = max(now + pause, self.not_before)
 
-    async def pass_by(self) -> None:
-        """Waits while the server is gone; returns for whoever is to look for it, and for all once it is back."""
+    async def pass_by(self, whose: object = None) -> bool:
+        """Waits while the server is gone; true for whoever is to look for it, false for all once it is back."""
         clock = asyncio.get_running_loop().time
         while self.is_on and not self.is_hopeless(clock()):
-            seconds = self.look_at - clock()
+            seconds = self.look_at + (POLITENESS if whose is self.loser else 0.0) - clock()
             if seconds <= 0:
                 self.look_at = clock() + LONGEST_PAUSE  # this one looks, the others wait for what it finds
-                return
+                return True
             try:
                 await asyncio.wait_for(self._over.wait(), seconds)
             except TimeoutError:
                 continue
+        return False
 
 
 class Patience:
@@ -215,24 +259,33 @@ class Patience:
         clock = asyncio.get_running_loop().time
         spent, attempts = 0.0, 0
         outage, limiter = self.outage, self.limiter
+        whose = object()
+        answers, is_alone = -1, False  # how many others had when this one failed; whether it fails where others do not
         while True:
-            if outage.lost:
-                await outage.pass_by()
+            looks = await outage.pass_by(whose) if outage.lost else False
             await limiter.acquire()
+            if outage.is_on and not looks and not outage.is_hopeless(clock()):
+                limiter.release()  # gone while this one waited for its place
+                continue
             started = clock()  # what a request waits for its turn is none of its own time
             try:
                 output = await once()
             finally:
                 limiter.release()
             error = output.error
-            outage.note(error, clock())
+            is_alone = is_alone or (error is not None and 0 <= answers < outage.answers)
+            if not is_alone or error is None:
+                outage.note(error, clock(), whose, self.policy.longest_wait)
             if error is None:
                 limiter.succeeded()
                 if limiter.held:
                     limiter.let_go(started)
                 return output
+            answers = outage.answers
             if error.kind == "rate_limit":
                 limiter.throttled(clock())
+            elif error.kind == "timeout":
+                limiter.slowed(started, clock())
             elif error.kind == "auth":
                 limiter.hold(clock())
             spent += clock() - started
@@ -252,7 +305,8 @@ class Patience:
             return
         self._told.add(reason)
         if reason == "outage":
-            minutes = LONGEST_OUTAGE / 60
-            self._say(f"the server seems to be gone, waiting up to {minutes:g} min for it: {error.message}")
+            # How long one that never answered is waited for, its connection knows.
+            gone = f"seems to be gone, waiting up to {LONGEST_OUTAGE / 60:g} min for it"
+            self._say(f"the server {gone if self.outage.answers else 'has not answered yet'}: {error.message}")
         else:
             self._say(f"trying again after {error.kind}: {error.message}")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import AssayError, BadSample, Model, StoreError
+from ..core import BadSample, Model, StoreError
 from ..media.checks import check_media
 from ..store import Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
@@ -49,7 +49,9 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
     models = recorded_models(reader.manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
-    return _in_loop(lambda: _run(options, models, watcher or Silent(), ask_model=False))
+    # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
+    may_have_unused = not {"judges", "judge_args"} & settings.keys()
+    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused))
 
 
 def _options(
@@ -105,20 +107,25 @@ def _in_loop(action: Callable[[], Any]) -> RunResult:
 
 
 async def _run(
-    options: RunOptions, objects: Mapping[str, Model], watcher: Watcher, *, ask_model: bool = True
+    options: RunOptions,
+    objects: Mapping[str, Model],
+    watcher: Watcher,
+    ask_model: bool = True,
+    may_have_unused: bool = False,
 ) -> RunResult:
+    options = options.with_one_spelling(objects)
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
-        return await _planned_run(options, objects, watcher, redactor, ask_model)
-    except AssayError as error:
+        cells = make_plan(options, objects, may_have_unused=may_have_unused)
+        return await _planned_run(options, cells, watcher, redactor, ask_model)
+    except Exception as error:
         redactor.hide(error)  # a model that could not be built may say what it was built with
         raise
 
 
 async def _planned_run(
-    options: RunOptions, objects: Mapping[str, Model], watcher: Watcher, redactor: Redactor, ask_model: bool
+    options: RunOptions, cells: Sequence[Cell], watcher: Watcher, redactor: Redactor, ask_model: bool
 ) -> RunResult:
-    cells = make_plan(options, objects)
     # Models that were given as objects, or that a task brings, were built by others.
     redactor.learn(*(getattr(cell.model, "written", {}) for cell in cells))
     if options.on_data_error == "stop":

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ..core import Model, Output, Request
 from .calls import call_async, call_in_halves, call_model
 from .retry import Patience, RetryPolicy
-from .sizing import LARGEST_HANDOVER, BatchSize
+from .sizing import BatchSize
 from .threads import Threads, in_thread
 from .work import Desk, Job, Work
 
@@ -52,7 +52,7 @@ class Scheduler:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
         threads = None if self.is_async else Threads(self.window, "model")
-        workers = [asyncio.ensure_future(worker(work, desk, threads)) for _ in range(self.window)]
+        workers = [asyncio.ensure_future(worker(work, desk, threads)) for _ in range(self._workers(work))]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -61,6 +61,11 @@ class Scheduler:
             await asyncio.gather(*workers, return_exceptions=True)
             if threads is not None:
                 threads.close()
+
+    def _workers(self, work: Work) -> int:
+        """As many as are asked at once, and never one alone: while its request waits for another try, the next one
+        shows whether the server answers others."""
+        return max(2, self.window) if self.is_async and not work.whole_dialogues else self.window
 
     async def ask(self, request: Request) -> Output:
         """One answer, tried again where that may help; for helpers such as judges."""
@@ -94,6 +99,9 @@ class Scheduler:
                 output = await self._try(jobs[0].request)
                 desk.keep([(jobs[0], output)])
                 desk.judge([(jobs[0], output)])
+            except BaseException:
+                work.stop()  # the others may answer at once, and must not take the next job before they hear of it
+                raise
             finally:
                 work.finished(1)
 
@@ -141,12 +149,13 @@ class Scheduler:
                     await asyncio.sleep(0)  # signals, progress and judges get their turn
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.thread_time()
         outputs, fits = call_in_halves(self.model, requests)
-        self.sizes.learn(len(requests), fits, time.perf_counter() - started)
+        seconds, worked = time.perf_counter() - started, time.thread_time() - worked
+        self.sizes.learn(len(requests), fits, seconds)
         if self.batch_size is None:
             # A model that answers at once only loses time by changing threads; it is watched like any other.
-            self._is_instant = self.sizes.handover == LARGEST_HANDOVER and self.window == 1
+            self._is_instant = self.window == 1 and self.sizes.is_instant(len(requests), seconds, worked)
         return outputs
 
 

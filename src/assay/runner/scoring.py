@@ -1,7 +1,8 @@
 """Scoring: one scorer applied to one sample's output, whatever became of it.
 
-A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises is `judge_error`: its fault is
-counted, no number is invented from it. An answer cut by the token limit and not readable is `truncated`.
+A model that gave no answer is `model_error`, never a wrong answer. A scorer that raises, or calls an answer scored and
+gives it no number, is `judge_error`: its fault is counted, no number is invented from it. An answer cut by the token
+limit and not readable is `truncated`; one that a content filter left nothing of is `refused`, whatever the scorer says.
 
 Several candidates are judged one by one and kept in one record; what they mean for the numbers of a run is said in
 `summarizers.attempts`. A candidate whose verdict failed makes its record one that the next run judges again.
@@ -16,6 +17,7 @@ from typing import Any
 from ..core import (
     COUNTED_AS_ZERO,
     UNRESOLVED,
+    ErrorBudgetExceeded,
     ErrorInfo,
     Outcome,
     Output,
@@ -27,6 +29,7 @@ from ..core import (
     blamed,
 )
 from ..core.errors import ScorerError
+from ..scorers.answers import was_filtered
 from ..store.journal import score_line
 from ..store.secrets import scrub
 from .fingerprint import code_digest
@@ -87,16 +90,16 @@ class Scoring:
         return self._score_one(sample, output)
 
     def _score_one(self, sample: Sample, output: Output) -> Score:
-        settled = self._without_scorer(output)
-        if settled is not None:
-            return settled
+        if output.error is not None:
+            return failure_score(output.error)
         try:
             score = self.scorer(sample, output)
-            return self._settle(score if type(score) is Score else as_score(score), output)
+            score = self._settle(score if type(score) is Score else as_score(score), output)
         except StoreError:
             raise
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
-            return self.broken(error, sample)
+            score = self.broken(error, sample)
+        return refusal_of(score) if was_filtered(output) else score
 
     async def score_async(self, sample: Sample, output: Output) -> Score:
         """The verdict by a scorer that must wait, as a judge does."""
@@ -105,15 +108,18 @@ class Scoring:
         return await self._score_one_async(sample, output)
 
     async def _score_one_async(self, sample: Sample, output: Output) -> Score:
-        settled = self._without_scorer(output)
-        if settled is not None:
-            return settled
+        if output.error is not None:
+            return failure_score(output.error)
+        is_refused = was_filtered(output)
+        # Where nothing is left of an answer, its counts may be: nobody has to be asked for those.
+        scorer = self.given(dict.fromkeys(self.roles, Nobody())).scorer if is_refused else self.scorer
         try:
-            return self._settle(as_score(await self.scorer(sample, output)), output)
-        except StoreError:
-            raise  # the disk the judge's answer was to be kept on: no fault of the judge
+            score = self._settle(as_score(await scorer(sample, output)), output)
+        except (StoreError, ErrorBudgetExceeded):
+            raise  # the disk the judge's answer was to be kept on, or a judge that fails too often for this run
         except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
-            return self.broken(error, sample)
+            score = self.broken(error, sample)
+        return refusal_of(score) if is_refused else score
 
     def _together(self, scores: Sequence[Score]) -> Score:
         return reduce_candidates(scores, higher_is_better=self.higher_is_better, bounds=self.bounds)
@@ -152,18 +158,6 @@ class Scoring:
         )
 
     @staticmethod
-    def _without_scorer(output: Output) -> Score | None:
-        """The outcomes no scorer needs to see."""
-        if output.error is not None:
-            return failure_score(output.error)
-        if not output.candidates:
-            return None
-        first = output.candidates[0]
-        if first.stop_reason == "content_filter" and len(output.candidates) == 1 and not first.text:
-            return Score(0.0, Outcome.REFUSED, details={"rule": "content_filter"})
-        return None
-
-    @staticmethod
     def _settle(score: Score, output: Output) -> Score:
         value = score.value
         for number in value.values() if isinstance(value, Mapping) else (value,):
@@ -172,6 +166,27 @@ class Scoring:
         if score.outcome is Outcome.UNPARSED and output.stop_reason == "length":
             return replace(score, outcome=Outcome.TRUNCATED)
         return score
+
+
+class Nobody:
+    """Stands for a helper model where there is nothing to show it."""
+
+    async def ask(self, *asked: Any, **options: Any) -> Output:
+        """Gives no answer, as a helper that failed."""
+        return Output.failed("exception", "a refused answer is shown to nobody", retryable=False)
+
+
+def refusal_of(score: Score) -> Score:
+    """The verdict on an answer that was refused, with the counts its scorer kept; a fault of the row stays one.
+
+    A value stays only where the scorer itself saw that nothing was said: it then has all the names of its metrics.
+    """
+    if score.outcome is Outcome.DATA_ERROR:
+        return score
+    is_silence = score.outcome in COUNTED_AS_ZERO and score.value is not None
+    details = {} if score.outcome in UNRESOLVED else score.details
+    value = score.value if is_silence else 0.0
+    return Score(value, Outcome.REFUSED, details={"reason": "content_filter", **details})
 
 
 def failure_score(error: ErrorInfo) -> Score:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core import AssayError, ErrorBudgetExceeded, Model, ModelError, Result, blamed
+from ..core import AssayError, ErrorBudgetExceeded, Model, ModelError, Result, StoreError, blamed
 from ..core.record import result_from_plain
 from ..core.score import UNRESOLVED
 from ..store import RunWriter
@@ -17,12 +17,13 @@ from .counted import counted_samples
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
-from .helpers import Helpers
+from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
-from .manifest import changed_digests, described_cell, is_manifest, make_manifest
+from .labels import metrics_apart
+from .manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
-from .preflight import first_prompt, prompt_faults
+from .preflight import Preflight
 from .recording import drive
 from .result import RunResult
 from .schedule import Scheduler
@@ -60,6 +61,8 @@ class Session:
         self._incomplete = False
         self._at_once = False
         self._loaded: list[Model] = []
+        self._judges: dict[str, Model] = {}
+        """By role: helper models that were built, and are asked again by a later cell."""
         self._spread: Spread | None = None
         """The replicas of the model that is asked now."""
 
@@ -71,6 +74,9 @@ class Session:
         kept = self._finished_before(before)
         if kept is not None:
             return kept
+        for cell in self.cells:
+            answered = self.writer.cell(cell.task.name, cell.model_name).answers
+            cell.unchecked = bool(answered) and is_unchecked(before, cell)
         manifest = make_manifest(self.options, self.cells, "running")
         if not self.ask_model:
             manifest["config"] = before.get("config", manifest["config"])
@@ -119,7 +125,7 @@ class Session:
                 return None
             described = described_cell(before, cell)
             scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
-            if described is None or changed_digests(before, cell) or described.get("scorers") != scorers:
+            if described is None or is_unchecked(before, cell) or described.get("scorers") != scorers:
                 return None
             if described.get("summarizers") != cell.summarizer_digest:
                 return None
@@ -144,7 +150,8 @@ class Session:
             self._say(f"{cell.task.name}: {', '.join(changed)} changed since the last run, so every key is checked")
         described = described_cell(before, cell) or {}
         progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
-        helpers = Helpers(self.options, self.writer, cell, cache)
+        budget = ErrorBudget(self.options.on_error)
+        helpers = Helpers(self.options, self.writer, cell, cache, HelperBudget(budget, progress), self._judges)
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
         if self.ask_model and is_spread(self.options):
             for line in helpers.single():
@@ -153,9 +160,9 @@ class Session:
             cell,
             self.writer,
             progress,
-            known_by_id=(changed == [] and not cell.makes_rows) or not self.ask_model,
+            known_by_id=not (cell.unchecked or cell.makes_rows) or not self.ask_model,
             cache=cache,
-            budget=ErrorBudget(self.options.on_error),
+            budget=budget,
             ask_model=self.ask_model,
         )
         meter = UsageMeter()
@@ -166,19 +173,20 @@ class Session:
                     self.writer,
                     self.options,
                     progress,
+                    self._preflight(cell),
                     load=self._load if self.ask_model else None,
                     spread=(lambda: self._spread_of(cell, progress)) if is_spread(self.options) else None,
                     cache=cache,
                     hold=self._hold,
                     tokens=running.tokens,
-                    cuts=running.cuts,
+                    remarks=running.remarks,
                 )
             elif self.ask_model:
                 await self._ask(cell, running)
             else:
                 await running.score_only()
             if cell.task.driver is None and not self.stopped:
-                for line in await helpers.canaries(cell.scorings):
+                for line in await helpers.canaries(cell.scorings, self._whisper):
                     self._say(line)
         except ErrorBudgetExceeded as error:
             self._failure = error
@@ -187,13 +195,15 @@ class Session:
                 raise
             # The time to come back is over: what has come is still summed up.
         finally:
-            await helpers.close()
+            await helpers.close(self._roles_after(cell))
             self._work = None
         progress.state = "finished"
+        if self.ask_model and not self.stopped and not self._failure:
+            cell.unchecked = False
         self.writer.journal.flush()
         self.usage[f"{cell.task.name}/{cell.model_name}"] = meter.read(running)
         self.usage.update(helpers.spent())
-        self.notes += running.cuts.lines(cell.task.name, cell.model_name)
+        self.notes += running.remarks.lines(cell.task.name, cell.model_name)
         self.notes += cell.notes()
         if running.redacted:
             self._say(
@@ -202,6 +212,13 @@ class Session:
             )
         if cell.task.driver is None:
             await self._summarize(cell, running, progress)
+
+    def _roles_after(self, cell: Cell) -> set[str]:
+        """The roles that later cells ask, unless there will be none."""
+        if self.stopped or self._failure:
+            return set()
+        place = next(at for at, other in enumerate(self.cells) if other is cell)
+        return {role for later in self.cells[place + 1 :] for scoring in later.scorings for role in scoring.roles}
 
     def _hold(self, work: Work) -> None:
         """The work that an interruption stops; at once where it came first."""
@@ -221,7 +238,7 @@ class Session:
         if self._work.has_jobs():
             running.progress.state = "loading"
             await self._load(cell.model)
-            await self._warn(cell)
+            await self._preflight(cell).look()
         running.progress.state = "running"
         await running.run(scheduler, self._work)
 
@@ -238,9 +255,8 @@ class Session:
         )
         if work.has_jobs():
             running.progress.state = "loading"
-            if not getattr(model, "preflight_loads", False):
-                await self._warn(cell)
             spread = await self._spread_of(cell, running.progress)
+            await self._preflight(cell).look(spread)
             running.progress.state = "running"
             await running.run(spread, work)
 
@@ -275,24 +291,13 @@ class Session:
             name = next((cell.model_name for cell in self.cells if cell.model is model), type(model).__name__)
             raise blamed(ModelError, error, f"model {name!r} could not be loaded") from error
 
-    async def _warn(self, cell: Cell) -> None:
-        """Says once what is wrong with how the model renders prompts; the run goes on."""
-        if not hasattr(cell.model, "preflight"):
-            return
-        try:
-            prompt = first_prompt(cell)
-            faults = await in_thread(prompt_faults, cell, prompt) if prompt is not None else ()
-        except Exception as error:  # noqa: BLE001 - what spoils this prompt is counted when it is asked
-            self._whisper(f"{cell.model_name}: the prompts of {cell.task.name} were not looked at: {error}")
-            return
-        for fault in faults:
-            line = f"warning: {cell.model_name}: {fault} (--dry_run shows the first prompt)"
-            if line not in self.notes:
-                self._say(line)
+    def _preflight(self, cell: Cell) -> Preflight:
+        """Says once what is wrong with how the model renders prompts."""
+        return Preflight(cell, lambda line: None if line in self.notes else self._say(line), self._whisper)
 
     async def _close_models(self) -> None:
         await self._close_spread()
-        for model in self._loaded:
+        for model in (*self._loaded, *self._judges.values()):
             close = getattr(model, "close", None)
             if close is not None:
                 done = close()
@@ -315,12 +320,13 @@ class Session:
                 if scoring.is_set_level:
                     found = await set_level(cell, scoring, self.writer, expected, records)
                 else:
-                    found = summarize(cell, scoring, records, expected)
+                    found = summarize(cell, scoring, records, expected, self._say_fault)
+            except StoreError:
+                raise
             except AssayError as error:
-                self._say(str(error))
-                self._incomplete = True
+                self._say_fault(error)
                 continue
-            self.results += found
+            self.results += metrics_apart(found, self.results, scoring.name)
 
     def _finish(self, manifest: dict[str, Any]) -> RunResult:
         status = self._status()
@@ -342,6 +348,8 @@ class Session:
         for described, cell, progress in zip(manifest["cells"], self.cells, self.progress, strict=True):
             described["n_expected"] = progress.done if status == "complete" else progress.expected
             described["data_sha256"] = cell.samples.digest()
+            if not cell.unchecked:
+                described.pop("unchecked", None)
         self.writer.journal.flush()
         manifest["journal_bytes"] = self.writer.journal_bytes
         self.writer.write_manifest(manifest)
@@ -376,6 +384,12 @@ class Session:
         line = self.writer.redactor.text(line)
         self.notes.append(line)
         self.watcher.say(line)
+
+    def _say_fault(self, error: AssayError) -> None:
+        """What kept a number from being there, once whatever it is that has it, too."""
+        self._incomplete = True
+        if self.writer.redactor.text(str(error)) not in self.notes:
+            self._say(str(error))
 
     def _whisper(self, line: str) -> None:
         """For whoever watches; of no interest once the run is done."""

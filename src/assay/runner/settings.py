@@ -1,15 +1,18 @@
 """Settings: what is wrong with the options of a run and with those of a task, all of it, before anything is asked."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, shorten
 from ..datasets.views import parse_limit, parse_shard
 from ..summarizers.statistics import reduce_repeats
+from ..userfiles import is_reference, split_reference
 from .budget import ErrorBudget
 from .components import build_scorer
 from .options import RunOptions
+from .scoring import Scoring
 
 COUNTS = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0}
 """Options that are whole numbers, and the least of each."""
@@ -68,6 +71,51 @@ def task_faults(task: Task, run: RunOptions) -> list[AssayError]:
         place = where if run.reducer is None else "--reducer"
         gather(faults, lambda: _check_reducer(str(task.reducer), task.epochs * n, place))
     return faults
+
+
+def unused_faults(run: RunOptions, tasks: Sequence[Task]) -> list[AssayError]:
+    """Settings that nothing in the run takes: whoever gave them would believe that they counted.
+
+    Code of guests reads the settings of a run in its own way, so nothing is said where there is some.
+    """
+    if run.dialect is not None or any(task.driver is not None for task in tasks):
+        return []
+    return [*_unused_shots(run, tasks), *_missing_guests(run)]
+
+
+def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Scoring]) -> Iterator[str]:
+    """Judges that nobody asks, as when one command is given to many tasks: no fault, but worth a line."""
+    if run.dialect is not None or any(task.driver is not None for task in tasks) or any(map(_is_guest, scorings)):
+        return
+    asked = {role for scoring in scorings for role in scoring.roles}
+    names = ", ".join(dict.fromkeys(scoring.name for scoring in scorings)) or "none"
+    for role, model in run.judges.items():
+        if role not in asked:
+            given = model if role == "judge" else f"{role}={model}"
+            yield f"--judge {given} was not asked: no scorer of this run takes a {role} (they are {names})"
+    if run.judge_args and not run.judges:
+        yield f"--judge_args {', '.join(run.judge_args)}: there is no judge to take them (--judge MODEL)"
+
+
+def _is_guest(scoring: Scoring) -> bool:
+    scorer = scoring.scorer
+    module = getattr(scorer, "__module__", None) or type(scorer).__module__
+    return hasattr(scorer, "in_run") or str(module).startswith("assay.dialects.")
+
+
+def _unused_shots(run: RunOptions, tasks: Sequence[Task]) -> Iterator[UsageError]:
+    if run.fewshot_data is None or run.num_fewshot:
+        return
+    if run.num_fewshot == 0 or not any(task.fewshot.num for task in tasks):
+        what = f"--fewshot_data {run.fewshot_data}: no task of this run shows shots"
+        yield UsageError(what, fix="--num_fewshot N, or leave it out")
+
+
+def _missing_guests(run: RunOptions) -> Iterator[UsageError]:
+    for entry in run.register:
+        file = split_reference(entry)[0] if is_reference(entry) else entry
+        if not Path(file).expanduser().exists():
+            yield UsageError(f"--register {entry}: no such file", fix="name a Python file, or a folder of them")
 
 
 def _wrong_counts(run: RunOptions) -> Iterator[UsageError]:

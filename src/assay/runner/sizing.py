@@ -4,6 +4,10 @@ HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
 CLEAN_BATCHES = 32
+ENOUGH_TIMED = 32
+"""Requests that must have been timed together before a model counts as one that answers at once."""
+MOST_WAITING = 0.75
+"""Of its time, for a model that answers at once; its thread waits for ours, one that asks a server waits for more."""
 
 
 class BatchSize:
@@ -34,6 +38,16 @@ class BatchSize:
         if self.declared is None:
             in_time = int(count * HANDOVER_SECONDS / max(seconds, 1e-6))
             self.handover = max(1, min(in_time, 2 * self.handover, LARGEST_HANDOVER))
+
+    def is_instant(self, count: int, seconds: float, worked: float) -> bool:
+        """Whether a model only loses time by a thread of its own, after a batch on which it `worked` so long.
+
+        By the clock it may seem slow there, since our own work and other programs' keep it waiting.
+        """
+        if self.handover == LARGEST_HANDOVER:
+            return True
+        is_quick = worked * LARGEST_HANDOVER <= count * HANDOVER_SECONDS
+        return is_quick and count >= ENOUGH_TIMED and worked >= (1 - MOST_WAITING) * seconds
 
     def _learn_room(self, count: int, fits: int) -> None:
         if fits:

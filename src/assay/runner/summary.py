@@ -1,20 +1,40 @@
 """Summaries: from score records to results, with what the whole cell cost."""
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import EMPTY, Outcome, Output, Result, Sample, ScoreRecord, ScorerError, SummarizerError, blame
+from ..core import (
+    EMPTY,
+    UNRESOLVED,
+    AssayError,
+    Outcome,
+    Output,
+    Result,
+    Sample,
+    ScoreRecord,
+    ScorerError,
+    StoreError,
+    SummarizerError,
+    blame,
+)
 from ..core.record import output_from_plain
+from ..scorers.answers import was_filtered
 from ..store import RunWriter
 from ..summarizers.attempts import Attempts
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
 from .cell import Cell
 from .components import build_summarizer
+from .reducing import not_reduced, pools_answers
 from .scoring import Scoring, failure_score, singles_of, with_rounds
+from .table_rows import Made, rows_apart
 from .threads import in_thread
+
+INSTEAD = "mean"
+"""The summarizer that stands in for those that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +52,17 @@ class Context:
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
-def summarize(cell: Cell, scoring: Scoring, records: Sequence[ScoreRecord], n_expected: int | None) -> list[Result]:
-    """The results of one scorer on one cell; its summarizers are handed one record for each answer."""
+def summarize(
+    cell: Cell,
+    scoring: Scoring,
+    records: Sequence[ScoreRecord],
+    n_expected: int | None,
+    say_fault: Callable[[AssayError], None],
+) -> list[Result]:
+    """The results of one scorer on one cell; its summarizers are handed one record for each answer.
+
+    One that fails is told to `say_fault`; where that leaves nothing of what was answered, the mean stands for it.
+    """
     context = Context(
         task=cell.task.name,
         model=cell.model_name,
@@ -45,21 +74,27 @@ def summarize(cell: Cell, scoring: Scoring, records: Sequence[ScoreRecord], n_ex
         bounds=scoring.bounds,
         options={"reducer": cell.task.reducer},
     )
-    results: list[Result] = []
-    for entry in cell.task.summarizers or scoring.summarizers:
+    asked = 1 if scoring.whole_output else cell.options.n
+    made: list[Made] = []
+    waiting = list(cell.task.summarizers or scoring.summarizers)
+    for entry in waiting:
         name, summarizer = build_summarizer(entry, f"task {cell.task.name!r}")
-        with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
-            made: Iterable[Result] = summarizer(Attempts(records), context)
-            results.extend(made)
-    return _once(results)
+        unreduced = not_reduced(cell) if pools_answers(summarizer) else ()
+        try:
+            with blame(SummarizerError, f"summarizer {name!r} of task {cell.task.name!r}"):
+                results: Iterable[Result] = summarizer(Attempts(records, asked), context)
+                made += [Made.of(name, entry, summarizer, _flagged(result, unreduced)) for result in results]
+        except StoreError:
+            raise
+        except AssayError as error:
+            say_fault(error)
+            if not made and entry is waiting[-1] and INSTEAD not in waiting:
+                waiting.append(INSTEAD)
+    return rows_apart(made)
 
 
-def _once(results: Sequence[Result]) -> list[Result]:
-    """One row for each metric: a summarizer named twice, or by two scorers, speaks once."""
-    seen: dict[str, Result] = {}
-    for result in results:
-        seen.setdefault(result.metric, result)
-    return list(seen.values())
+def _flagged(result: Result, flags: tuple[str, ...]) -> Result:
+    return replace(result, flags=(*result.flags, *flags)) if flags else result
 
 
 Rows = list[tuple[Sample, Output]]
@@ -81,7 +116,10 @@ async def set_level(
         sets = [rows] if scoring.whole_output else _sets(rows)
         for outcome, count in failed.items():
             outcomes[outcome] += count * len(sets)
-        outcomes[Outcome.SCORED.value] += sum(map(len, sets))
+        for one in sets:
+            refused = sum(was_filtered(output) for _, output in one)
+            outcomes[Outcome.REFUSED.value] += refused
+            outcomes[Outcome.SCORED.value] += len(one) - refused
         judged.update(sample.id for sample, _ in rows)
         with blame(ScorerError, f"scorer {scoring.name!r} of task {cell.task.name!r}"):
             # A scorer that writes files or asks judges is told which run, task and model it is about.
@@ -99,7 +137,8 @@ def _answered(cell: Cell, writer: RunWriter, epoch: int) -> tuple[Rows, Counter[
     for item in cell.view():
         if not isinstance(item, Sample) or not (stored := answers.get((item.id, epoch))):
             continue
-        said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in stored if a is not None]
+        counted = [answer for answer in stored[: cell.rounds.get((item.id, epoch))] if answer is not None]
+        said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in counted]
         if said[-1].error is not None:
             failed[failure_score(said[-1].error).outcome.value] += 1
         else:
@@ -125,31 +164,37 @@ def set_level_results(
     outcomes: Mapping[str, int],
 ) -> list[Result]:
     """What a set-level scorer returned for each set, as means without intervals: its samples cannot be recovered."""
-    lost = sum(count for outcome, count in outcomes.items() if outcome != Outcome.SCORED)
+    outcomes = {outcome: count for outcome, count in outcomes.items() if count}
+    lost = sum(count for outcome, count in outcomes.items() if outcome in UNRESOLVED)
     flags = failure_flags(lost / max(expected * len(values), 1))
     names = dict.fromkeys(name for found in values for name in found)
-    return [
-        Result(
-            task=cell.task.name,
-            model=cell.model_name,
-            metric=f"{scoring.name}.{name}" if name else scoring.name,
-            value=sum(numbers) / len(numbers),
-            n=n,
-            n_expected=expected,
-            protocol=cell.task.protocol,
-            interval="none: a set-level metric",
-            outcomes=dict(outcomes),
-            flags=(*flags, *_lacking(len(values) - len(numbers), len(values))),
-            higher_is_better=scoring.higher_is_better,
-            details={"sets": numbers} if len(values) > 1 else EMPTY,
+    results = []
+    for name in names:
+        given = [found.get(name) for found in values]
+        numbers = [number for number in given if number is not None and math.isfinite(number)]
+        strange = tuple(f"not a finite number: {n}" for n in given if n is not None and not math.isfinite(n))
+        known = [number if number in numbers else None for number in given]
+        results.append(
+            Result(
+                task=cell.task.name,
+                model=cell.model_name,
+                metric=f"{scoring.name}.{name}" if name else scoring.name,
+                value=sum(numbers) / len(numbers) if numbers else None,
+                n=n,
+                n_expected=expected,
+                protocol=cell.task.protocol,
+                interval="none: a set-level metric",
+                outcomes=outcomes,
+                flags=(*flags, *dict.fromkeys(strange), *_lacking(len(values) - len(numbers), len(values))),
+                higher_is_better=scoring.higher_is_better,
+                details={"sets": known} if len(values) > 1 else EMPTY,
+            )
         )
-        for name in names
-        if (numbers := [found[name] for found in values if name in found])
-    ]
+    return results
 
 
 def _lacking(without: int, sets: int) -> tuple[str, ...]:
-    return (f"{without} of {sets} sets have no value",) if without else ()
+    return (f"{without} of {sets} sets have no value",) if without and sets > 1 else ()
 
 
 def flatten(values: Any, prefix: str = "") -> dict[str, float]:

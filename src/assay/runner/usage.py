@@ -26,6 +26,6 @@ class UsageMeter:
             "samples_per_second": round(asked / seconds, 3) if seconds > 0 else None,
         }
         usage.update(running.tokens)
-        usage.update(running.cuts.to_plain())
+        usage.update(running.remarks.to_plain())
         cost = cost_of(usage, running.cell.run.model_args)
         return usage if cost is None else {**usage, "cost": cost}

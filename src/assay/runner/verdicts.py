@@ -7,6 +7,7 @@ time. A score in the journal counts as long as neither its scorer nor what it ju
 import asyncio
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 
 from ..core import Output, Sample, Score
 from ..core.score import UNRESOLVED
@@ -20,6 +21,10 @@ LARGEST_BACKLOG = 64
 """Verdicts that may be awaited at once, as of judges; more make the reading wait."""
 SLOW_SCORERS = 6
 """Scorers that block, at work at once."""
+
+
+judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
+"""The sample and epoch that a scorer is at work on, for the helpers it asks."""
 
 
 class Tally:
@@ -110,9 +115,10 @@ class Verdicts:
             raise self._broken
 
     async def settle(self) -> None:
-        """Waits for all verdicts."""
+        """Waits for all verdicts; not for the others once one broke the run."""
         while self._awaited:
-            await asyncio.wait(self._awaited)
+            await asyncio.wait(self._awaited, return_when=asyncio.FIRST_EXCEPTION)
+            self.check()
         self.check()
 
     def close(self) -> None:
@@ -123,6 +129,7 @@ class Verdicts:
             self._threads.close()
 
     async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
+        judged.set((sample.id, epoch))  # the task has a context of its own
         if scoring.is_async:
             score = await scoring.score_async(sample, output)
         else:
@@ -133,8 +140,8 @@ class Verdicts:
 
     def _came(self, task: "asyncio.Task[None]") -> None:
         self._awaited.discard(task)
-        if not task.cancelled() and self._broken is None:
-            self._broken = task.exception()
+        error = None if task.cancelled() else task.exception()
+        self._broken = self._broken or error
         self._when_one_came()
 
     def _judged(self, sample: Sample) -> str:

@@ -47,7 +47,7 @@ class Work:
         self._jobs = jobs
         self._is_behind = is_behind
         self._is_exhausted = False
-        self._whole_dialogues = whole_dialogues
+        self.whole_dialogues = whole_dialogues
         """For a model that remembers the last thing said to it: a dialogue ends before the next sample begins."""
         self._is_talking = False
         self._ready: deque[Job] = deque()
@@ -68,7 +68,7 @@ class Work:
             taken.append(job)
             if with_media is not None and job.sample.media:
                 most = min(most, with_media)
-            self._is_talking = self._whole_dialogues and bool(job.sample.turns)
+            self._is_talking = self.whole_dialogues and bool(job.sample.turns)
         self.in_flight += len(taken)
         return taken
 

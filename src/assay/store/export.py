@@ -38,11 +38,16 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
             continue  # what a judge was asked is kept under `task#role`
+        if not reader.is_counted(task, model):
+            continue
         view = reader.view(task, model)
+        counted = [cell.scores[scorer] for scorer in reader.scorers(task, model)]
         for place in filter(view.__contains__, places_of(cell)):
-            rounds = [reader.index.output(a) for a in cell.answers.get(place, ()) if a is not None]
-            verdicts = [scored[place][0] for scored in cell.scores.values() if place in scored]
+            rounds = reader.rounds(task, model, place)
+            verdicts = [scored[place][0] for scored in counted if place in scored]
             common = {"task": task, "model": model, "id": place[0], "epoch": place[1], **_asked(rounds)}
+            if not verdicts and not rounds:
+                continue  # a row that could not be asked, as another scorer has it
             if not verdicts:
                 yield {**dict.fromkeys(COLUMNS), **common}
             for offset in verdicts:

@@ -3,7 +3,7 @@
 Derived from the journal whenever a run folder is opened; a later line for the same thing replaces the earlier one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, overload
@@ -73,13 +73,27 @@ class CellIndex:
     """By sample id and epoch: one entry for each round."""
     scores: dict[str, dict[tuple[str, int], tuple[int, str]]] = field(default_factory=dict)
     """By scorer, then sample id and epoch: offset and the scorer's digest."""
+    replaced: list[Answered] = field(default_factory=list)
+    """Answers in whose place another question was answered since: rows may have moved."""
 
     def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
         """Notes an answer; rounds may come again after a restart."""
         rounds = self.answers.setdefault((id, epoch), [])
         while len(rounds) <= round:
             rounds.append(None)
+        before = rounds[round]
+        if before is not None and before.key != answer.key:
+            self.replaced.append(before)
         rounds[round] = answer
+
+    def by_key(self) -> dict[str, Answered]:
+        """Every answer that came, whatever its sample is called now."""
+        known = {answer.key: answer for answer in self.replaced if not answer.failed}
+        for rounds in self.answers.values():
+            for answer in rounds:
+                if answer is not None and not answer.failed:
+                    known[answer.key] = answer
+        return known
 
 
 class Index:
@@ -91,6 +105,7 @@ class Index:
         self.damaged = 0
         self.damaged_range: tuple[int, int] | None = None
         """From the first damaged byte to behind the last, as far as lines can tell."""
+        self._by_key: dict[str, dict[str, Answered]] = {}
         self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
@@ -98,6 +113,18 @@ class Index:
     def cell(self, task: str, model: str) -> CellIndex:
         """The index of one task and model."""
         return self.cells.setdefault((task, model), CellIndex())
+
+    def by_key(self, task: str) -> Mapping[str, Answered]:
+        """What was answered in a task by the keys of its requests, whatever the sample and the model are called now.
+
+        A key has all an answer depends on, the model's identity too. It is made when it is first asked for.
+        """
+        if task not in self._by_key:
+            known = self._by_key[task] = {}
+            for (own, _), cell in self.cells.items():
+                if own == task:
+                    known.update(cell.by_key())
+        return self._by_key[task]
 
     def output(self, answer: Answered) -> OutputRecord:
         """The output record at its place."""

@@ -106,4 +106,6 @@ def disk_error(error: OSError, path: Path) -> StoreError:
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return StoreError(f"cannot write: {error.strerror}", where=str(path), fix="choose another folder with -o")
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return StoreError("a run needs a folder, and this is a file", where=str(path), fix="choose a folder with -o")
     return StoreError(f"cannot write: {error.strerror or error}", where=str(path))

@@ -3,12 +3,12 @@
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core import Output, OutputRecord, Prompt, StoreError, Text
+from ..core import DiskFull, Output, OutputRecord, Prompt, StoreError, Text
 from ..core.message import to_plain
 from ..core.record import output_to_plain
 from ..media import described
@@ -28,6 +28,8 @@ class View:
     """`None`: all there are."""
     epochs: int = 0
     """0: as many as there are."""
+    rounds: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    """How many rounds of a dialogue count, where the journal holds more of it, as of one that has become shorter."""
 
     def __contains__(self, place: tuple[str, int]) -> bool:
         id, epoch = place
@@ -36,7 +38,8 @@ class View:
     @classmethod
     def from_plain(cls, entry: Mapping[str, Any]) -> "View":
         """As an entry of `counted` in `summary.json` has it."""
-        return cls(frozenset(entry["ids"]), entry["epochs"])
+        rounds = {(id, epoch): count for id, epoch, count in entry.get("rounds", ())}
+        return cls(frozenset(entry["ids"]), entry["epochs"], rounds)
 
 
 class RunReader:
@@ -49,6 +52,7 @@ class RunReader:
         self.index = Index(self.layout.journal)
         self.blobs = Blobs(self.layout.media)
         self._views: dict[tuple[str, str], View] | None = None
+        self._counted: dict[tuple[str, str], frozenset[str]] | None = None
 
     @property
     def manifest(self) -> dict[str, Any]:
@@ -80,9 +84,32 @@ class RunReader:
             self._views = {(entry["task"], entry["model"]): View.from_plain(entry) for entry in entries}
         return self._views.get((task, model), View())
 
+    def rounds(self, task: str, model: str, place: tuple[str, int]) -> list[OutputRecord]:
+        """What was asked and answered at a sample and epoch, as far as the last summary counted it."""
+        stored = self.index.cell(task, model).answers.get(place, ())
+        counted = stored[: self.view(task, model).rounds.get(place)]
+        return [self.index.output(answer) for answer in counted if answer is not None]
+
     def scorers(self, task: str, model: str) -> list[str]:
-        """Which scorers have spoken."""
-        return list(self.index.cell(task, model).scores)
+        """Which scorers have spoken, of those the last summary is about: a run may have been scored by others."""
+        spoken = list(self.index.cell(task, model).scores)
+        named = self._named_scorers().get((task, model))
+        return [scorer for scorer in spoken if scorer in named] if named else spoken
+
+    def is_counted(self, task: str, model: str) -> bool:
+        """Whether the last summary is about a cell; the journal may hold others, as of a run with another model."""
+        cells = self._named_scorers()
+        return not cells or (task, model) in cells
+
+    def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
+        """The scorers of each cell of the last run; of one that judged by itself none are named."""
+        if self._counted is None:
+            cells = self.manifest.get("cells", ()) if self.layout.manifest.exists() else ()
+            described = [cell for cell in cells if isinstance(cell, Mapping) and "task" in cell and "model" in cell]
+            self._counted = {(c["task"], c["model"]): frozenset(c.get("scorers") or ()) for c in described}
+            for row in self.summary.get("results", ()):
+                self._counted.setdefault((row["task"], row["model"]), frozenset())
+        return self._counted
 
 
 class RunWriter:
@@ -157,6 +184,22 @@ class RunWriter:
                     medium.facts = described(medium)
         return self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
 
+    def copy_output(self, record: OutputRecord, task: str, model: str, id: str, **more: Any) -> None:
+        """Adds an answer that the journal has already, under the name its sample, or its model, has now."""
+        details = {**record.details, **more.pop("details")}
+        line = output_line(
+            task,
+            model,
+            id,
+            record.key,
+            record.prompt,
+            record.output,
+            continuations=record.continuations,
+            details=details,
+            **more,
+        )
+        self.journal.append(line)
+
     def write_score(self, line: Mapping[str, Any]) -> int:
         """Adds what a scorer said, as `score_line` writes it; returns where the line lies."""
         return self.journal.append(line)
@@ -164,6 +207,7 @@ class RunWriter:
     def reload(self) -> None:
         """Reads the journal anew, so that the index knows what was written since it was opened."""
         self.journal.flush()
+        self._check_in_place()
         if self._index is not None:
             self._index.close()
         self._index = Index(self.layout.journal)
@@ -172,6 +216,7 @@ class RunWriter:
     def index(self) -> Index:
         """What the journal held when it was first looked into."""
         if self._index is None:
+            self._check_in_place()
             self._index = Index(self.layout.journal)
         return self._index
 
@@ -183,6 +228,7 @@ class RunWriter:
     def scores_at(self, offsets: Sequence[int]) -> Scores:
         """The score records whose lines lie at `offsets`."""
         self.journal.flush()
+        self._check_in_place()
         return Scores(self.index, offsets)
 
     def cell(self, task: str, model: str) -> CellIndex:
@@ -191,11 +237,16 @@ class RunWriter:
 
     def read_output(self, answer: Answered) -> OutputRecord:
         """The output record of an answer."""
-        return self.index.output(answer)
+        try:
+            return self.index.output(answer)
+        except FileNotFoundError:
+            self._check_in_place()
+            raise
 
     @property
     def journal_bytes(self) -> int:
         """How long the journal is."""
+        self._check_in_place()
         return self.layout.journal.stat().st_size
 
     def read_summary(self) -> dict[str, Any]:
@@ -204,11 +255,22 @@ class RunWriter:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces `run.json`."""
+        self._check_in_place()
         write_json(self.layout.manifest, self.redactor.plain(manifest))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replaces `summary.json`."""
+        self._check_in_place()
         write_json(self.layout.summary, self.redactor.plain(summary))
+
+    def _check_in_place(self) -> None:
+        """Raises where the folder was moved or removed since it was opened: the journal goes on wherever it is now."""
+        if not self.layout.journal.exists():
+            raise DiskFull(
+                "the run folder was moved or removed while the run wrote to it",
+                where=str(self.layout.folder),
+                fix="run the same command again, with -o and the place it has now if it was moved",
+            )
 
     def read_manifest(self) -> dict[str, Any]:
         """`run.json` of an earlier run in this folder; empty if there is none."""

@@ -125,20 +125,26 @@ class Redactor:
             return [self.plain(entry) for entry in value]
         return value
 
-    def hide(self, error: AssayError) -> None:
-        """Takes secrets out of an error's line; what caused it is forgotten where it shows one."""
-        for fault in error.faults if isinstance(error, PlanError) else ():
-            self.hide(fault)
-        error.what = self.text(error.what)
-        error.where = error.where and self.text(error.where)
-        error.fix = error.fix and self.text(error.fix)
-        error.args = (error.what,)
+    def hide(self, error: Exception) -> None:
+        """Takes secrets out of what an error says; what caused it is forgotten where it shows one."""
+        if isinstance(error, AssayError):
+            self._hide_lines(error)
+        else:
+            error.args = tuple(self.text(value) if isinstance(value, str) else value for value in error.args)
         cause = error.__cause__ or error.__context__
         while cause is not None:
             if self.text(str(cause)) != str(cause):
                 error.__cause__, error.__suppress_context__ = None, True
                 return
             cause = cause.__cause__ or cause.__context__
+
+    def _hide_lines(self, error: AssayError) -> None:
+        for fault in error.faults if isinstance(error, PlanError) else ():
+            self.hide(fault)
+        error.what = self.text(error.what)
+        error.where = error.where and self.text(error.where)
+        error.fix = error.fix and self.text(error.fix)
+        error.args = (error.what,)
 
 
 def scrub(text: str) -> str:

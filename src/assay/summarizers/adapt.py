@@ -7,10 +7,11 @@ import inspect
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, Summarizer, SummarizerError, SummaryContext, blame, shorten
+from .units import reducer_flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,12 @@ class Adapted:
         numbers = dict(self._numbers(given, ""))
         outcomes = Counter(record.outcome for record in records)
         judged = len({record.id for record in records if record.outcome not in UNRESOLVED})
-        return [self._result(metric, number, judged, outcomes, context) for metric, number in numbers.items()]
+        reducer = str(context.options.get("reducer", "mean"))
+        repeated = not self.takes_context and len({record.id for record in records}) < len(records)
+        reducers = reducer_flags(reducer, repeated=repeated)
+        unheard = [f"{flag} not applied: the summarizer was given every answer" for flag in reducers]
+        results = (self._result(metric, number, judged, outcomes, context) for metric, number in numbers.items())
+        return [replace(result, flags=(*result.flags, *unheard)) for result in results]
 
     def _numbers(self, given: Any, path: str) -> Iterator[tuple[str, float]]:
         if isinstance(given, Mapping):

@@ -8,20 +8,33 @@ each sample, and the sample stays the unit that is drawn.
   could not be read counts as such, one without a verdict is counted, widens the bounds and is judged again by the next
   run, and the others of its request still count.
 - Sums over a corpus (BLEU, chrF, TER, METEOR, WER, yes/no and whatever else reads `details`): every answer is pooled.
+  No reducer but the mean has a meaning there: `pools` marks them, their rows say that another was not applied, and a
+  run that has no other numbers refuses it before it starts.
+- Means of groups, worst case: the samples are reduced first, and each counts once.
 - pass@k, pass^k: the unbiased estimates over all answers of a sample.
 - Majority: every answer that could be read has one vote.
-- Numbers of groups (pairs, circular questions): the first answers of all members belong together, then the second.
+- Numbers of groups (pairs, circular questions): the first answers of all members belong together, then the second; the
+  reducer is applied to the verdicts on the group.
 - A scorer of the whole set judges one set for each candidate of each epoch; its number is the mean over those sets.
 
-A request that was not answered has lost as many answers as the first that was answered gave.
+A request that was not answered has lost as many answers as the first that was answered gave; one that was refused as a
+whole has refused as many.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 from ..core import EMPTY, UNRESOLVED, Outcome, ScoreRecord
+
+T = TypeVar("T")
+
+
+def pools(summarizer: T) -> T:
+    """Marks a summarizer to which every answer counts by itself: it has no reducer."""
+    summarizer.pools = True  # type: ignore[attr-defined]
+    return summarizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +44,20 @@ class Attempts(Sequence[ScoreRecord]):
     The epoch of each is the number of the attempt: repeats of a sample differ in it, as those of several requests do.
     """
 
-    records: Sequence[ScoreRecord]
+    records: Iterable[ScoreRecord]
+    """Read more than once."""
+    asked: int = 1
+    """Answers to a request, where none was given that could tell."""
 
     def __iter__(self) -> Iterator[ScoreRecord]:
-        width = _width(self.records)
+        width = _width(self.records, self.asked)
         for record in self.records:
             if record.candidates:
                 yield from _answers(record, width)
             elif width == 1:
                 yield record
             else:
-                for place in range(width if record.outcome in UNRESOLVED else 1):
+                for place in range(width if record.outcome in _WHOLE else 1):
                     yield replace(record, epoch=record.epoch * width + place)
 
     def __len__(self) -> int:
@@ -59,10 +75,14 @@ class Attempts(Sequence[ScoreRecord]):
         raise IndexError(f"there is no answer {position}")
 
 
-def _width(records: Iterable[ScoreRecord]) -> int:
+_WHOLE = UNRESOLVED | {Outcome.REFUSED}
+"""What becomes of a request as a whole, whatever number of answers was asked for."""
+
+
+def _width(records: Iterable[ScoreRecord], asked: int) -> int:
     """How many answers a request gives, as the first that was answered says."""
-    answered = (record for record in records if record.candidates or record.outcome not in UNRESOLVED)
-    return max(1, len(first.candidates)) if (first := next(answered, None)) is not None else 1
+    answered = (record for record in records if record.candidates or record.outcome not in _WHOLE)
+    return max(1, len(first.candidates)) if (first := next(answered, None)) is not None else asked
 
 
 def _answers(record: ScoreRecord, width: int) -> Iterator[ScoreRecord]:

@@ -1,7 +1,8 @@
 """Area under the ROC curve: how often a sample whose answer is yes is ranked above one whose answer is no.
 
 The rank is `details["score"]` where a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one where
-none could be read. Ties count half. The standard error is DeLong's; samples are taken as independent.
+none could be read; of several answers to a sample it is the mean. Ties count half. The standard error is DeLong's;
+samples are taken as independent.
 """
 
 import math
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
+from .attempts import pools
 from .breakdown import interval_of
 from .statistics import Estimate
-from .units import failure_flags
+from .units import failure_flags, lacking_flags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,22 +27,33 @@ Z_95 = 1.959963984540054
 
 
 @summarizers.register("auroc")
+@pools
 def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """One result, 0 to 1; 0.5 is chance."""
-    ranked = [pair for record in records if (pair := _ranked(record)) is not None]
+    scores: dict[str, list[float]] = {}
+    golds: dict[str, bool] = {}
+    lacking = 0
+    for record in records:
+        pair = _ranked(record)
+        if pair is not None:
+            scores.setdefault(record.id, []).append(pair[0])
+            golds[record.id] = pair[1]
+        elif record.outcome not in UNRESOLVED:
+            lacking += 1
     outcomes = Counter(record.outcome for record in records)
     unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
-    estimate = estimate_auroc([score for score, _ in ranked], [gold for _, gold in ranked])
+    ranks = [math.fsum(each) / len(each) for each in scores.values()]
+    estimate = estimate_auroc(ranks, list(golds.values()))
     fields = {"value": None, "interval": "none: one class only"} if estimate is None else interval_of(estimate)
     yield Result(
         task=context.task,
         model=context.model,
         metric="auroc",
         protocol=context.protocol,
-        n=len(ranked),
+        n=len(ranks),
         n_expected=context.n_expected,
         outcomes=dict(outcomes),
-        flags=failure_flags(unresolved / len(records) if records else 0.0),
+        flags=(*failure_flags(unresolved / len(records) if records else 0.0), *lacking_flags(lacking)),
         **fields,
     )
 

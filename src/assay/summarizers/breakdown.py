@@ -42,7 +42,7 @@ def break_down(
                 keys = _joined([clusters[code] for code in codes]) if clusters else None
                 estimate = estimate_mean(numbers, keys, binary=binary, ends=ends)
                 estimates.append(estimate)
-                fields = interval_of(estimate)
+                fields = within(interval_of(estimate), ends)
             groups[name][value] = Result(
                 **{key: common[key] for key in ("task", "model", "metric", "protocol", "higher_is_better")},
                 n=len(numbers),
@@ -51,7 +51,7 @@ def break_down(
                 **fields,
             )
         if estimates:
-            aggregates[name] = {"macro": _plain(macro(estimates)), "micro": _plain(micro(estimates))}
+            aggregates[name] = {"macro": _plain(macro(estimates), ends), "micro": _plain(micro(estimates), ends)}
     return groups, aggregates
 
 
@@ -64,6 +64,18 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
         "ci": ci,
         "interval": estimate.method if ci else f"none: {estimate.method.rpartition('n/a: ')[2]}",
         "clusters": estimate.clusters,
+    }
+
+
+def within(interval: dict[str, Any], ends: tuple[float, float] | None) -> dict[str, Any]:
+    """An interval that does not promise values the score cannot have; `ends` are its lowest and highest."""
+    ci = interval["ci"]
+    if ci is None or ends is None or (ends[0] <= ci[0] and ci[1] <= ends[1]):
+        return interval
+    return {
+        **interval,
+        "ci": (max(ci[0], ends[0]), min(ci[1], ends[1])),
+        "interval": f"{interval['interval']}, cut to bounds",
     }
 
 
@@ -101,6 +113,6 @@ def _joined(parts: Sequence["array[Any]"]) -> Sequence[Any]:
     return [number for part in parts for number in part]
 
 
-def _plain(estimate: Estimate) -> dict[str, Any]:
-    ci = None if estimate.low is None or estimate.high is None else [estimate.low, estimate.high]
-    return {"value": estimate.value, "stderr": estimate.stderr if ci else None, "ci": ci}
+def _plain(estimate: Estimate, ends: tuple[float, float] | None) -> dict[str, Any]:
+    fields = within(interval_of(estimate), ends)
+    return {"value": fields["value"], "stderr": fields["stderr"], "ci": fields["ci"] and list(fields["ci"])}

@@ -8,10 +8,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
+from .attempts import pools
 from .corpus import corpus_result
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Vector = tuple[list[dict[Gram, float]], list[float], int]
 
 
 @summarizers.register("caption")
+@pools
 def caption(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """BLEU-1 to 4, ROUGE-L and CIDEr from what the scorer `caption` kept of every sample."""
     for order in range(1, ORDERS + 1):
@@ -43,7 +45,7 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
     captions = [record for record in records if "tokens" in record.details]
     pictures = {record.id: record.details["references"] for record in captions}
     if len(pictures) == 1:
-        result = corpus_result(records, context, "cider", _nothing, mean_from)
+        result = corpus_result(records, context, "cider", _rouge, mean_from)
         why = "CIDEr of one picture is always 0: it weighs words by how many pictures mention them; take two or more"
         return _refused(result, why)
     weights = Idf(list(pictures.values()))
@@ -58,7 +60,8 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
 
 
 def _refused(result: Result, why: str) -> Result:
-    return replace(result, value=None, interval=f"none: {why}", flags=(*result.flags, why))
+    nothing: dict[str, Any] = {"value": None, "stderr": None, "ci": None, "n": 0, "groups": {}, "clusters": None}
+    return replace(result, **nothing, interval=f"none: {why}", flags=(*result.flags, why))
 
 
 class Idf:
@@ -148,7 +151,3 @@ def _rouge(record: ScoreRecord) -> Sequence[float] | None:
     # The runner puts the scorer's name before the names of its values.
     value = next((number for name, number in record.values.items() if name.rpartition(".")[2] == "rouge_l"), None)
     return None if value is None or "tokens" not in record.details else (value, 1.0)
-
-
-def _nothing(record: ScoreRecord) -> None:
-    return None

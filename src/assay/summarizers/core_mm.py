@@ -5,12 +5,13 @@ for each kind of reasoning, as its paper defines it (arXiv 2311.11567).
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
-from .strata import Counting
+from .strata import Counting, OneEach, expected_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,17 +27,19 @@ def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
     """The weighted mean of 100; a sample whose tag `complexity` is neither of the two counts once, and that is told."""
     unknown = sum(_complexity(record) not in WEIGHTS for record in records)
     details = {"complexity_unknown": unknown} if unknown else {}
-    counted = Counting.of(records, context)
+    one_each = OneEach(records, Counting.of(records, context), context)
 
     def weighted(record: ScoreRecord) -> Sequence[float] | None:
-        value = counted(record)
+        counts = one_each(record)
         weight = WEIGHTS.get(_complexity(record), 1.0)
-        return None if value is None else (weight * value, weight)
+        return None if counts is None else (weight * counts[0], weight * counts[1])
 
-    yield corpus_result(records, context, "core_mm", weighted, _percent, details=details)
+    flags = one_each.flags
+    yield corpus_result(records, context, "core_mm", weighted, _percent, details=details, flags=flags)
     for category in sorted({record.tags.get("category", "") for record in records} - {""}):
         own = [record for record in records if record.tags.get("category") == category]
-        yield corpus_result(own, context, f"core_mm.{category}", weighted, _percent)
+        result = corpus_result(own, context, f"core_mm.{category}", weighted, _percent, flags=flags)
+        yield replace(result, n_expected=expected_of(own, records, context))
 
 
 def _complexity(record: ScoreRecord) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import EMPTY, UNRESOLVED, Result, ScoreRecord, SummaryContext
 from .breakdown import interval_of
 from .statistics import bootstrap
-from .statistics.failures import FLAG_ABOVE, SHOW_BOUNDS_ABOVE
+from .units import failure_flags, lacking_flags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,8 +30,9 @@ def corpus_result(
     details: Mapping[str, Any] = EMPTY,
     higher_is_better: bool = True,
     ends: tuple[float, float] | None = None,
+    flags: Sequence[str] = (),
 ) -> Result:
-    """The value over all answers that have counts, with its interval; one without them is only counted.
+    """The value over all answers that have counts, with its interval; how many have none is said.
 
     Clusters are drawn whole. Without clusters the sample is the unit, so that all answers to it stay together.
     Where the value is a mean, `ends` are those of its scale.
@@ -44,7 +45,7 @@ def corpus_result(
         "protocol": context.protocol,
         "higher_is_better": higher_is_better,
     }
-    own = {**_counted(records), "n_expected": context.n_expected, "details": details, **common}
+    own = {**_counted(records, pooled, flags), "n_expected": context.n_expected, "details": details, **common}
     if not pooled:
         return Result(value=None, n=0, interval="none: no sample has counts", **own)
     fields = _estimate(pooled, formula, context.seed, ends)
@@ -71,15 +72,13 @@ def _samples(pooled: Pooled) -> int:
     return len({record.id for record, _ in pooled})
 
 
-def _counted(records: Sequence[ScoreRecord]) -> dict[str, Any]:
+def _counted(records: Sequence[ScoreRecord], pooled: Pooled, more: Sequence[str]) -> dict[str, Any]:
     outcomes = Counter(record.outcome for record in records)
     total = sum(outcomes.values())
-    share = sum(outcomes[str(outcome)] for outcome in UNRESOLVED) / total if total else 0.0
-    doubt = ": in doubt" if share > FLAG_ABOVE else ""
-    return {
-        "outcomes": dict(outcomes),
-        "flags": (f"unresolved {share:.1%}{doubt}",) if share > SHOW_BOUNDS_ABOVE else (),
-    }
+    unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
+    lacking = total - unresolved - sum(record.outcome not in UNRESOLVED for record, _ in pooled)
+    flags = failure_flags(unresolved / total if total else 0.0)
+    return {"outcomes": dict(outcomes), "flags": (*flags, *lacking_flags(lacking), *more)}
 
 
 def _clusters(records: Sequence[ScoreRecord]) -> list[str] | None:

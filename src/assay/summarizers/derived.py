@@ -66,6 +66,6 @@ def verdict(first: ScoreRecord, id: str, metric: str, value: float | None, outco
     )
 
 
-def mean_of_units(table: Table, metric: str, context: SummaryContext) -> Result:
+def mean_of_units(table: Table, metric: str, context: SummaryContext, reducer: str = "mean") -> Result:
     """The mean of units that were made here; how many were expected is not known."""
-    return mean_of(table, metric, OtherScale.of(context, n_expected=None))
+    return mean_of(table, metric, OtherScale.of(context, n_expected=None), reducer)

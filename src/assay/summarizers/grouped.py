@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ..core import Outcome, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .derived import Derived, mean_of_units, number_of
-from .mean import mean_of
+from .mean import mean_of, reducer_of
 from .table import Table, read_table
 
 INCOMPLETE = "incomplete"
@@ -44,14 +44,16 @@ class Grouped:
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         """`metric.grouped` over groups, then `metric` over samples with the group as their cluster."""
+        reducer = reducer_of(context)
         samples = read_table(Derived(lambda: _clustered_by_group(records)))
         metrics = samples.names(context.scorer)
         groups = _read_groups(records, metrics, context, self.expected_size)
         for metric in metrics:
             name = f"{metric}.{self.label}"
             table = read_table(Derived(self._verdicts(groups, metric, name)))
-            yield _with_sizes(mean_of_units(table, name, context), table, groups)
-            yield mean_of(samples, metric, context)
+            # The first answers of all members belong together, then the second: groups are what is reduced.
+            yield _with_sizes(mean_of_units(table, name, context, reducer), table, groups)
+            yield mean_of(samples, metric, context, reducer)
 
     def _verdicts(
         self, groups: dict[tuple[str, int], _Group], metric: str, name: str

@@ -12,9 +12,9 @@ from typing import Any
 
 from ..core import COUNTED_AS_ZERO, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
-from .breakdown import break_down, interval_of
+from .breakdown import break_down, interval_of, within
 from .table import UNKNOWN, Table, read_table
-from .units import Units, estimate_units, failure_flags, units_of
+from .units import Units, estimate_units, failure_flags, reducer_flags, units_of
 
 UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
 
@@ -47,7 +47,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     unread = unread_value(parsed, context)
     cells = table.resolved(metric, unread)
     units = units_of(table, cells, reducer, ends, metric=metric)
-    flags = failure_flags(units.unresolved_share)
+    flags = (*failure_flags(units.unresolved_share), *reducer_flags(reducer, repeated=table.samples is not None))
     if unread is None and _unread(table):
         flags = (*flags, UNREAD_LEFT_OUT)
     common: dict[str, Any] = {
@@ -80,9 +80,12 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         details["epochs"] = epochs
     if aggregates:
         details["groups"] = aggregates
+    if scale is not None and not binary:
+        details["scale"] = list(scale)
     without = sum(map(math.isnan, cells))
     if without:
         details["without_value"] = without
+        flags = (*flags, f"{without} without a value left out")
     return Result(
         **within(interval_of(estimate), scale),
         **common,
@@ -91,18 +94,6 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         flags=(*flags, *_cluster_flags(table, units)),
         details=details,
     )
-
-
-def within(interval: dict[str, Any], ends: tuple[float, float] | None) -> dict[str, Any]:
-    """An interval that does not promise values the score cannot have; `ends` are its lowest and highest."""
-    ci = interval["ci"]
-    if ci is None or ends is None or (ends[0] <= ci[0] and ci[1] <= ends[1]):
-        return interval
-    return {
-        **interval,
-        "ci": (max(ci[0], ends[0]), min(ci[1], ends[1])),
-        "interval": f"{interval['interval']}, cut to bounds",
-    }
 
 
 def known_bounds(cells: Sequence[float], context: SummaryContext) -> tuple[float, float] | None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
+from .attempts import pools
 from .corpus import corpus_result
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ STAGES = (1.0, 0.6, 0.8, 0.6)
 
 
 @summarizers.register("meteor")
+@pools
 def meteor(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """METEOR over all segments, 0 to 1."""
     yield corpus_result(records, context, "meteor", _stats, corpus_meteor_from)

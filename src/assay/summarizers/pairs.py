@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
-from .strata import Counting, Row, grouped_result
+from .mean import reducer_of
+from .strata import Counting, Row, expected_of, grouped_result
+from .units import one_value, reducer_flags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +37,8 @@ class Mme:
     """The tag that names the category."""
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        rows, flags = self._pictures(records, Counting.of(records, context))
+        rows, flags = self._pictures(records, Counting.of(records, context), reducer_of(context))
+        flags = [*_reduced_flags(records, context), *flags]
         present = {group for group, _, _ in rows}
         scores = {name: self._of_category(name, rows, records, context) for name in sorted(present)}
         for metric, names in (("perception", PERCEPTION), ("cognition", COGNITION)):
@@ -45,17 +48,25 @@ class Mme:
                 continue
             marks = [*flags, f"without {', '.join(absent)}"] if absent else flags
             groups = {self.category: {name: scores[name] for name in names if name in scores}}
-            yield grouped_result(own, sum_of_scores, records, context, metric, groups=groups, flags=marks)
+            members = self._members(records, names)
+            result = grouped_result(own, sum_of_scores, members, context, metric, groups=groups, flags=marks)
+            yield replace(result, n_expected=expected_of(members, records, context))
         other = [row for row in rows if row[0] not in (*PERCEPTION, *COGNITION)]
         if other or not rows:
-            groups = {self.category: {name: scores[name] for name in sorted({group for group, _, _ in other})}}
-            yield grouped_result(other, sum_of_scores, records, context, "mme", groups=groups, flags=flags)
+            strange = sorted({group for group, _, _ in other})
+            groups = {self.category: {name: scores[name] for name in strange}}
+            members = self._members(records, strange) if rows else list(records)
+            result = grouped_result(other, sum_of_scores, members, context, "mme", groups=groups, flags=flags)
+            yield replace(result, n_expected=expected_of(members, records, context))
+
+    def _members(self, records: Sequence[ScoreRecord], names: Sequence[str]) -> list[ScoreRecord]:
+        return [record for record in records if _category(record, self.category) in names]
 
     def _of_category(
         self, name: str, rows: Sequence[Row], records: Sequence[ScoreRecord], context: SummaryContext
     ) -> Result:
         own = [row for row in rows if row[0] == name]
-        members = [record for record in records if _category(record, self.category) == name]
+        members = self._members(records, (name,))
         right, questions, both, pictures = (math.fsum(column) for column in zip(*(row[2] for row in own), strict=True))
         details = {
             "acc": 100 * right / questions,
@@ -65,9 +76,9 @@ class Mme:
         result = grouped_result(own, sum_of_scores, members, context, "mme", details=details)
         return replace(result, n_expected=None)
 
-    def _pictures(self, records: Sequence[ScoreRecord], counted: Counting) -> tuple[list[Row], list[str]]:
+    def _pictures(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
         """For each picture: questions right, questions, pictures with all right, pictures; in fractions of 1."""
-        pictures: dict[tuple[str, str, int], list[float | None]] = {}
+        pictures: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
             picture = record.group if record.group is not None else record.cluster
             if picture is None:
@@ -76,22 +87,54 @@ class Mme:
                     where="summarizer 'mme'",
                     fix="let the dataset name the column of the picture as group",
                 )
-            category = _category(record, self.category)
-            pictures.setdefault((category, picture, record.epoch), []).append(counted(record))
+            pictures.setdefault((_category(record, self.category), picture), []).append(record)
         rows: list[Row] = []
         alone = torn = 0
-        for (category, picture, _), values in pictures.items():
-            known = [value for value in values if value is not None]
-            is_whole = len(values) > 1 and len(known) == len(values)
-            alone += len(values) == 1
-            torn += len(values) > 1 and not is_whole
-            both = float(is_whole and all(value == 1 for value in known))
+        for (category, picture), own in pictures.items():
+            right = _reduced(_together(own, counted, by_sample=True), reducer)
+            if len({record.id for record in own}) == 1:
+                alone += 1
+                both = None
+            else:
+                (both,) = _reduced([_all_right(_together(own, counted))], reducer)
+                torn += both is None
+            known = [value for value in right if value is not None]
             if known:
-                rows.append((category, picture, (math.fsum(known), len(known), both, float(is_whole))))
+                pair = (0.0, 0.0) if both is None else (both, 1.0)
+                rows.append((category, picture, (math.fsum(known), len(known), *pair)))
         flags = [f"{alone} pictures with a single question left out of acc+"] if alone else []
         if torn:
             flags.append(f"{torn} pictures with an unresolved question left out of acc+")
         return rows, flags
+
+
+def _together(
+    records: Sequence[ScoreRecord], counted: Counting, *, by_sample: bool = False
+) -> list[list[float | None]]:
+    """The values of each sample's answers, or of the answers of each attempt: the first of all, then the second."""
+    found: dict[str | int, list[float | None]] = {}
+    for record in records:
+        found.setdefault(record.id if by_sample else record.epoch, []).append(counted(record))
+    return list(found.values())
+
+
+def _all_right(attempts: Sequence[Sequence[float | None]]) -> list[float | None]:
+    """Of each attempt whether all is right; `None` where a value is missing."""
+    return [None if None in values else float(all(value == 1 for value in values)) for values in attempts]
+
+
+def _reduced(units: Sequence[Sequence[float | None]], reducer: str) -> list[float | None]:
+    """The one value of each unit; `None` where what is missing leaves none."""
+    found = []
+    for values in units:
+        known = [value for value in values if value is not None]
+        reduced = one_value(known, len(values) - len(known), reducer)
+        found.append(None if reduced is None else reduced.value)
+    return found
+
+
+def _reduced_flags(records: Sequence[ScoreRecord], context: SummaryContext) -> tuple[str, ...]:
+    return reducer_flags(reducer_of(context), repeated=len({record.id for record in records}) < len(records))
 
 
 def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
@@ -136,19 +179,19 @@ def _share_all_right(
     """`by` names the tags of a group, `None` takes each sample by itself; `unit` those of what is drawn whole."""
     members: dict[tuple[str, ...], list[ScoreRecord]] = {}
     for record in records:
-        group = (record.id,) if by is None else _tags(record, by, metric)
-        members.setdefault((*group, str(record.epoch)), []).append(record)
+        members.setdefault((record.id,) if by is None else _tags(record, by, metric), []).append(record)
     counted = Counting.of(records, context)
     rows: list[Row] = []
     torn = 0
-    for group_records in members.values():
-        values = [counted(record) for record in group_records]
-        if None in values:
+    for own in members.values():
+        (all_right,) = _reduced([_all_right(_together(own, counted))], reducer_of(context))
+        if all_right is None:
             torn += 1
-            continue
-        all_right = float(all(value == 1 for value in values))
-        rows.append(("", _tags(group_records[0], unit, metric), (all_right, 1.0)))
-    flags = [f"{torn} groups with an unresolved sample left out"] if torn and by is not None else []
+        else:
+            rows.append(("", _tags(own[0], unit, metric), (all_right, 1.0)))
+    flags = [*_reduced_flags(records, context)]
+    if torn and by is not None:
+        flags.append(f"{torn} groups with an unresolved sample left out")
     return grouped_result(rows, _share, records, context, metric, flags=flags, details={"groups": len(rows)})
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
+from .attempts import pools
 from .corpus import corpus_result
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 
 @summarizers.register("perplexity")
+@pools
 def perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Perplexity by word, by byte and by token, and bits per byte.
 
@@ -28,6 +30,7 @@ def perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Itera
 
 
 @summarizers.register("item_perplexity")
+@pools
 def item_perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
     yield corpus_result(records, context, "perplexity", _by_item, perplexity_from, higher_is_better=False)

@@ -9,13 +9,13 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ..core import UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .breakdown import MAX_GROUPS, interval_of
 from .statistics import bootstrap_ratio
-from .units import failure_flags
+from .units import failure_flags, lacking_flags
 
 Names = str | Sequence[str]
 
@@ -35,6 +35,7 @@ class _Counts:
     lacking: int = 0
     groups: dict[tuple[str, str], "array[int]"] = field(default_factory=dict)
     """Rows of each value of each tag."""
+    sample_of: "array[int]" = field(default_factory=lambda: array("L"))
     samples: dict[str, int] = field(default_factory=dict)
     clusters: dict[str, int] = field(default_factory=dict)
 
@@ -45,6 +46,7 @@ class _Counts:
         self.denominators.append(below)
         self.scored.append(record.outcome == Outcome.SCORED)
         sample = self.samples.setdefault(record.id, len(self.samples))
+        self.sample_of.append(sample)
         # Even numbers for clusters, odd ones for samples that have none and stand alone.
         if record.cluster is not None:
             self.units.append(2 * self.clusters.setdefault(record.cluster, len(self.clusters)))
@@ -52,6 +54,10 @@ class _Counts:
             self.units.append(2 * sample + 1)
         for tag in record.tags.items():
             self.groups.setdefault(tag, array("L")).append(row)
+
+    def samples_in(self, rows: Sequence[int]) -> int:
+        """How many samples some rows are answers to."""
+        return len({self.sample_of[row] for row in rows})
 
     def ratio(self, rows: Sequence[int] | None = None) -> float | None:
         """The ratio over some rows, or over all; `None` where the denominator is 0."""
@@ -89,6 +95,7 @@ class Pooled:
     denominator: Names
     metric: str | None = None
     """The name of the number; the scorer's own if left out."""
+    pools: ClassVar[bool] = True
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         """One result; the mean of the samples' own ratios is in its details."""
@@ -162,12 +169,11 @@ def _groups(counts: _Counts, common: Mapping[str, Any], seed: int) -> dict[str, 
             if sizes[name] <= RESAMPLED_GROUPS
             else {"value": counts.ratio(rows), "interval": f"none: more than {RESAMPLED_GROUPS} groups"}
         )
-        groups.setdefault(name, {})[value] = Result(**common, **fields, n=len(rows), n_expected=None)
+        groups.setdefault(name, {})[value] = Result(**common, **fields, n=counts.samples_in(rows), n_expected=None)
     return groups
 
 
 def _flags(counts: _Counts) -> tuple[str, ...]:
     total = sum(counts.outcomes.values())
     unresolved = sum(counts.outcomes[outcome] for outcome in UNRESOLVED)
-    lacking = (f"{counts.lacking} answers have no counts and are left out",) if counts.lacking else ()
-    return (*failure_flags(unresolved / total if total else 0.0), *lacking)
+    return (*failure_flags(unresolved / total if total else 0.0), *lacking_flags(counts.lacking))

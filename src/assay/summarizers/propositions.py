@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .corpus import corpus_result
-from .strata import Counting
+from .strata import Counting, OneEach
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,14 +23,12 @@ if TYPE_CHECKING:
 def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """`dpg` over pictures and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
     details = {"categories": _categories(records)}
-    counted = Counting.of(records, context)
-
-    def by_picture(record: ScoreRecord) -> Sequence[float] | None:
-        value = counted(record)
-        return None if value is None else (value, 1.0)
-
-    yield corpus_result(records, context, "dpg", by_picture, ratio_from, details=details, ends=(0.0, 1.0))
-    yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from, ends=(0.0, 1.0))
+    by_picture = OneEach(records, Counting.of(records, context), context)
+    pooled = ("no reducer: every answer counts",) if by_picture.flags else ()
+    yield corpus_result(
+        records, context, "dpg", by_picture, ratio_from, details=details, ends=(0.0, 1.0), flags=by_picture.flags
+    )
+    yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from, ends=(0.0, 1.0), flags=pooled)
 
 
 def ratio_from(sums: "Floats") -> "Floats":

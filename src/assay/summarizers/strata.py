@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
 from .breakdown import interval_of
-from .mean import UNREAD_LEFT_OUT, unread_value
+from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
 from .statistics import bootstrap
-from .statistics.failures import FLAG_ABOVE
+from .units import failure_flags, one_value, reducer_flags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,6 +55,39 @@ class Counting:
         return (UNREAD_LEFT_OUT,) if lost else ()
 
 
+class OneEach:
+    """What the answers to a sample add to sums over samples: the one value it is reduced to, with the first of them.
+
+    The others add nothing, so that a sample counts once however often it was asked.
+    """
+
+    def __init__(
+        self, records: Sequence[ScoreRecord], counted: Callable[[ScoreRecord], float | None], context: SummaryContext
+    ) -> None:
+        self._counted = counted
+        self._first: dict[str, int] = {}
+        answers: dict[str, list[float]] = {}
+        lost: Counter[str] = Counter()
+        for record in records:
+            value = counted(record)
+            if value is None:
+                lost[record.id] += 1
+            else:
+                self._first.setdefault(record.id, record.epoch)
+                answers.setdefault(record.id, []).append(value)
+        reducer = reducer_of(context)
+        reduced = {id: one_value(values, lost[id], reducer) for id, values in answers.items()}
+        self._values = {id: one.value for id, one in reduced.items() if one is not None}
+        self.flags = reducer_flags(reducer, repeated=len(answers.keys() | lost.keys()) < len(records))
+        """How repeats were reduced, where it was not by their mean."""
+
+    def __call__(self, record: ScoreRecord) -> tuple[float, float] | None:
+        """A value and how many samples it is of; `None` for an answer that does not count."""
+        if record.id not in self._values or self._counted(record) is None:
+            return None
+        return (self._values[record.id], 1.0) if self._first[record.id] == record.epoch else (0.0, 0.0)
+
+
 def grouped_result(
     rows: Sequence[Row],
     formula: "Callable[[Mapping[str, Floats]], Floats]",
@@ -75,13 +108,13 @@ def grouped_result(
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
     unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
-    doubtful = ("unresolved",) if records and unresolved > FLAG_ABOVE * len(records) else ()
+    doubtful = failure_flags(unresolved / len(records)) if records else ()
     common: dict[str, Any] = {
         "task": context.task,
         "model": context.model,
         "metric": metric,
         "protocol": context.protocol,
-        "n": sum(counted(record) is not None for record in records),
+        "n": len({record.id for record in records if counted(record) is not None}),
         "n_expected": context.n_expected,
         "outcomes": dict(outcomes),
         "higher_is_better": context.higher_is_better,
@@ -105,6 +138,13 @@ def grouped_result(
     strata = [group for group, _, _ in rows]
     estimate = bootstrap(table, over_groups, units, strata, seed=context.seed)
     return Result(**interval_of(estimate), **common)
+
+
+def expected_of(own: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:
+    """How many samples a number of some records is of: all that are expected, less those that belong elsewhere."""
+    if context.n_expected is None:
+        return None
+    return context.n_expected - len({record.id for record in records} - {record.id for record in own})
 
 
 def unit_of(record: ScoreRecord) -> str:

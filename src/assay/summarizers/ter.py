@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
+from .attempts import pools
 from .corpus import corpus_result
 from .translation import signature
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 
 @summarizers.register("ter")
+@pools
 def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """All edits for each hundred words of the references; lower is better."""
     details = {"signature": signature(records)}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
+from .attempts import pools
 from .corpus import corpus_result
 
 if TYPE_CHECKING:
@@ -17,12 +18,14 @@ _ORDERS = 4
 
 
 @summarizers.register("bleu")
+@pools
 def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Corpus BLEU, 0 to 100."""
     yield corpus_result(records, context, "bleu", _stats, corpus_bleu_from, details={"signature": signature(records)})
 
 
 @summarizers.register("chrf")
+@pools
 def chrf(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Corpus chrF, 0 to 100; its name says beta, and `++` where words count too."""
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import SummarizerError
-from .statistics import Decomposition, Estimate, decompose, estimate_mean, failure_bounds, reduce_repeats
+from .statistics import Decomposition, Estimate, Reduced, decompose, estimate_mean, failure_bounds, reduce_repeats
 from .statistics.failures import FLAG_ABOVE, SHOW_BOUNDS_ABOVE
 from .table import UNKNOWN, Table
 
@@ -43,6 +43,12 @@ def units_of(
     if table.samples is not None:
         return _reduced(table, cells, reducer, bounds, metric)
     values = [value for value in cells if value < UNKNOWN]
+    if values and not _enough(1, reducer):
+        raise SummarizerError(
+            f"{reducer} of one answer to each sample",
+            where=f"metric {metric!r}",
+            fix="ask for as many candidates (`n`) or `epochs`, or choose a smaller k",
+        )
     if len(values) == len(cells):
         return Units(values, range(len(cells)), 0, len(cells))
     rows = [row for row, value in enumerate(cells) if value < UNKNOWN]
@@ -78,9 +84,7 @@ def _reduced(
             lost = missing[sample]
             if not answers and not lost:
                 continue
-            # Where answers are missing, pass@k of the rest may be undefined: such a sample is unresolved as a whole.
-            if answers and (not lost or _enough(len(answers), reducer)):
-                reduced = reduce_repeats(answers, reducer)
+            if (reduced := one_value(answers, lost, reducer)) is not None:
                 units.tied += reduced.tied
                 values.append(reduced.value)
                 rows.append(first_row[sample])
@@ -96,6 +100,16 @@ def _reduced(
     if worst:
         units.worst, units.best = math.fsum(worst) / len(worst), math.fsum(best) / len(best)
     return units
+
+
+def one_value(answers: Sequence[float], lost: int, reducer: str) -> Reduced | None:
+    """The answers to one sample as one value; `None` without any.
+
+    Where answers are lost, pass@k of the rest may be undefined: such a sample is unresolved as a whole.
+    """
+    if not answers or (lost and not _enough(len(answers), reducer)):
+        return None
+    return reduce_repeats(answers, reducer)
 
 
 def _enough(answers: int, reducer: str) -> bool:
@@ -139,3 +153,13 @@ def failure_flags(share: float) -> tuple[str, ...]:
     if share > FLAG_ABOVE:
         return (f"unresolved {share:.1%}: in doubt",)
     return (f"unresolved {share:.1%}",) if share > SHOW_BOUNDS_ABOVE else ()
+
+
+def reducer_flags(reducer: str, *, repeated: bool) -> tuple[str, ...]:
+    """What a row must say where it is not the mean over the answers to a sample."""
+    return (f"reducer {reducer}",) if repeated and reducer != "mean" else ()
+
+
+def lacking_flags(answers: int) -> tuple[str, ...]:
+    """What a number made of counts must say of answers that were judged and have none."""
+    return (f"{answers} answers have no counts and are left out",) if answers else ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
-from .strata import Counting, Row, grouped_result, unit_of
+from .strata import Counting, OneEach, Row, expected_of, grouped_result, unit_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,27 +41,30 @@ class GroupMean:
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         weights = {name.lower(): weight for name, weight in self.weights.items()}
         counted = Counting.of(records, context, self.metric)
+        one_each = OneEach(records, counted, context)
         rows: list[Row] = []
         members: dict[str, list[ScoreRecord]] = {}
         strange: set[str] = set()
         for record in records:
-            value, group = counted(record), record.tags.get(self.by)
+            counts, group = one_each(record), record.tags.get(self.by)
             if group is None or (weights and group.lower() not in weights):
                 strange.add("none" if group is None else group)
                 continue
             group = group.lower() if weights else group
             members.setdefault(group, []).append(record)
-            if value is not None:
-                rows.append((group, unit_of(record), (value, 1.0)))
+            if counts is not None:
+                rows.append((group, unit_of(record), counts))
         present = {group for group, _, _ in rows}
-        flags = _flags(sorted(weights.keys() - present), sorted(strange), self.by)
+        flags = [*one_each.flags, *_flags(sorted(weights.keys() - present), sorted(strange), self.by)]
         shares = weights or dict.fromkeys(present, 1.0)
 
         def formula(sums: Mapping[str, "Floats"]) -> "Floats":
             return mean_of_groups(sums, shares)
 
         groups = {self.by: _by_group(rows, members, formula, context, self.name, counted)} if rows else {}
-        yield grouped_result(rows, formula, records, context, self.name, groups=groups, flags=flags, counted=counted)
+        own = [record for group in members.values() for record in group]
+        result = grouped_result(rows, formula, own, context, self.name, groups=groups, flags=flags, counted=counted)
+        yield replace(result, n_expected=expected_of(own, records, context))
 
 
 def mean_of_groups(sums: Mapping[str, "Floats"], weights: Mapping[str, float]) -> "Floats":

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..core import Result, ScoreRecord, SummaryContext, UsageError
+from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .derived import number_of
-from .strata import Row, grouped_result, unit_of
+from .strata import OneEach, Row, expected_of, grouped_result, unit_of
+from .units import lacking_flags
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,6 +43,11 @@ class WorstCase:
         if bool(self.numerator) != bool(self.denominator):
             raise UsageError("summarizer 'worst_case' needs both counts or neither", fix="numerator and denominator")
 
+    @property
+    def pools(self) -> bool:
+        """Whether every answer is counted by itself, so that none can be reduced."""
+        return bool(self.numerator)
+
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         """`worst(metric)`, or one `worst(metric)[family]` for each family."""
         name = self.name or f"worst({self.metric or context.scorer})"
@@ -50,17 +56,20 @@ class WorstCase:
             families.setdefault(record.tags.get(self.within, "") if self.within else "", []).append(record)
         for family, members in sorted(families.items()):
             result = self._worst(members, context, f"{name}[{family}]" if family else name)
-            yield replace(result, n_expected=context.n_expected if len(families) == 1 else None)
+            yield result if len(families) == 1 else replace(result, n_expected=None)
 
     def _worst(self, records: Sequence[ScoreRecord], context: SummaryContext, name: str) -> Result:
         rows: list[Row] = []
+        one_each = OneEach(records, lambda record: self._number(record, context), context)
+        lacking = 0
         members: dict[str, list[ScoreRecord]] = {}
         without = 0
         for record in records:
-            level, counts = record.tags.get(self.by), self._counts(record, context)
+            level, counts = record.tags.get(self.by), self._counts(record) if self.pools else one_each(record)
             if level is None:
                 without += 1
                 continue
+            lacking += self.pools and counts is None and record.outcome not in UNRESOLVED
             members.setdefault(level, []).append(record)
             if counts is not None:
                 rows.append((level, unit_of(record), counts))
@@ -76,19 +85,23 @@ class WorstCase:
         known = {level: result.value for level, result in levels.items() if result.value is not None}
         pick = min if context.higher_is_better else max
         details = {"worst": pick(known, key=lambda level: (known[level], level))} if known else {}
-        flags = [f"without {self.by}: {without} samples left out"] if without else []
+        flags = [*(() if self.pools else one_each.flags), *lacking_flags(lacking)]
+        if without:
+            flags.append(f"without {self.by}: {without} samples left out")
         unknown = sorted(levels.keys() - known.keys())
         if unknown:
             flags.append(f"no value for {', '.join(unknown[:5])}")
+        leveled = [record for member in members.values() for record in member]
         result = grouped_result(
-            rows, formula, records, context, name, groups={self.by: levels}, flags=flags, details=details
+            rows, formula, leveled, context, name, groups={self.by: levels}, flags=flags, details=details
         )
-        return replace(result, higher_is_better=context.higher_is_better)
+        expected = expected_of(leveled, records, context)
+        return replace(result, higher_is_better=context.higher_is_better, n_expected=expected)
 
-    def _counts(self, record: ScoreRecord, context: SummaryContext) -> tuple[float, float] | None:
-        if not self.numerator:
-            value = number_of(record, self.metric or next(iter(record.values), context.scorer), context)
-            return None if value is None else (value, 1.0)
+    def _number(self, record: ScoreRecord, context: SummaryContext) -> float | None:
+        return number_of(record, self.metric or next(iter(record.values), context.scorer), context)
+
+    def _counts(self, record: ScoreRecord) -> tuple[float, float] | None:
         below = record.details.get(self.denominator)
         above = [record.details[name] for name in self.numerator if record.details.get(name) is not None]
         if below is None or len(above) < len(self.numerator):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
+from .attempts import pools
 from .corpus import corpus_result
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 @summarizers.register("yes_no")
+@pools
 def yes_no(records: Sequence[ScoreRecord], context: SummaryContext, counting: str = "all") -> Iterator[Result]:
     """From the confusion counts of the scorer `yes_no`; an answer with neither is wrong, and a yes that was missed."""
     if counting not in ("all", "lmms_eval"):

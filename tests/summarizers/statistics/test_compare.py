@@ -29,9 +29,7 @@ def test_binary_scores_match_the_published_vector():
     assert result.t_p == pytest.approx(0.042086, abs=1e-6)
     assert (result.p, result.test) == (0.125, "McNemar exact")
     half = 2.0930240544 * 0.0917662935
-    assert (result.difference.low, result.difference.high) == pytest.approx(
-        (0.2 - half, 0.2 + half), abs=1e-6
-    )
+    assert (result.difference.low, result.difference.high) == pytest.approx((0.2 - half, 0.2 + half), abs=1e-6)
 
 
 def test_continuous_scores_match_the_published_vector():
@@ -85,9 +83,7 @@ def test_a_missing_cluster_key_names_the_sample():
 def test_too_little_overlap_is_refused_unless_forced():
     part = {key: B[key] for key in list(B)[:18]}
 
-    with pytest.raises(
-        ValueError, match=r"only 18 of 20 samples are in both \(2 only in the first, 0 only in"
-    ):
+    with pytest.raises(ValueError, match=r"only 18 of 20 samples are in both \(2 only in the first, 0 only in"):
         compare_paired(A, part)
 
     forced = compare_paired(A, part, force=True)
@@ -146,3 +142,25 @@ def test_equal_models_are_called_different_at_most_as_often_as_promised(kind):
 
     # 5 % promised; the simulation's own error is 0.7 points.
     assert false_alarms / runs <= 0.065
+
+
+def test_a_difference_cannot_be_wider_than_its_scale():
+    two = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0})
+    clustered = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}, {"a": "x", "b": "y"})
+    rated = compare_paired({"a": 5.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0))
+
+    assert (two.difference.low, two.difference.high) == (-1.0, 1.0)
+    assert (clustered.difference.low, clustered.difference.high) == (-1.0, 1.0)
+    assert (rated.difference.low, rated.difference.high) == (-4.0, 4.0)
+    assert two.difference.method == "t, cut to bounds" and two.t_p == pytest.approx(1.0)
+
+
+def test_a_scale_that_is_not_known_cuts_nothing():
+    open_scale = compare_paired({"a": 0.5, "b": 0.25}, {"a": 0.25, "b": 0.5})
+    outside = compare_paired({"a": 7.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0))
+
+    assert open_scale.difference.low < -1 and outside.difference.high > 4
+
+
+def test_ratings_that_are_all_one_are_not_right_or_wrong():
+    assert compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, bounds=(1.0, 5.0)).test == "sign-flip exact"

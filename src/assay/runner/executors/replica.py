@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ...core import ErrorBudgetExceeded, Output, UsageError, digest_of
+from ...core import ErrorBudgetExceeded, Output, Request, UsageError, digest_of
 from ..work import Job
 from .server import raise_fault
 from .wire import media_of, output_of_plain, pack, request_to_plain, unpack
@@ -80,6 +80,15 @@ class Replica:
                 fix="give every machine the same files; with GPUs on some of them only, say -a dtype=…",
             )
         return cls(number, channel)
+
+    async def faults(self, request: Request) -> list[str]:
+        """What is wrong with how its model renders a prompt, as that says itself."""
+        blobs: dict[str, Any] = {}
+        plain = request_to_plain(request, blobs, by_path=self._channel.by_path)
+        head, _ = unpack(await self._channel.ask(pack({"call": "look", "request": plain}, blobs)))
+        if "fault" in head:
+            raise_fault(head["fault"], f"replica {self.number}")
+        return list(head["faults"])
 
     async def ask(self, jobs: Sequence[Job]) -> tuple[list[Output], int, float]:
         """The outputs, how many memory had room for where it had none for all, and the seconds it took."""

@@ -1,7 +1,7 @@
 """The replica's side: builds the model from its name, answers frames, and keeps the states of dialogues.
 
-A frame asks for one thing: `load`, `ask` or `close`. A fault that ends the run goes back as data; a model that fails a
-request gives an output that says so, as everywhere.
+A frame asks for one thing: `load`, `look`, `ask` or `close`. A fault that ends the run goes back as data; a model that
+fails a request gives an output that says so, as everywhere.
 """
 
 import asyncio
@@ -37,6 +37,8 @@ class Server:
                 return pack(await self._load(head))
             if head["call"] == "close":
                 return pack(await self._close())
+            if head["call"] == "look":
+                return pack(await self._look(head, blobs))
             return await self._ask(head, blobs)
         except AssayError as error:
             return pack({"fault": _fault(error)})
@@ -63,6 +65,17 @@ class Server:
                 raise blamed(ModelError, error, f"loading model {head['model']!r}") from error
         self._model = model
         return {"identity": digest_of(dict(model.identity)), "pid": os.getpid()}
+
+    async def _look(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._model is not None and self._threads is not None
+        request = request_from_plain(head["request"], media_of(blobs))
+        try:
+            found = await self._threads.submit(self._model.preflight, request.prompt, request.options.stop)  # type: ignore[attr-defined]
+        except AssayError:
+            raise
+        except Exception as error:
+            raise blamed(ModelError, error, "looking at the first prompt") from error
+        return {"faults": [str(fault) for fault in found]}
 
     async def _ask(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> bytes:
         for token in head.get("released", ()):

@@ -8,7 +8,7 @@ server with one key, so they share one patience: how many ask at once, who waits
 import asyncio
 import inspect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from ...core import Model, ModelError, Output
@@ -50,6 +50,8 @@ class Spread:
         self._say = say
         self._whisper = whisper
         """For whoever watches; of no interest once the run is done."""
+        self.greet: Callable[[Replica], Awaitable[None]] | None = None
+        """What is asked of the first replica that is ready, before any request; once."""
 
     def watched_by(self, progress: CellProgress) -> None:
         """Shows its replicas there from now on."""
@@ -110,6 +112,9 @@ class Spread:
             slot.failed_starts = 0
             slot.gone = asyncio.get_running_loop().create_future()
             slot.note("ready")
+            greet, self.greet = self.greet, None
+            if greet is not None:
+                await greet(replica)
             work.open(slot.number)
             feeding = [asyncio.ensure_future(self._feed(slot, replica, work, desk)) for _ in range(slot.window)]
             try:

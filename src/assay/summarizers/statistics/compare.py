@@ -6,11 +6,11 @@ differences are equal there is an interval for right-or-wrong scores only: of ot
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .clusters import cluster_codes, cluster_sums
 from .distributions import t_two_sided
-from .intervals import Estimate, clustered_mean, mean_interval
+from .intervals import Ends, Estimate, clustered_mean, mean_interval
 from .paired_tests import EXACT_SIGN_FLIPS, mcnemar, sign_flip
 
 MINIMUM_OVERLAP_PERCENT = 95
@@ -23,7 +23,7 @@ class Comparison:
     mean_a: float
     mean_b: float
     difference: Estimate
-    """a - b over the common samples, with the paired standard error and t interval."""
+    """a - b over the common samples, with the paired standard error and t interval, cut to what the scale allows."""
     unpaired_stderr: float | None
     """What the error would be had the models seen different samples; pairing is worth the gap."""
     p: float
@@ -51,11 +51,13 @@ def compare_paired(
     *,
     seed: int = 0,
     level: float = 0.95,
+    bounds: tuple[float, float] | None = None,
 ) -> Comparison:
     """Compare the scores by sample id; refused when the two have less than 95 % of their samples in common.
 
     The test is McNemar's exact one for right-or-wrong scores and the sign-flip permutation for others. With
     clusters, whole clusters flip their sign, whatever the scores: samples of one cluster move together.
+    `bounds` are the lowest and the highest value of the score, where they are known: no difference is wider.
     """
     # Sorted, so that the seeded draws do not depend on the order the records were read in.
     common = sorted(a.keys() & b.keys())
@@ -71,8 +73,9 @@ def compare_paired(
     first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
     differences = [x - y for x, y in zip(first, second, strict=True)]
     wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    binary = all(score in (0.0, 1.0) for score in (*first, *second))
-    ends = (-1.0, 1.0) if binary else None
+    # A scale that ends elsewhere is no right-or-wrong one, though every score of a run may be 1.
+    binary = bounds in (None, (0.0, 1.0)) and all(score in (0.0, 1.0) for score in (*first, *second))
+    ends = _widest(first, second, (0.0, 1.0) if binary else bounds)
 
     if clusters is not None:
         missing = [key for key in common if clusters.get(key) is None]
@@ -86,14 +89,14 @@ def compare_paired(
         difference = mean_interval(differences, level, ends=ends)
         p, test = mcnemar(wins, losses).exact, "McNemar exact"
     else:
-        difference = mean_interval(differences, level)
+        difference = mean_interval(differences, level, ends=ends)
         p, test = sign_flip(differences, seed=seed), _sign_flip_name(differences)
 
     apart = (mean_interval(first).stderr, mean_interval(second).stderr)
     return Comparison(
         mean_a=math.fsum(first) / n,
         mean_b=math.fsum(second) / n,
-        difference=difference,
+        difference=_cut(difference, ends),
         unpaired_stderr=None if apart[0] is None or apart[1] is None else math.hypot(apart[0], apart[1]),
         p=p,
         test=test,
@@ -104,6 +107,22 @@ def compare_paired(
         only_a=only_a,
         only_b=only_b,
     )
+
+
+def _widest(first: list[float], second: list[float], bounds: Ends | None) -> Ends | None:
+    """Between what two scores can differ at all; `None` if the scale is not known, or a score lies outside of it."""
+    if bounds is None or not all(bounds[0] <= score <= bounds[1] for score in (*first, *second)):
+        return None
+    return bounds[0] - bounds[1], bounds[1] - bounds[0]
+
+
+def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
+    """The difference with an interval that promises none that cannot be; its standard error stays what it is."""
+    low, high = difference.low, difference.high
+    if ends is None or low is None or high is None or (ends[0] <= low and high <= ends[1]):
+        return difference
+    method = f"{difference.method}, cut to bounds"
+    return replace(difference, low=max(low, ends[0]), high=min(high, ends[1]), method=method)
 
 
 def _sign_flip_name(differences: list[float]) -> str:

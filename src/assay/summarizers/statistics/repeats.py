@@ -44,7 +44,8 @@ class Decomposition:
             return "one answer per question: run at least 2 epochs to see whether to add epochs or questions"
         if limit >= now:
             return f"more epochs would not cut SE from {now:.3f}: add questions"
-        advice = f"more epochs would cut SE from {now:.3f} to at most {limit:.3f}"
+        least = f"at most {limit:.3f}" if limit >= 0.0005 else "less than 0.001"
+        advice = f"more epochs would cut SE from {now:.3f} to {least}"
         return advice if limit < 0.8 * now else f"{advice}: add questions instead"
 
 

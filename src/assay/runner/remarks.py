@@ -1,0 +1,41 @@
+"""Remarks: what is to be said of the answers of a cell besides their scores, counted as they come.
+
+Answers that an earlier run has written count as well.
+"""
+
+from collections.abc import Callable, Iterator
+
+from ..core import Output, Sample
+from ..store import Answered
+from .cuts import Cuts
+from .sameness import Sameness
+
+
+class Remarks:
+    """What was cut in one cell, and whether all its answers are one."""
+
+    def __init__(self) -> None:
+        self._cuts = Cuts()
+        self._sameness = Sameness()
+
+    def count(self, sample: Sample, epoch: int, round: int, output: Output) -> None:
+        """Notes an answer that is at hand."""
+        self._cuts.count((sample.id, epoch, round), output)
+        self._sameness.count(sample, output)
+
+    def count_stored(
+        self, sample: Sample, epoch: int, round: int, answer: Answered, read: Callable[[Answered], Output]
+    ) -> None:
+        """Notes an answer in the journal; it is read only as long as what it says matters."""
+        self._cuts.count_stored(sample.id, epoch, round, answer)
+        if self._sameness.may_be and not answer.failed:
+            self._sameness.count(sample, read(answer))
+
+    def to_plain(self) -> dict[str, int]:
+        """For `summary.json`; empty where there is nothing to remark."""
+        return {**self._cuts.to_plain(), **self._sameness.to_plain()}
+
+    def lines(self, task: str, model: str) -> Iterator[str]:
+        """For people."""
+        yield from self._cuts.lines(task, model)
+        yield from self._sameness.lines(task, model)

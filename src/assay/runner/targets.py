@@ -1,0 +1,51 @@
+"""Targets: refuses to ask a model what nobody can judge, before anything is paid for.
+
+A misspelled column leaves every row without an answer to compare with. A row here and there without one is counted
+during the run as any other fault of the data.
+"""
+
+from itertools import islice
+
+from ..core import Sample, UsageError, nearest
+from .cell import Cell
+from .scoring import Scoring
+
+ROWS_LOOKED_AT = 2000
+"""At most, until one has a target: mostly the first does."""
+COMPARING = frozenset(
+    {
+        "anls", "anls_star", "bleu", "caption", "cer", "choice", "choice_likelihood", "chrf", "exact_match",
+        "exists_match", "f1", "first_token", "gsm8k", "includes", "math", "mer", "meteor", "number", "quasi_exact",
+        "relaxed_accuracy", "rouge", "ter", "wer", "yes_no",
+    }
+)  # fmt: skip
+"""Scorers that do nothing but compare an answer with the target."""
+
+
+def check_targets(cell: Cell) -> None:
+    """Refuses a cell none of whose first samples has a target, where every scorer needs one."""
+    if not cell.scorings or not all(map(_needs_target, cell.scorings)):
+        return
+    first: Sample | None = None
+    looked_at = 0
+    for item in islice(cell.view(), ROWS_LOOKED_AT):
+        if isinstance(item, Sample):
+            if item.target is not None:
+                return
+            first, looked_at = first or item, looked_at + 1
+    if first is None:
+        return
+    columns = list(first.fields)
+    close = next(filter(None, (nearest(name, columns) for name in ("answer", "target"))), None)
+    likely = f"--columns target={close}" if close else "--columns target=…"
+    names = " and ".join(scoring.name for scoring in cell.scorings)
+    raise UsageError(
+        f"none of {looked_at} samples has an answer to compare with (the columns are {', '.join(columns) or 'none'}), "
+        f"and {names} {'needs' if len(cell.scorings) == 1 else 'need'} one",
+        where=f"task {cell.task.name!r}",
+        fix=f"name the column `answer` or `target`, map it ({likely}), or name a scorer that needs none",
+    )
+
+
+def _needs_target(scoring: Scoring) -> bool:
+    return scoring.name in COMPARING and type(scoring.scorer).__module__.startswith("assay.scorers.")
