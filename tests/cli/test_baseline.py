@@ -137,7 +137,7 @@ def test_the_same_scorer_is_not_noted(assay, ten):
     assert "not measured the same way" not in said.out
 
 
-GROUPED = '''
+GROUPED = """
 from assay import Sample, Task
 
 def data():
@@ -152,7 +152,7 @@ def cluster_but_one():
 
 grouped = Task("grouped", dataset=data, scorers="exact_match", summarizers="grouped")
 clustered = Task("clustered", dataset=cluster_but_one, scorers="exact_match")
-'''
+"""
 
 
 @pytest.mark.parametrize(("task", "moving"), [("grouped", 4), ("clustered", 4)])
@@ -188,3 +188,83 @@ def test_unread_answers_count_as_the_worst_value_on_either_side(assay, ten, fold
                  "--json").json["baseline"]["rows"]  # fmt: skip
 
     assert (rows[0]["baseline_value"], rows[0]["value"], rows[0]["verdict"]) == (1.0, 0.25, "better")
+
+
+MOOD = (
+    "from assay import Output\n\n"
+    "def generate(requests):\n"
+    "    return [Output.of('4' if request.repeat == 0 else 'no') for request in requests]\n"
+)
+
+
+@pytest.fixture
+def fours(folder):
+    """Eight questions, and a model that is right in the first of its epochs."""
+    rows = [{"id": str(i), "question": f"{i}?", "answer": "4"} for i in range(8)]
+    (folder / "fours.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "mood.py").write_text(MOOD)
+    return "fours.jsonl"
+
+
+def test_the_baseline_is_reduced_as_its_own_table_says(assay, fours):
+    common = ("run", fours, "--model", "mood.py:generate", "--epochs", "3", "--scorer", "exact_match")
+    assay(*common, "--reducer", "max", "-o", "best")
+
+    said = assay(*common, "-o", "mean", "--baseline", "best", "--json").json["baseline"]
+
+    assert (said["rows"][0]["baseline_value"], said["rows"][0]["value"]) == (1.0, pytest.approx(1 / 3))
+    assert "fours.exact_match: not the same number: max of the answers to a sample there, mean here" in said["notes"]
+
+
+def test_two_runs_with_one_reducer_are_compared_by_it(assay, fours):
+    common = ("--epochs", "3", "--reducer", "max", "--scorer", "exact_match")
+    assay("run", fours, "--model", "mood.py:generate", *common, "-o", "before")
+
+    said = assay("run", fours, *FOUR, *common, "-o", "after", "--baseline", "before", "--json").json["baseline"]
+
+    assert (said["rows"][0]["baseline_value"], said["rows"][0]["value"]) == (1.0, 1.0)
+    assert not any("not the same number" in note for note in said["notes"])
+
+
+def test_a_table_of_the_baseline_that_its_journal_does_not_give_is_not_compared(assay, ten, folder):
+    assay("run", ten, *FOUR, "--scorer", "exact_match", "-o", "before")
+    summary = json.loads((folder / "before" / "summary.json").read_text())
+    summary["results"][0]["value"] = 0.9
+    (folder / "before" / "summary.json").write_text(json.dumps(summary))
+
+    rows = assay("run", ten, *ADDER, "--scorer", "exact_match", "-o", "after", "--baseline", "before",
+                 "--json").json["baseline"]["rows"]  # fmt: skip
+
+    assert rows[0]["refused"] == "the baseline's number is not the mean of its samples"
+
+
+def test_a_baseline_scored_by_another_scorer_says_how_to_score_it(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before", "--scorer", "exact_match")
+
+    said = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before", "--scorer", "f1")
+
+    assert "the baseline was not scored by 'f1'; fix: assay score before --scorer f1" in said.out
+
+
+def test_two_samples_do_not_promise_a_difference_that_cannot_be(assay):
+    assay("run", "sums.jsonl", *FOUR, "-o", "before", "--limit", "2")
+
+    said = assay("run", "sums.jsonl", *ADDER, "-o", "after", "--baseline", "before", "--json", "--limit", "2")
+
+    low, high = said.json["baseline"]["rows"][0]["ci"]
+    assert -1 <= low < 0.5 < high == 1
+
+
+def test_a_graded_score_is_cut_to_its_scale(assay, folder):
+    (folder / "graded.py").write_text("def score(sample, output):\n    return len(output.text) / 4\n")
+    graded = ("--scorer", "graded.py", "--json")
+    (folder / "long.py").write_text(
+        "def generate(messages):\n    return 'xxxx' if '2' in messages[-1]['content'] else ''\n"
+    )
+    assay("run", "sums.jsonl", *FOUR, "-o", "before", "--limit", "2", *graded)
+
+    again = ("--model", "long.py", "-o", "after", "--baseline", "before", "--limit", "2")
+    said = assay("run", "sums.jsonl", *again, *graded)
+
+    low, high = said.json["baseline"]["rows"][0]["ci"]
+    assert (low, high) == (-1, 1)

@@ -157,3 +157,40 @@ def test_a_suite_shows_each_of_its_tasks(assay, folder):
     said = assay("show", "pair.py:pair")
 
     assert "task one" in said.out and "task two" in said.out
+
+
+def test_a_judge_says_why(assay, folder):
+    (folder / "judge.py").write_text("def generate(messages):\n    return '{\"score\": 4, \"reason\": \"short\"}'\n")
+    (folder / "mute.py").write_text("def generate(messages):\n    return 'I would rather not.'\n")
+    judged = ("run", "sums.jsonl", *FOUR, "--scorer", "judge", "--limit", "1")
+    assay(*judged, "--judge", "judge.py", "-o", "fine")
+    assay(*judged, "--judge", "mute.py", "-o", "none")
+
+    fine, none = assay("show", "fine", "--sample", "0"), assay("show", "none", "--sample", "0")
+
+    assert "    reply: {" in fine.out and "short" in fine.out
+    assert "    reason: " in none.out and "    reply: I would rather not." in none.out
+
+
+def test_a_huge_answer_is_shown_once_and_cut_in_a_list(assay, folder):
+    (folder / "long.py").write_text("def generate(messages):\n    return 'w' * 50_000\n")
+    assay("run", "sums.jsonl", "--model", "long.py", "-o", "out")
+
+    listed, alone = assay("show", "out", "--limit", "1"), assay("show", "out", "--sample", "0")
+
+    assert listed.out.count("w") < 3000 and "48000 more characters" in listed.out
+    assert 50_000 <= alone.out.count("w") < 51_000
+
+
+def test_a_picture_is_shown_by_its_file(assay, folder):
+    (folder / "paint.py").write_text(
+        "from PIL import Image\n\ndef generate(messages):\n    return Image.new('RGB', (4, 4), 'red')\n"
+    )
+    (folder / "words.py").write_text("def score(sample, output):\n    return 1.0\n")
+    (folder / "draw.yaml").write_text("dataset: sums.jsonl\nproduces: [image]\nscorers: [words.py]\n")
+    assay("run", "draw.yaml", "--model", "paint.py", "-o", "out")
+
+    said = assay("show", "out", "--sample", "0")
+
+    [line] = [line for line in said.out.splitlines() if ".png" in line]
+    assert Path(line.partition(": ")[2]).is_file()

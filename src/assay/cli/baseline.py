@@ -1,10 +1,13 @@
 """A run against an earlier one: paired on sample ids, so that a difference is more than two numbers side by side.
 
 Answers that could not be read count as they do in the table, and samples that go right or wrong together there do so
-here; samples without a verdict on either side are left out. Of either run, what its last summary counted is compared.
+here; samples without a verdict on either side are left out. Of either run, what its last summary counted is compared:
+its answers to a sample are reduced as its own table says, and what comes out must be the number of that table.
 """
 
-from collections.abc import Hashable, Mapping
+import shlex
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,11 @@ from ..core.record import result_from_plain
 from ..report import format_value
 from ..runner.result import RunResult
 from ..store import RunReader
+from ..summarizers.attempts import Attempts
 from ..summarizers.mean import UNREAD_LEFT_OUT
 from ..summarizers.statistics import Comparison as Paired
 from ..summarizers.statistics import compare_paired, holm, seed_of
+from ..summarizers.units import one_value
 
 SIGNIFICANCE = 0.05
 _WAYS = ("template", "to_sample", "shots", "options")
@@ -38,6 +43,8 @@ class Row:
     """Holm over all rows that could be compared."""
     refused: str = ""
     """Why there is no comparison."""
+    reducers: tuple[str, str] | None = None
+    """How the baseline and the run reduced the answers to a sample, where that differs."""
 
     @property
     def verdict(self) -> str:
@@ -132,7 +139,8 @@ def compare_with(baseline: str, result: RunResult) -> Comparison:
     adjusted = holm([row.paired.p for row in compared if row.paired is not None])
     for row, p in zip(compared, adjusted, strict=True):
         row.p_adjusted = p
-    return Comparison(str(before.layout.folder), rows, _notes(before.manifest, after.manifest))
+    notes = [*_reducer_notes(rows), *_notes(before.manifest, after.manifest)]
+    return Comparison(str(before.layout.folder), rows, notes)
 
 
 def _row(result: Result, before: RunReader, after: RunReader) -> Row:
@@ -146,53 +154,96 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
         return row
     row.baseline_model = result.model if result.model in models else models[0]
     ours, clusters = sample_values(after, result.task, result.model, result)
-    theirs, _ = sample_values(before, result.task, row.baseline_model, _same_number(before, result, row.baseline_model))
+    table = _same_number(before, result, row.baseline_model)
+    theirs, _ = sample_values(before, result.task, row.baseline_model, table or result)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
-        row.refused = f"{whose} has no value for each sample"
+        row.refused = _unscored(result, before, after, row.baseline_model) or f"{whose} has no value for each sample"
         return row
-    mean = sum(ours.values()) / len(ours)
-    if result.value is None or abs(mean - result.value) > ROUNDING * max(1.0, abs(mean)):
+    if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
         return row
+    if table is not None and not _is_mean(theirs, table):
+        row.refused = "the baseline's number is not the mean of its samples"
+        return row
+    if table is not None and reducer_of(table) != reducer_of(result):
+        row.reducers = (reducer_of(table), reducer_of(result))
     is_clustered = result.clusters is not None
     try:
         row.paired = compare_paired(
-            ours, theirs, clusters if is_clustered else None, seed=seed_of(f"{result.task}.{result.metric}")
+            ours,
+            theirs,
+            clusters if is_clustered else None,
+            seed=seed_of(f"{result.task}.{result.metric}"),
+            bounds=_scale(result, table),
         )
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
     return row
 
 
-def _same_number(before: RunReader, result: Result, model: str) -> Result:
-    """The same number as the baseline's table has it, which says what unread answers counted as there."""
+def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:
+    """Which scorer of this run the baseline lacks, and how to have it; empty if that is not what is missing."""
+    known = before.scorers(result.task, model)
+    for scorer in after.scorers(result.task, result.model):
+        if scorer not in known and (result.metric == scorer or result.metric.startswith(f"{scorer}.")):
+            again = f"assay score {shlex.quote(str(before.layout.folder))} --scorer {shlex.quote(scorer)}"
+            return f"the baseline was not scored by {scorer!r}; fix: {again}"
+    return ""
+
+
+def _scale(*results: Result | None) -> tuple[float, float] | None:
+    """The lowest and the highest value the number can have, where one of the summaries says so."""
+    found = next((r.details["scale"] for r in results if r is not None and "scale" in r.details), None)
+    return None if found is None else (float(found[0]), float(found[1]))
+
+
+def _same_number(before: RunReader, result: Result, model: str) -> Result | None:
+    """The same number as the baseline's table has it, which says how answers were counted and reduced there."""
     for row in before.summary.get("results", ()):
         if (row["task"], row["model"], row["metric"]) == (result.task, model, result.metric):
             return result_from_plain(row)
-    return result
+    return None
+
+
+def _is_mean(values: Mapping[str, float], result: Result) -> bool:
+    mean = sum(values.values()) / len(values)
+    return result.value is not None and abs(mean - result.value) <= ROUNDING * max(1.0, abs(mean))
+
+
+def reducer_of(result: Result) -> str:
+    """How the answers to a sample were reduced to one value."""
+    epochs = result.details.get("epochs")
+    return str(epochs.get("reducer", "mean")) if isinstance(epochs, Mapping) else "mean"
 
 
 def sample_values(
     reader: RunReader, task: str, model: str, result: Result
 ) -> tuple[dict[str, float], dict[str, Hashable]]:
-    """One value for each sample id, the mean over its epochs; and what each goes right or wrong together with.
+    """One value for each sample id, reduced as the result says; and what each goes right or wrong together with.
 
     That is its cluster, else its group; a sample with neither stands alone.
     """
     values: dict[str, list[float]] = {}
+    lost: Counter[str] = Counter()
     clusters: dict[str, Hashable] = {}
     for scorer in reader.scorers(task, model):
         if result.metric != scorer and not result.metric.startswith(f"{scorer}."):
             continue
-        for record in reader.scores(task, model, scorer):
+        for record in Attempts(reader.scores(task, model, scorer)):
             value = _value(record, result)
             if value is None:
+                lost[record.id] += 1
                 continue
             values.setdefault(record.id, []).append(value)
             together = record.cluster if record.cluster is not None else record.group
             clusters[record.id] = ("sample", record.id) if together is None else together
-    return {id: sum(v) / len(v) for id, v in values.items()}, clusters
+    reducer = reducer_of(result)
+    try:
+        reduced = {id: one_value(answers, lost[id], reducer) for id, answers in values.items()}
+    except ValueError:
+        return {}, clusters  # the journal has not what the table was made of
+    return {id: one.value for id, one in reduced.items() if one is not None}, clusters
 
 
 def _value(record: ScoreRecord, result: Result) -> float | None:
@@ -202,6 +253,15 @@ def _value(record: ScoreRecord, result: Result) -> float | None:
         worst: float = result.details.get("unread_counts_as", 0.0)
         return None if UNREAD_LEFT_OUT in result.flags else worst
     return record.values.get(result.metric)
+
+
+def _reducer_notes(rows: Sequence[Row]) -> list[str]:
+    return [
+        f"{row.task}.{row.metric}: not the same number: {row.reducers[0]} of the answers to a sample there, "
+        f"{row.reducers[1]} here"
+        for row in rows
+        if row.reducers is not None
+    ]
 
 
 def _notes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

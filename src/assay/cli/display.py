@@ -1,6 +1,7 @@
 """What a run shows on the terminal: progress, the table, the folder, what to try next."""
 
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -22,8 +23,8 @@ def watcher(is_json: bool) -> Any:
     return LiveProgress(Console(stderr=True))
 
 
-def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = None) -> None:
-    """The table, or the one JSON document."""
+def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = None, watching: Any = None) -> None:
+    """The table, or the one JSON document; where all goes to one place, notes that `watching` has said stay said."""
     if is_json:
         document = result.to_plain()
         if comparison is not None:
@@ -42,14 +43,17 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     if breakdown and len({r.task for r in result.results}) == 1 and len(breakdown) <= 60:
         console.print()
         for metric, group, value, n in breakdown:
-            console.print(printable(f"  {metric}  {group}  {value}  n={n}"), markup=False)
+            console.print(printable(f"  {metric}  {group}  {value}  n={n}"), markup=False, soft_wrap=True)
     _epochs(result, console)
     if comparison is not None:
         console.print()
         for line in comparison.lines():
             console.print(printable(line), markup=False, soft_wrap=True)
     console.print()
+    said = getattr(watching, "said", ()) if _same_place(stdout, sys.stderr) else ()
     for note in result.notes:
+        if note in said:
+            continue
         console.print(printable(f"note: {note}"), markup=False, soft_wrap=True)
     total = spent(result.usage)
     if total:
@@ -59,17 +63,29 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
         console.print(f"  {line}", markup=False, soft_wrap=True)
 
 
+def _same_place(one: TextIO, other: TextIO) -> bool:
+    """Whether two streams end in one terminal, file or pipe."""
+    try:
+        return os.path.sameopenfile(one.fileno(), other.fileno())
+    except (OSError, ValueError, AttributeError):
+        return False  # no file behind one of them
+
+
 def _epochs(result: RunResult, console: Any) -> None:
-    for r in result.results:
+    from ..report import printable, result_names
+
+    for r, name in zip(result.results, result_names(result.results), strict=True):
         advice = r.details.get("epochs", {}).get("advice") if isinstance(r.details.get("epochs"), dict) else None
         if advice:
-            console.print(f"  {r.task}.{r.metric}: {advice}", markup=False)
+            console.print(printable(f"  {name}: {advice}"), markup=False, soft_wrap=True)
 
 
 def next_steps(result: RunResult) -> Sequence[str]:
-    """The next two commands to try."""
+    """The next two commands to try; of a run that was interrupted, that it can be gone on with."""
     command, folder = typed_command(), shlex.quote(str(result.folder))
+    again = ("the same command again goes on where it stopped",) if result.status == "interrupted" else ()
     return (
+        *again,
         f"{command} show {folder}     every sample: prompt, answer, verdict",
         f"{command} score {folder}    score again without asking the model",
     )

@@ -145,7 +145,8 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
     for item in forecasts:
         for line in item.lines():
             stdout.write(line + "\n")
-    stdout.write(f"{_total(forecasts)} requests in all; nothing was asked or written\n")
+    total = _total(forecasts)
+    stdout.write(f"{total} request{'s' * (total != 1)} in all; nothing was asked or written\n")
     return _exit_code(forecasts)
 
 

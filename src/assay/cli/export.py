@@ -1,9 +1,12 @@
 """`assay export`: a run as CSV, Parquet, or the results file of lm-eval; or the whole folder, to a URL."""
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..store import RunReader
 from .arguments import Parser
 
 SUFFIX = {"csv": ".csv", "parquet": ".parquet", "lm-eval-json": ".json"}
@@ -19,13 +22,10 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("run", help="a run folder")
     p.add_argument("url", nargs="?", default=None, help="copies the folder there: s3://…, gs://…, file://… (by fsspec)")
     p.add_argument("--to", choices=tuple(SUFFIX), default="csv")
-    p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the run's records")
+    p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the records; - is stdout")
     p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
-    from ..store import RunReader
-    from ..store.export import write_csv, write_lm_eval, write_parquet
-
     reader = RunReader(Path(given.run).expanduser())
     if given.url is not None:
         from ..store.copying import copy_run
@@ -33,11 +33,23 @@ def command(arguments: Sequence[str]) -> int:
         sys.stdout.write(f"{given.url}: {copy_run(reader.layout, given.url)} files\n")
         return 0
     name = "results" if given.to == "lm-eval-json" else "samples"
+    if given.output == "-":
+        with tempfile.TemporaryDirectory() as folder:
+            draft = Path(folder) / f"{name}{SUFFIX[given.to]}"
+            _write(reader, given.to, draft, given.model)
+            with draft.open("rb") as made:
+                shutil.copyfileobj(made, sys.stdout.buffer)
+        return 0
     path = Path(given.output).expanduser() if given.output else reader.layout.folder / f"{name}{SUFFIX[given.to]}"
-    if given.to == "lm-eval-json":
-        count, what = write_lm_eval(reader, path, given.model), "tasks"
-    else:
-        write = write_csv if given.to == "csv" else write_parquet
-        count, what = write(reader, path), "rows"
+    count, what = _write(reader, given.to, path, given.model)
     sys.stdout.write(f"{path}: {count} {what}\n")
     return 0
+
+
+def _write(reader: RunReader, kind: str, path: Path, model: str | None) -> tuple[int, str]:
+    """Writes the file; how many of what it holds."""
+    from ..store.export import write_csv, write_lm_eval, write_parquet
+
+    if kind == "lm-eval-json":
+        return write_lm_eval(reader, path, model), "tasks"
+    return (write_csv if kind == "csv" else write_parquet)(reader, path), "rows"

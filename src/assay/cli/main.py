@@ -54,8 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     verb = ALIASES.get(given[0], given[0])
     if verb.startswith("-"):
         verb, given = "run", ["run", *given]  # bare flags mean a run, as other harnesses have it
-    debug = "--debug" in given
-    if not debug:
+    if "--debug" not in given:
         warnings.formatwarning = _note
     from ..core.errors import AssayError, UnknownName
 
@@ -66,44 +65,36 @@ def main(arguments: list[str] | None = None) -> int:
         # What follows `assay python SCRIPT` belongs to the script.
         return int(command(given[1:] if verb == "python" else [a for a in given[1:] if a != "--debug"]))
     except AssayError as error:
-        if debug:
-            raise
-        lines = [_without_secrets(line, given) for line in str(error).split("\n")]
-        for line in lines:
-            print(f"assay: {line}", file=sys.stderr)
-        return _ended(error.exit_code, lines, verb, given)
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        print("assay: interrupted", file=sys.stderr)
-        return _ended(130, ["interrupted"], verb, given)
+        return _ended(error, error.exit_code, str(error).split("\n"), verb, given)
+    except KeyboardInterrupt as error:
+        return _ended(error, 130, ["interrupted"], verb, given)
     except BrokenPipeError:
         sys.stderr.close()
         return 0
-    except Exception as error:  # the last boundary: a fault of assay itself, said in one line
-        if debug:
-            raise
-        what = _without_secrets(" ".join(f"{type(error).__name__}: {error}".split()), given)
+    except PermissionError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _ended(error, 2, [f"{where}{error.strerror or error}; fix: check who may read it"], verb, given)
+    except Exception as error:  # noqa: BLE001 - the last boundary: a fault of assay itself, said in one line
+        what = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {what}; fix: run it again with --debug and report what it prints"
-        print(f"assay: {line}", file=sys.stderr)
-        return _ended(1, [line], verb, given)
+        return _ended(error, 1, [line], verb, given)
 
 
-def _ended(exit_code: int, lines: list[str], verb: str, given: list[str]) -> int:
-    """The exit code of a command that failed; under `--json` the one document on stdout says why."""
+def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, given: list[str]) -> int:
+    """Says why a command failed, and returns its exit code; under `--json` the one document on stdout says it, too."""
+    from .tracebacks import shown_traceback, without_secrets
+
+    lines = [without_secrets(line, given) for line in lines]
+    if "--debug" in given:
+        sys.stderr.write(shown_traceback(error, given))
+    else:
+        for line in lines:
+            print(f"assay: {line}", file=sys.stderr)
     if "--json" in given and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
         import json
 
         print(json.dumps({"error": lines, "exit_code": exit_code}, ensure_ascii=False))
     return exit_code
-
-
-def _without_secrets(line: str, given: list[str]) -> str:
-    """A line without the keys of the environment and of the command: it may show what its author was given."""
-    from ..store.secrets import Redactor
-    from .arguments import typed_options
-
-    return Redactor.of(*typed_options(given)).text(line)
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:

@@ -6,7 +6,6 @@ that is really installed, or lies beside the script, is used instead unless `--d
 
 import importlib
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from typing import Any
 from ..core import UnknownName, UsageError
 from ..dialects.guest import Guest
 from ..dialects.recognise import DIALECTS, imported_names
+from .tracebacks import shown_traceback
 
 USAGE = """\
 usage: assay python [--dialect NAME] SCRIPT [ARGUMENTS …]
@@ -80,7 +80,7 @@ def _run(guest: Guest, script: Path, argv: Sequence[str]) -> int:
         return _exit_code(leaving.code)
     except Exception as error:  # noqa: BLE001 - the user's own script: shown as Python shows it
         shown = _user_frames(error.__traceback__, script)
-        traceback.print_exception(type(error), error, shown, file=sys.stderr)
+        sys.stderr.write(shown_traceback(error, argv, shown))
         return 1
     finally:
         sys.argv, sys.path[:] = before[0], before[1]

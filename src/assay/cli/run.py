@@ -134,13 +134,14 @@ def command(arguments: Sequence[str]) -> int:
             from .baseline import open_baseline
 
             open_baseline(given.baseline)
-        result = run(options=options, watcher=watcher(given.json))
+        watching = watcher(given.json)
+        result = run(options=options, watcher=watching)
         comparison = None
         if given.baseline:
             from .baseline import compare_with
 
             comparison = compare_with(given.baseline, result)
-        finish(result, stdout, given.json, comparison)
+        finish(result, stdout, given.json, comparison, watching)
         return result.exit_code
 
 

@@ -9,13 +9,16 @@ from ..report import printable
 from ..store.export import candidate_text, content_text
 
 MOST_LINES = 40
+LONGEST_LINE = 2000
+"""Characters of a line that are shown where not everything is."""
 
 
 def text_lines(text: str, indent: str = "    ", most: int | None = MOST_LINES) -> Iterator[str]:
-    """The lines of a text, control characters replaced, at most `most` of them."""
+    """The lines of a text, control characters replaced; at most `most` of them, long ones cut, or all of it."""
     lines = text.replace("\r\n", "\n").expandtabs(4).split("\n")
     for line in lines[:most]:
-        yield indent + printable(line)
+        cut = len(line) - LONGEST_LINE if most is not None else 0
+        yield indent + (printable(line) if cut <= 0 else f"{printable(line[:LONGEST_LINE])} … {cut} more characters")
     if most is not None and len(lines) > most:
         yield f"{indent}… {len(lines) - most} more lines"
 

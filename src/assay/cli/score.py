@@ -1,10 +1,19 @@
 """`assay score`: a run scored again from its journal; the model is not asked."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from ..core import StoreError
 from .arguments import Parser, key_values
 from .run import _judge, _stdout_for_people
+
+
+def _other_fix(error: StoreError, run: str) -> str | None:
+    """The remedy of an error about the run folder; scores go where the answers are, so there is no other with -o."""
+    if error.fix is None or "-o" not in error.fix.split():
+        return error.fix
+    return f"score a copy of it: cp -r {shlex.quote(run)} COPY, then `assay score COPY`"
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -34,6 +43,11 @@ def command(arguments: Sequence[str]) -> int:
             settings["judge_args"] = key_values(given.judge_args, option="--judge_args")
         if given.trust_pickle:
             settings["trust_pickle"] = True
-        result = score(given.run, watcher=watcher(given.json), **settings)
-        finish(result, stdout, given.json)
+        watching = watcher(given.json)
+        try:
+            result = score(given.run, watcher=watching, **settings)
+        except StoreError as error:
+            error.fix = _other_fix(error, given.run)
+            raise
+        finish(result, stdout, given.json, watching=watching)
         return result.exit_code

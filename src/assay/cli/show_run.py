@@ -1,18 +1,24 @@
 """A run on the terminal: its table, then sample by sample what was asked, answered and judged."""
 
 import io
+import shutil
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from ..core import OutputRecord, Result, ScoreRecord, UsageError, nearest
+from ..core import OutputRecord, Result, ScoreRecord, StoreError, UsageError, nearest, shorten
 from ..report import printable, show_table
 from ..store import Answered, CellIndex, RunReader
 from ..store.export import places_of
-from .samples import answer_lines, continuation_lines, message_lines
+from .samples import answer_lines, continuation_lines, message_lines, text_lines
 
 LINES_IN_A_LIST = 12
+READ_AT_MOST = 200
+"""Characters of what a scorer read in an answer: the answer itself stands above."""
+WHY = ("rule", "reason", "reply", "replies", "error")
+"""What a verdict's details say for people."""
 Place = tuple[str, int]
 
 
@@ -56,7 +62,8 @@ def summary_lines(reader: RunReader) -> Iterator[str]:
     results = [_result(row) for row in summary.get("results", ())]
     buffer = io.StringIO()
     if results:
-        show_table(results, Console(file=buffer, width=150, no_color=True, highlight=False))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 150
+        show_table(results, Console(file=buffer, width=width, no_color=True, highlight=False))
     yield from (line.rstrip() for line in buffer.getvalue().rstrip().split("\n") if results)
     for note in summary.get("notes", ()):
         yield printable(f"note: {note}")
@@ -93,17 +100,17 @@ def _sample_lines(
     id, epoch = place
     head = f"{task} · {model} · sample {id}" + (f" · epoch {epoch}" if epoch else "")
     yield printable(head)
-    answers = reader.index.cell(task, model).answers.get(place, ())
-    rounds = [reader.index.output(answer) for answer in answers if answer is not None]
+    rounds = reader.rounds(task, model, place)
     for number, record in enumerate(rounds):
         if len(rounds) > 1:
             yield f"  round {number + 1}"
         yield from _round_lines(record, rounds[number - 1] if number else None, most)
+        yield from _media_lines(reader, record)
     target = next((record.target for record in rounds if record.target is not None), None)
     if target is not None:
         yield f"  target: {printable(str(target))}"
     for verdict in verdicts:
-        yield from verdict_lines(verdict)
+        yield from verdict_lines(verdict, most)
 
 
 def _round_lines(record: OutputRecord, before: OutputRecord | None, most: int | None) -> Iterator[str]:
@@ -115,14 +122,29 @@ def _round_lines(record: OutputRecord, before: OutputRecord | None, most: int | 
     yield from answer_lines(record.output, most)
 
 
-def verdict_lines(verdict: ScoreRecord) -> Iterator[str]:
+def _media_lines(reader: RunReader, record: OutputRecord) -> Iterator[str]:
+    """The files of what the model made; media of a prompt lie in the dataset."""
+    parts = [part for candidate in record.output.get("candidates", ()) for part in candidate.get("parts", ())]
+    for part in parts:
+        if "sha256" not in part:
+            continue
+        try:
+            place = str(reader.blobs[part["sha256"]].source)
+        except StoreError:
+            place = "no longer in the run folder"
+        yield printable(f"    {part.get('type')} {str(part['sha256'])[:12]}: {place}")
+
+
+def verdict_lines(verdict: ScoreRecord, most: int | None = LINES_IN_A_LIST) -> Iterator[str]:
     """What one scorer said, and why."""
     values = ", ".join(f"{name} {value}" for name, value in verdict.values.items()) or "no value"
-    read = "" if verdict.answer is None else f", read {verdict.answer!r}"
+    read = "" if verdict.answer is None else f", read {shorten(verdict.answer, READ_AT_MOST)}"
     yield printable(f"  {verdict.scorer}: {verdict.outcome}, {values}{read}")
-    for name in ("rule", "error"):
-        if name in verdict.details:
-            yield printable(f"    {name}: {verdict.details[name]}")
+    for name in WHY:
+        said = verdict.details.get(name)
+        for text in said if isinstance(said, (list, tuple)) else [said]:
+            if text is not None:
+                yield from text_lines(f"{name}: {text}", most=most)
 
 
 def _refuse_unknown(reader: RunReader, missing: Sequence[str]) -> None:

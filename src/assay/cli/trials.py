@@ -29,6 +29,7 @@ from ..core import (
     Request,
     Sample,
     Score,
+    ScoreRecord,
     Task,
     Text,
     as_score,
@@ -38,6 +39,7 @@ from ..core.record import output_to_plain
 from ..report import printable
 from .explain import Fault, explained
 from .samples import answer_lines, prompt_lines
+from .summary_trials import trial_record, try_summarizers
 
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
@@ -70,7 +72,8 @@ def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
     scorers = prepared.scorers
     if not task.scorers:
         _need_targets(samples, default_scorers(prepared.samples.kind), file)
-    for sample in samples:
+    judged: dict[str, list[ScoreRecord]] = {}
+    for number, sample in enumerate(samples):
         try:
             prompt = prepared.template(sample)
             lines = list(prompt_lines(prompt))
@@ -79,7 +82,10 @@ def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
         yield f"sample {printable(sample.id)}"
         yield from lines
         for entry, (name, scorer) in zip(task.scorers or default_scorers(prepared.samples.kind), scorers, strict=True):
-            yield from _try_on(scorer, name, sample, prompt, file, _defined_at(entry) or _defined_at(scorer))
+            scores: list[Score] = []
+            yield from _try_on(scorer, name, sample, prompt, file, _defined_at(entry) or _defined_at(scorer), scores)
+            judged.setdefault(name, []).extend(trial_record(score, sample, name, number) for score in scores[:1])
+    yield from try_summarizers(task, judged, file)
 
 
 def _need_targets(samples: Sequence[Sample], scorers: Sequence[str], file: Path) -> None:
@@ -92,14 +98,22 @@ def _need_targets(samples: Sequence[Sample], scorers: Sequence[str], file: Path)
             )
 
 
-def _try_on(scorer: Any, name: str, sample: Sample, prompt: Prompt, file: Path, line: int | None) -> Iterator[str]:
+def _try_on(
+    scorer: Any,
+    name: str,
+    sample: Sample,
+    prompt: Prompt,
+    file: Path,
+    line: int | None,
+    values: list[Score],
+) -> Iterator[str]:
+    """What a scorer says of scripted answers; what it gave is put to `values`."""
     if getattr(scorer, "needs", ()):
         yield f"  {name}: needs a model as {', '.join(scorer.needs)}, so it was not tried"
         return
     if hasattr(scorer, "score_all"):
         yield f"  {name}: scores all samples at once, so it was not tried"
         return
-    values = []
     for label, output in scripted_outputs(sample, prompt):
         score = scored(scorer, sample, output, file, line)
         values.append(score)
@@ -192,7 +206,7 @@ def try_scorer(scorer: Any, name: str, file: Path) -> Iterator[str]:
     for number, (question, answer) in enumerate(rows):
         sample = Sample(str(number), question, answer, fields={"question": question, "answer": answer})
         yield f"  {question} (target {answer!r})"
-        yield from (f"  {line_}" for line_ in _try_on(scorer, name, sample, Prompt(()), file, line))
+        yield from (f"  {line_}" for line_ in _try_on(scorer, name, sample, Prompt(()), file, line, []))
 
 
 def try_template(template: Any, name: str, file: Path, data: str | None, row: Mapping[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from .table import (
     markdown_table,
     plain_table,
     printable,
+    result_names,
     show_table,
 )
 
@@ -22,5 +23,6 @@ __all__ = [
     "markdown_table",
     "plain_table",
     "printable",
+    "result_names",
     "show_table",
 ]

@@ -27,6 +27,7 @@ class LiveProgress:
         )
         self._ids: list[Any] = []
         self._cells: list[Any] = []
+        self.said: set[str] = set()
 
     def start(self, cells: list[Any]) -> None:
         """Draws the bars."""
@@ -45,6 +46,7 @@ class LiveProgress:
 
     def say(self, line: str) -> None:
         """A line above the bars."""
+        self.said.add(line)
         self._bars.console.print(printable(line), markup=False, highlight=False)
 
     def stop(self) -> None:
@@ -60,6 +62,7 @@ class LineProgress:
         self._stream = stream or sys.stderr
         self._cells: list[Any] = []
         self._last = time.monotonic()
+        self.said: set[str] = set()
 
     def start(self, cells: list[Any]) -> None:
         """Remembers what to report on."""
@@ -73,6 +76,7 @@ class LineProgress:
 
     def say(self, line: str) -> None:
         """The line itself."""
+        self.said.add(line)
         print(printable(line), file=self._stream)
 
     def stop(self) -> None:

@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from ..core import Result
 from ..core.record import result_from_plain
@@ -12,6 +12,10 @@ from ..core.record import result_from_plain
 LONGEST_NAME = 40
 """Of a model, in a terminal; longer ones lose their middle."""
 HEADINGS = ("Task", "Model", "Metric", "", "Value", "95 % interval", "n / expected", "Failures")
+NUMBERS = (3, 4, 5, 6)
+"""The columns that stay whole however narrow the terminal is."""
+REASON = "n" * 16
+"""As wide as why there is no number must have."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 
 
@@ -65,15 +69,26 @@ def format_failures(result: Result) -> str:
 
 def show_table(results: Sequence[Result], console: Any) -> None:
     """Prints the table to a rich console; text from models and data is shown as it is, never as markup."""
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for position, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="right" if position in (4, 6) else "left", overflow="fold")
     names = short_names({result.model for result in results})
-    for task, model, *rest in rows_of(results):
-        table.add_row(*(Text(printable(cell)) for cell in (task, names[model], *rest)))
+    rows = [
+        tuple(Text(printable(cell)) for cell in (task, names[model], *rest)) for task, model, *rest in rows_of(results)
+    ]
+    natural = [max([len(heading), *(row[i].cell_len for row in rows)]) for i, heading in enumerate(HEADINGS)]
+    is_narrow = sum(natural) + 2 * (len(HEADINGS) - 1) > console.width
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 1, 0, 0) if is_narrow else (0, 1))
+    for position, heading in enumerate(HEADINGS):
+        cells = [row[position].plain for row in rows]
+        # Half a number is none: where the terminal is narrow, blanks, headings, names and reasons give way to them.
+        whole = [piece for cell in cells for piece in ([*cell.split(), REASON] if " (" in cell else [cell])]
+        width = max([1, *map(cell_len, [*heading.split(), *whole])]) if is_narrow and position in NUMBERS else None
+        justify: Literal["left", "right"] = "right" if position in (4, 6) else "left"
+        table.add_column(heading, justify=justify, overflow="fold", width=width)
+    for row in rows:
+        table.add_row(*row)
     console.print(table)
 
 
@@ -123,10 +138,17 @@ def printable(text: str) -> str:
     )
 
 
+def result_names(results: Sequence[Result]) -> list[str]:
+    """`task.metric` of each result; with several models, whose it is, too."""
+    models = short_names({result.model for result in results})
+    several = len(models) > 1
+    return [f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "") for r in results]
+
+
 def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:
-    """Breakdowns as rows: metric, group, value with interval, n."""
+    """Breakdowns as rows: whose metric it is, group, value with interval, n."""
     rows = []
-    for result in results:
+    for result, title in zip(results, result_names(results), strict=True):
         for tag, values in result.groups.items():
             if not isinstance(values, Mapping):
                 continue
@@ -134,5 +156,5 @@ def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:
                 found = result_from_plain(group) if isinstance(group, Mapping) and "metric" in group else group
                 if isinstance(found, Result):
                     shown = f"{format_value(found.value)} {format_interval(found)}"
-                    rows.append((f"{result.task}.{result.metric}", f"{tag}={name}", shown, str(found.n)))
+                    rows.append((title, f"{tag}={name}", shown, str(found.n)))
     return rows

@@ -1,0 +1,51 @@
+"""Summarizers of one's own, tried on the verdicts of a trial: what they raise is known before a run is paid for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import Sample, Score, ScoreRecord, Task
+from ..report import format_value, printable
+from .explain import explained
+
+MODEL = "scripted"
+
+
+def trial_record(score: Score, sample: Sample, scorer: str, number: int) -> ScoreRecord:
+    """A verdict as a summarizer is handed it."""
+    value = score.value
+    if isinstance(value, Mapping):
+        values: dict[str, float | None] = {f"{scorer}.{name}": one for name, one in value.items()}
+    else:
+        values = {} if value is None else {scorer: float(value)}
+    return ScoreRecord(
+        "trial", MODEL, sample.id, scorer, "", values, str(score.outcome), answer=score.answer, details=score.details,
+        tags=sample.tags, group=sample.group, cluster=sample.cluster, order=number,
+    )  # fmt: skip
+
+
+def try_summarizers(task: Task, judged: Mapping[str, Sequence[ScoreRecord]], file: Path) -> Iterator[str]:
+    """What the summarizers of the file itself make of the scripted right answers; those that ship are left out."""
+    for entry in task.summarizers:
+        for scorer, records in judged.items():
+            if records:
+                yield from _try(entry, task, scorer, records, file)
+
+
+def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], file: Path) -> Iterator[str]:
+    from ..runner.components import build_summarizer
+    from ..runner.summary import Context
+    from ..summarizers.adapt import Adapted
+
+    try:
+        name, summarizer = build_summarizer(entry, f"task {task.name!r}")
+        if not isinstance(summarizer, Adapted):
+            return
+        options = {"reducer": task.reducer}
+        context = Context(task.name, MODEL, task.protocol, scorer, len(records), 0, options=options)
+        results = list(summarizer(records, context))
+    except Exception as error:
+        raise explained(error, file) from error
+    for result in results:
+        shown = f"summarizer {name} on {scorer}: {result.metric} {format_value(result.value)} for the targets"
+        yield printable(shown)
