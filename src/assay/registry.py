@@ -20,7 +20,7 @@ from .catalogue import (
     SUMMARIZERS,
     TEMPLATES,
 )
-from .core.errors import AssayError, ComponentError, NameTaken, UnknownName, UsageError, blamed, nearest
+from .core.errors import AssayError, ComponentError, NameTaken, UnknownName, UnknownOption, UsageError, blamed, nearest
 from .core.spec import Spec
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def check_options(thing: Any, options: Mapping[str, Any], what: str, where: str 
         if known is not None and name not in known:
             close = nearest(name, known)
             fix = f"did you mean {close!r}?" if close else f"known options: {', '.join(sorted(known)) or 'none'}"
-            raise UsageError(f"{what} has no option {name!r}", where=where, fix=fix)
+            raise UnknownOption(what, name, where=where, fix=fix)
     if inspect.isclass(thing):
         lacking = [name for name in required if name not in options]
         if lacking:

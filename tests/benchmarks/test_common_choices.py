@@ -21,7 +21,7 @@ class Longest:
 
     def likelihood(self, requests):
         self.asked += [request.prompt for request in requests]
-        return [Output(likelihoods=tuple(Likelihood(float(len(c))) for c in r.prompt.continuations)) for r in requests]
+        return [Output(likelihoods=tuple(Likelihood(-1.0 / len(c)) for c in r.prompt.continuations)) for r in requests]
 
     def generate(self, requests):
         raise AssertionError("it was to weigh")

@@ -197,11 +197,14 @@ def test_pictures_are_scored_from_what_the_helper_says_of_them(name, tmp_path):
 def test_a_model_that_draws_nothing_gets_nothing(name, tmp_path):
     task = TASKS[name]
 
-    done = run(task, Scripted("I cannot draw."), data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "r"))
+    model = Scripted(lambda request: ["I cannot draw."] * request.options.n)
+
+    done = run(task, model, data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "r"))
 
     # DPG has no count of questions for a picture that is not there.
     assert all(result.value in (0.0, None) for result in done.results)
-    assert done.results[0].value == 0.0 and done.results[0].outcomes == {"unparsed": len(samples_of(task))}
+    answers = len(samples_of(task)) * task.options.n
+    assert done.results[0].value == 0.0 and done.results[0].outcomes == {"unparsed": answers}
 
 
 @pytest.mark.parametrize("name", WITHOUT_WORST)

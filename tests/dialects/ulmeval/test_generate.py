@@ -172,3 +172,26 @@ def test_a_picture_with_transparency_is_kept_as_it_was_drawn():
 
     assert Image.open(io.BytesIO(drawn.data())).getpixel((0, 0)) == (1, 2, 3, 4)
     assert Image.open(io.BytesIO(printed.data())).mode == "RGB"
+
+
+@pytest.mark.parametrize("side", [8, 128])
+def test_a_picture_is_kept_as_it_was_when_the_model_gave_it(side):
+    from PIL import Image
+
+    from assay.dialects.ulmeval.drawing import as_medium
+
+    canvas = Image.new("RGB", (side, side), "red")
+    medium = as_medium(canvas)
+    canvas.paste("blue", (0, 0, side, side))
+
+    assert Image.open(io.BytesIO(medium.data())).getpixel((0, 0)) == (255, 0, 0)
+    assert medium.format == "png"
+
+
+def test_a_picture_without_pixels_is_refused_where_it_was_drawn():
+    from PIL import Image
+
+    from assay.dialects.ulmeval.drawing import as_medium
+
+    with pytest.raises((ValueError, SystemError)):
+        as_medium(Image.new("RGB", (0, 0)))

@@ -1,12 +1,13 @@
 """The original command line, flag by flag: served, of no effect and said so, or refused with why."""
 
 import json
+import sys
 import threading
 
 import pytest
 
 from assay.cli.vlmeval import command
-from assay.core import UnknownName, UsageError
+from assay.core import MissingExtra, UnknownName, UsageError
 from assay.dialects.vlmeval.command import evaluate
 from assay.store import RunReader
 
@@ -467,3 +468,16 @@ def test_what_an_evaluate_dumped_is_linked_one_level_up_too(table, file, shout, 
 
     link = tmp_path / "out" / "answer" / "answer_Mine_mine.json"
     assert link.is_symlink() and json.loads(link.read_text()) == {"right": 1}
+
+
+@pytest.mark.parametrize("prediction_format", ["xlsx", "tsv"])
+def test_a_missing_library_for_excel_is_said_before_a_model_is_asked(
+    mine, endpoint, monkeypatch, prediction_format
+):
+    monkeypatch.setenv("PRED_FORMAT", prediction_format)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+
+    with pytest.raises(MissingExtra, match=r"openpyxl.* pip install 'assay\[guests\]'"):
+        list(evaluate(["--data", "Mine", "--model", "m", "--base-url", endpoint.url]))
+
+    assert endpoint.seen == []

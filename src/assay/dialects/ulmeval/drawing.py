@@ -19,6 +19,9 @@ from .messages import Entries
 HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
 PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
+SMALL_PIXELS = 64 * 64
+"""Of a picture that is not encoded in the model's thread: encoding lets the other threads run, and until this one has
+its turn again, a model that answers at once seems to be slow."""
 _calls: Counter[str] = Counter()
 
 
@@ -51,10 +54,14 @@ def is_image(thing: Any) -> bool:
 
 
 def as_medium(picture: Any) -> Image:
-    """A drawn picture as PNG, as it is; modes that PNG does not have become RGB."""
+    """A drawn picture as PNG, as it is now; modes that PNG does not have become RGB."""
     if isinstance(picture, Image):
         return picture
-    return image_from(picture if picture.mode in PNG_MODES else to_rgb(picture))
+    if picture.mode not in PNG_MODES:
+        return image_from(to_rgb(picture))
+    if _is_small(picture):
+        return Image(picture.copy())  # encoded when it is stored; the guest may go on drawing on its own
+    return image_from(picture)
 
 
 def seed_call(entries: Entries, dataset: str | None, n: int) -> None:
@@ -64,9 +71,14 @@ def seed_call(entries: Entries, dataset: str | None, n: int) -> None:
     _calls[key] += 1
 
 
-def base_seed() -> int:
-    """`$SEED` as a number, 42 where it is not set."""
-    text = os.environ.get("SEED", DEFAULT_SEED)
+def seed_text() -> str:
+    """`$SEED`, 42 where it is not set."""
+    return os.environ.get("SEED", DEFAULT_SEED)
+
+
+def base_seed(text: str | None = None) -> int:
+    """`$SEED`, or the text that was found there, as a number."""
+    text = seed_text() if text is None else text
     try:
         return int(text)
     except ValueError:
@@ -87,6 +99,14 @@ def seed_alike(seed: int) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.manual_seed(seed)
+
+
+def _is_small(picture: Any) -> bool:
+    pillow = sys.modules.get("PIL.Image")
+    if pillow is None or not isinstance(picture, pillow.Image):
+        return False
+    width, height = picture.size
+    return bool(0 < width * height <= SMALL_PIXELS)
 
 
 def _copied(entries: Entries) -> Entries:

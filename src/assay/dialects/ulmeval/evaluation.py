@@ -119,7 +119,7 @@ def as_numbers(value: Any) -> dict[str, Any]:
     if hasattr(value, "columns") and hasattr(value, "to_dict"):
         return _from_records(value.to_dict("records"), list(value.index))
     if not isinstance(value, Mapping):
-        number = _number(value)
+        number = _given(value)
         return {} if number is None else {"value": number}
     columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
     if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
@@ -127,7 +127,7 @@ def as_numbers(value: Any) -> dict[str, Any]:
         return _from_records(records, list(range(len(records))))
     made: dict[str, Any] = {}
     for name, inner in value.items():
-        nested = as_numbers(inner) if isinstance(inner, Mapping) or hasattr(inner, "columns") else _number(inner)
+        nested = as_numbers(inner) if isinstance(inner, Mapping) or hasattr(inner, "columns") else _given(inner)
         if nested is not None and nested != {}:
             made[str(name)] = nested
     return made
@@ -145,8 +145,14 @@ def _from_records(records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -
     return made
 
 
+def _given(value: Any) -> float | None:
+    """A number by itself, also one that is not finite: the row of the table then says so."""
+    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+    return plain if isinstance(plain, float) and not math.isfinite(plain) else _number(value)
+
+
 def _number(value: Any) -> float | None:
-    """A finite number, or a text that is one; `None` for everything else."""
+    """A finite number, or a text that is one; `None` for everything else, as for an empty cell of a table."""
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:
         value = value.item()
     if isinstance(value, str):

@@ -14,7 +14,7 @@ from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, S
 from ...models.building import Builder
 from ...models.function import failure
 from ...userfiles import file_digest
-from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators
+from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators, seed_text
 from .facade.api.base import BaseAPI
 from .facade.ulm.base import BaseModel
 from .messages import as_prompt, check_types, prompt_entries
@@ -75,21 +75,22 @@ class GuestModel:
 
     def generate(self, requests: Sequence[Request]) -> Any:
         """The images of each request; what the guest raises is the failure of that request alone."""
-        return [self._output(request) for request in requests]
+        found = seed_text()  # once: `os.environ` is slow to say that it has no such name
+        return [self._output(request, found) for request in requests]
 
-    def _output(self, request: Request) -> Output:
+    def _output(self, request: Request, found: str) -> Output:
         try:
-            pictures = self._draw(request)
+            pictures = self._draw(request, found)
             return Output(tuple(Candidate((as_medium(picture),)) for picture in pictures))
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             return failure(error, self.name)
 
-    def _draw(self, request: Request) -> list[Any]:
+    def _draw(self, request: Request, found: str) -> list[Any]:
         model = self._builder.build()
         entries = prompt_entries(request.prompt.messages)
         check_types(entries, model)
         dataset, n = request.hints.get("dataset"), request.options.n
-        seed = base_seed() if request.options.seed is None else request.options.seed
+        seed = base_seed(found) if request.options.seed is None else request.options.seed
         if request.hints.get("seeding") == "upstream":
             seed_alike(seed + request.repeat)
         else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import AssayError, Task, UsageError
+from ...datasets.excel import need_excel
 from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
@@ -15,6 +16,7 @@ from ...runner.run import run, score
 from ..file_names import file_name
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
+from .formats import prediction_format
 from .judging import assay_name, model_args
 from .outputs import write_files
 from .pairs import Pair, json_object, pairs_of
@@ -63,6 +65,8 @@ def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watc
     is_kept = given.keep_failed and not fresh and (run_folder / "summary.json").exists()
     session.work_folder, session.label = folder.resolve(), pair.label
     try:
+        if prediction_format() == "xlsx" or _writes_matches(options):
+            need_excel()
         if given.mode == "eval" or is_kept:
             data = None if _has_data(options) else str(run_folder / SNAPSHOT)
             options = _with_judge(options.but(data=data), given)
@@ -78,6 +82,11 @@ def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watc
     finally:
         session.work_folder, session.label = None, None
     return result
+
+
+def _writes_matches(options: RunOptions) -> bool:
+    """Whether options will be matched: what came of it is an Excel file whatever `$PRED_FORMAT` says."""
+    return any(getattr(scorer, "name", "") == "exact_matching" for scorer in _task(options).scorers)
 
 
 def _options(pair: Pair, given: argparse.Namespace) -> RunOptions:

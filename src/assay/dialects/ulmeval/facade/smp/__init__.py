@@ -81,5 +81,5 @@ def __getattr__(name: str) -> Any:
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        raise AttributeError(f"{module} is not installed: pip install assay[guests]") from error
+        raise AttributeError(f"{module} is not installed: pip install 'assay[guests]'") from error
     return getattr(found, attribute) if attribute else found
