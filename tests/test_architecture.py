@@ -8,6 +8,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 GROUPS = (
     {"core"},
+    {"imports"},
     {"neighbours"},
     {"sources"},
     {"computed"},

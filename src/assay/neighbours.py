@@ -5,7 +5,6 @@ A file that is loaded has its folder importable, behind all that already was. Tw
 where there are two of a name does `import` take a longer way; names looked up by `importlib` are Python's affair.
 """
 
-import builtins
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .imports import add_way, import_as_python
+
 _homes: dict[Path, dict[str, ModuleType]] = {}
 """Folders of loaded files, each with those of its modules that had to make way for another folder's."""
 _added: set[Path] = set()
@@ -25,7 +26,6 @@ _first: dict[str, Path] = {}
 _shared: set[str] = set()
 """Names that mean a module in more than one of them."""
 _turning = threading.RLock()
-_python_import = builtins.__import__
 
 
 def open_folder(folder: Path) -> None:
@@ -38,8 +38,8 @@ def open_folder(folder: Path) -> None:
         if str(folder) not in sys.path:
             sys.path.append(str(folder))
             _added.add(folder)
-        if _shared and builtins.__import__ is _python_import:
-            builtins.__import__ = _import
+        if _shared:
+            add_way(_import_own)
 
 
 def is_opened(spec: ModuleSpec) -> bool:
@@ -72,21 +72,14 @@ def forget(files: set[str]) -> None:
                 del modules[name]
 
 
-def _import(
-    name: str,
-    globals: Mapping[str, Any] | None = None,
-    locals: Mapping[str, Any] | None = None,
-    fromlist: Sequence[str] | None = (),
-    level: int = 0,
-) -> ModuleType:
-    """`import` where two folders have a module of one name."""
+def _import_own(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
+    """What a file gets for a name that two folders have, where Python would now give it the other folder's."""
     top = name.partition(".")[0]
-    if level == 0 and top in _shared and globals is not None:
-        home = _home_above(str(globals.get("__file__", "")))
-        if home is not None and beside(home, top):
-            with _turned_to(home):
-                return _python_import(name, globals, locals, fromlist or (), level)
-    return _python_import(name, globals, locals, fromlist or (), level)
+    home = _home_above(str(scope.get("__file__", ""))) if top in _shared else None
+    if home is None or not beside(home, top):
+        return None
+    with _turned_to(home):
+        return import_as_python(name, scope, wanted)
 
 
 @contextmanager

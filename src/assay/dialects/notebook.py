@@ -4,7 +4,6 @@ Who asks decides: cells, the prompt, and the user's own files in the working fol
 ever. Nothing is put into `sys.modules` under a dialect's names, so nothing of them is left behind.
 """
 
-import builtins
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,11 +11,11 @@ from types import ModuleType
 from typing import Any
 
 from ..core import UsageError
+from ..imports import add_way, drop_way
 from .guest import Guest
 from .recognise import DIALECTS
 
 _guests: dict[str, Guest] = {}
-_plain_import = builtins.__import__
 
 
 def enable(dialect: str) -> None:
@@ -26,29 +25,20 @@ def enable(dialect: str) -> None:
     if dialect not in _guests:
         names: Mapping[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
         _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
-    builtins.__import__ = _import
+    add_way(_import_of_guest)
 
 
 def disable(dialect: str) -> None:
     """Leaves the session as it was before `enable`."""
     _guests.pop(dialect, None)
-    if not _guests and builtins.__import__ is _import:
-        builtins.__import__ = _plain_import
+    if not _guests:
+        drop_way(_import_of_guest)
 
 
-def _import(
-    name: str,
-    globals: Mapping[str, Any] | None = None,
-    locals: Mapping[str, Any] | None = None,
-    fromlist: Sequence[str] | None = (),
-    level: int = 0,
-) -> ModuleType:
-    """What an import statement calls while a dialect is enabled; the names are those of `__import__`."""
-    if level == 0 and globals is not None:
-        guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
-        if guest is not None and _is_typed_here(globals, guest.root):
-            return guest.import_for(name, fromlist or ())
-    return _plain_import(name, globals, locals, fromlist or (), level)
+def _import_of_guest(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
+    """What code that is typed here gets for a name of an enabled dialect."""
+    guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
+    return guest.import_for(name, wanted) if guest is not None and _is_typed_here(scope, guest.root) else None
 
 
 def _is_typed_here(scope: Mapping[str, Any], folder: Path) -> bool:

@@ -30,11 +30,11 @@ class Vocabulary(Protocol):
     @property
     def plain(self) -> int:
         """A token that llama.cpp always reports."""
-        raise NotImplementedError
+        ...
 
     def is_whole(self, token: int) -> bool:
         """Whether a token consists of whole characters."""
-        raise NotImplementedError
+        ...
 
 
 class Weigher:

@@ -4,6 +4,7 @@ What a model raises becomes the failure of one sample: a batch that raises is as
 found.
 """
 
+import inspect
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,6 +41,14 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
         if not is_out_of_memory(error) or any(o.error is not None and o.error.kind == "oom" for o in outputs):
             return outputs, 0  # a sample for which there is no room even alone says nothing of the others
         return outputs, max(more or half for _, more in parts)
+
+
+async def close_model(model: Model) -> None:
+    """Lets a model close what it opened, if it can be closed at all."""
+    close = getattr(model, "close", None)
+    done = close() if close is not None else None
+    if inspect.isawaitable(done):
+        await done
 
 
 def _call(model: Model, requests: Sequence[Request]) -> list[Output]:

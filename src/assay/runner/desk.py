@@ -15,6 +15,7 @@ from ..core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Usage
 from ..core.record import prompt_to_plain
 from ..models import build_model
 from ..store import RunWriter
+from .calls import close_model
 from .helpers import Helper
 from .schedule import Scheduler
 
@@ -85,8 +86,4 @@ class Desk:
         for judge in self._models.values():
             if isinstance(judge, Helper):
                 await judge.close()
-            close = getattr(judge.model, "close", None)
-            if close is not None:
-                done = close()
-                if asyncio.iscoroutine(done):
-                    await done
+            await close_model(judge.model)

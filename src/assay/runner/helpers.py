@@ -17,6 +17,7 @@ from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
+from .calls import close_model
 from .cell import Cell
 from .events import CellProgress
 from .gathered import Gathered
@@ -221,8 +222,4 @@ class Helpers:
         for helper in self._all:
             await helper.close()
         for role in [role for role in self._models if role not in later]:
-            close: Any = getattr(self._models.pop(role), "close", None)
-            if close is not None:
-                done = close()
-                if asyncio.iscoroutine(done):
-                    await done
+            await close_model(self._models.pop(role))

@@ -12,6 +12,7 @@ from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from ..store.cache import ResponseCache
 from .budget import ErrorBudget
+from .calls import close_model
 from .cell import Cell
 from .counted import counted_samples
 from .events import CellProgress, Watcher
@@ -298,11 +299,7 @@ class Session:
     async def _close_models(self) -> None:
         await self._close_spread()
         for model in (*self._loaded, *self._judges.values()):
-            close = getattr(model, "close", None)
-            if close is not None:
-                done = close()
-                if inspect.isawaitable(done):
-                    await done
+            await close_model(model)
 
     async def _summarize(self, cell: Cell, running: CellRun, progress: CellProgress) -> None:
         whole = not self.stopped and not self._failure
@@ -358,10 +355,8 @@ class Session:
 
     def _count(self, progress: CellProgress, outcome: str) -> int:
         """How many samples met an outcome: as the table has it, not once for each scorer."""
-        counted = [
-            r.outcomes.get(outcome, 0) for r in self.results if (r.task, r.model) == (progress.task, progress.model)
-        ]
-        return max(counted, default=0) or progress.outcomes.get(outcome, 1)
+        own = [r for r in self.results if (r.task, r.model) == (progress.task, progress.model)]
+        return max((r.outcomes.get(outcome, 0) for r in own), default=0) or progress.outcomes.get(outcome, 1)
 
     def _status(self) -> str:
         """Exactly one of complete, partial, failed; or interrupted."""
@@ -369,10 +364,9 @@ class Session:
             return "interrupted"
         if self._failure is not None or not self.results or all(r.n == 0 for r in self.results):
             return "failed"
-        unresolved = {str(outcome) for outcome in UNRESOLVED}
+        outcomes = [result.outcomes for result in self.results] + [progress.outcomes for progress in self.progress]
+        failed = any(counts.get(str(outcome)) for counts in outcomes for outcome in UNRESOLVED)
         lacking = any(r.n < (r.n_expected or 0) for r in self.results)
-        failed = any(r.outcomes.get(outcome) for r in self.results for outcome in unresolved)
-        failed = failed or any(p.outcomes.get(outcome) for p in self.progress for outcome in unresolved)
         return "partial" if self._incomplete or lacking or failed else "complete"
 
     async def _tick(self) -> None:
