@@ -225,7 +225,7 @@ def _characters(prompt: Prompt) -> int:
 def _output_tokens(cell: Cell, prompt: Prompt | None, requests: int) -> int | None:
     if prompt is not None and (prompt.continuations is not None or prompt.rolling):
         return 0
-    options = (prompt.options if prompt else None) or cell.options
+    options = cell.options_for(prompt) if prompt else cell.options
     return None if options.max_tokens is None else options.max_tokens * options.n * requests
 
 

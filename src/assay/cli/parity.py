@@ -145,7 +145,7 @@ def _requests(cell: Cell, count: int) -> list[Request]:
 
 def _request(cell: Cell, keys: KeyMaker, sample: Sample) -> Request:
     prompt = cell.template(sample)
-    options = prompt.options or cell.options
+    options = cell.options_for(prompt)
     seed, draw = seeds_of(options.seed, sample.id)
     made = Request(prompt, options, seed, hints=cell.task.hints, id=sample.id, draw=draw)
     return replace(made, key=keys.key(made))

@@ -38,7 +38,7 @@ from .message import (
     has_free_roles,
     render_text,
 )
-from .output import Candidate, ErrorInfo, Likelihood, Output, Token, Usage, as_output
+from .output import Candidate, ErrorInfo, Likelihood, Output, Round, Token, Usage, as_output
 from .protocols import Dataset, Model, Scorer, Summarizer, SummaryContext, Template
 from .record import OutputRecord, Result, ScoreRecord
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
@@ -89,6 +89,7 @@ __all__ = [
     "Reasoning",
     "Request",
     "Result",
+    "Round",
     "Sample",
     "Score",
     "ScoreRecord",

@@ -208,6 +208,18 @@ def to_plain(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": [part_to_plain(part) for part in parts]}
 
 
+def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """Role and text of each message with content, as `to_plain` writes them; a medium reads `[image]`."""
+    return tuple((str(turn["role"]), _plain_text(turn["content"])) for turn in messages if "content" in turn)
+
+
+def _plain_text(content: str | Sequence[Mapping[str, Any]]) -> str:
+    if isinstance(content, str):
+        return content
+    kinds = {"text": lambda part: part["text"], "reasoning": lambda part: "", "json": lambda part: str(part["value"])}
+    return "".join(kinds.get(part["type"], lambda part: f"[{part['type']}]")(part) for part in content)
+
+
 def part_to_plain(part: Part) -> dict[str, Any]:
     """One part as JSON; a medium by its digest, and where it lies if it is a file."""
     if isinstance(part, Media):

@@ -85,6 +85,15 @@ class ErrorInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """One round of a dialogue: what was put to the model, and what it answered."""
+
+    asked: tuple[tuple[str, str], ...]
+    """Role and text of each message of the round's prompt, earlier rounds first; a medium reads `[image]`."""
+    output: "Output"
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """What a model gave back for one request."""
 
@@ -97,6 +106,8 @@ class Output:
     """Opaque turn state, handed back with the next round."""
     error: ErrorInfo | None = None
     details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    rounds: tuple[Round, ...] = ()
+    """All rounds of a dialogue, this output's own last, as a scorer sees them; empty for a single question."""
 
     @classmethod
     def of(cls, *answers: "str | Part | Media", stop_reason: str | None = None) -> "Output":

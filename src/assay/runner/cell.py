@@ -57,6 +57,12 @@ class Cell:
         """Of the code that makes the numbers."""
         return code_digest([self.task.summarizers, self.task.reducer, [s.summarizers for s in self.scorings]])[:16]
 
+    def options_for(self, prompt: Prompt) -> GenerateOptions:
+        """The task's options under those of the prompt; what the run was told stands above both."""
+        if prompt.options is None:
+            return self.options
+        return self.options.set(**prompt.options.given()).set(**self.run.generation)
+
     @property
     def makes_rows(self) -> bool:
         """Whether a user's function yields the rows: it may read anything, so they are known only by reading them."""

@@ -24,7 +24,7 @@ from ..core import (
     seeds_of,
 )
 from ..core.errors import TemplateError
-from ..core.record import output_from_plain
+from ..core.record import output_from_plain, prompt_to_plain
 from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
@@ -176,7 +176,7 @@ class CellRun:
     def _request(
         self, sample: Sample, prompt: Prompt, epoch: int, round: int = 0, previous: str = "", state: Any = None
     ) -> Request:
-        options = prompt.options or self.cell.options
+        options = self.cell.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
         hints = self.cell.task.hints
         key = self._keys.key_of(prompt, options, seed, epoch, hints, previous, draw)
@@ -224,7 +224,8 @@ class CellRun:
             records = [self._read(answer) for answer in stored if answer is not None]
             self.redacted += any(record.details.get("redacted") for record in records)
             outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
-            self.verdicts.score(sample, with_rounds(outputs), epoch, order, stale)
+            prompts = [record.prompt for record in records]
+            self.verdicts.score(sample, with_rounds(outputs, prompts), epoch, order, stale)
         else:
             self.progress.done += 1
 
@@ -289,8 +290,11 @@ class CellRun:
             if self._dialogues and self._continues(job, output):
                 continue
             self._note_rounds(job.sample.id, job.epoch, job.round + 1)
-            outputs = [earlier for _, earlier in job.history] + [output]
-            self.verdicts.score(job.sample, with_rounds(outputs), job.epoch, job.order, self.cell.scorings)
+            if job.history:
+                rounds = (*job.history, (job.request, output))
+                prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
+                output = with_rounds([answer for _, answer in rounds], prompts)
+            self.verdicts.score(job.sample, output, job.epoch, job.order, self.cell.scorings)
             failed = failed or output.error is not None
         if failed:
             self._budget.check(self.progress.done, self.progress.expected)

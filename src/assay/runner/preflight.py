@@ -24,7 +24,7 @@ def first_prompt(cell: Cell) -> Prompt | None:
 
 def prompt_faults(cell: Cell, prompt: Prompt) -> tuple[str, ...]:
     """The faults of a prompt; none where the model has no tokenizer of its own to look with."""
-    return _faults(cell, Request(prompt, prompt.options or cell.options))
+    return _faults(cell, Request(prompt, cell.options_for(prompt)))
 
 
 def _faults(cell: Cell, request: Request) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ class Preflight:
             self._not_looked_at(error)
             return
         if prompt is not None:
-            await self.look_at(Request(prompt, prompt.options or self._cell.options), spread)
+            await self.look_at(Request(prompt, self._cell.options_for(prompt)), spread)
 
     async def look_at(self, request: Request, spread: Spread | None = None) -> None:
         """The same for what a driver asks first; what it asks later is not looked at."""

@@ -21,6 +21,7 @@ from ..core import (
     ErrorInfo,
     Outcome,
     Output,
+    Round,
     Sample,
     Score,
     StoreError,
@@ -29,6 +30,7 @@ from ..core import (
     blamed,
 )
 from ..core.errors import ScorerError
+from ..core.message import plain_turns
 from ..scorers.answers import was_filtered
 from ..store.journal import score_line
 from ..store.secrets import scrub
@@ -196,21 +198,13 @@ def failure_score(error: ErrorInfo) -> Score:
     return Score(None, Outcome.MODEL_ERROR, details={"error": f"{error.kind}: {error.message}"})
 
 
-def with_rounds(outputs: Sequence[Output]) -> Output:
-    """The last answer of a dialogue, with all answers beside it for scorers that look back."""
+def with_rounds(outputs: Sequence[Output], prompts: Sequence[Sequence[Mapping[str, Any]]]) -> Output:
+    """The last answer of a dialogue with all its rounds, for scorers that look back; `prompts` as the journal has them."""
     last = outputs[-1]
     if len(outputs) == 1:
         return last
-    texts = [output.text for output in outputs]
-    return Output(
-        last.candidates,
-        last.likelihoods,
-        last.usage,
-        last.seconds,
-        last.state,
-        last.error,
-        {**last.details, "rounds": texts},
-    )
+    rounds = tuple(Round(plain_turns(prompt), output) for prompt, output in zip(prompts, outputs, strict=True))
+    return replace(last, details={**last.details, "rounds": [output.text for output in outputs]}, rounds=rounds)
 
 
 def singles_of(output: Output) -> list[Output]:

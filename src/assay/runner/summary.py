@@ -138,11 +138,12 @@ def _answered(cell: Cell, writer: RunWriter, epoch: int) -> tuple[Rows, Counter[
         if not isinstance(item, Sample) or not (stored := answers.get((item.id, epoch))):
             continue
         counted = [answer for answer in stored[: cell.rounds.get((item.id, epoch))] if answer is not None]
-        said = [output_from_plain(writer.read_output(a).output, writer.blobs) for a in counted]
+        records = [writer.read_output(answer) for answer in counted]
+        said = [output_from_plain(record.output, writer.blobs) for record in records]
         if said[-1].error is not None:
             failed[failure_score(said[-1].error).outcome.value] += 1
         else:
-            rows.append((item, with_rounds(said)))
+            rows.append((item, with_rounds(said, [record.prompt for record in records])))
     return rows, failed
 
 
