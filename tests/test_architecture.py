@@ -12,7 +12,7 @@ GROUPS = (
     {"neighbours"},
     {"sources"},
     {"computed"},
-    {"catalogue", "userfiles"},
+    {"catalogue", "rendering", "userfiles"},
     {"registry"},
     {"media"},
     {"datasets", "templates", "models", "scorers", "summarizers"},

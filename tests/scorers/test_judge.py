@@ -7,8 +7,10 @@ import re
 import pytest
 
 from assay.core import Candidate, Message, ModelError, Outcome, Output, Sample, UsageError
-from assay.scorers.judge import JUDGE_OPTIONS, Judge, PairwiseJudge, question_of
+from assay.scorers.exchange import question_of
+from assay.scorers.judge import JUDGE_OPTIONS, Judge
 from assay.scorers.judge_canaries import ORDERS, try_canaries
+from assay.scorers.judge_pairs import PairwiseJudge
 from assay.scorers.judge_prompts import SCALES, fence_code, prompt_hash
 
 SAMPLE = Sample(id="q1", input="What is 2 + 2?", target="4", fields={"baseline": "It is 5."})

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from assay.core import Audio, Candidate, Image, Outcome, Output, Sample, Text, UsageError
-from assay.scorers.judge import Judge, PairwiseJudge
+from assay.scorers.judge import Judge
 from assay.scorers.judge_canaries import try_canaries
+from assay.scorers.judge_pairs import PairwiseJudge
 from assay.scorers.judge_prompts import PAIR_SCALE, SCALES, prompt_hash
 from assay.scorers.judge_ratings import JudgeRatings
 

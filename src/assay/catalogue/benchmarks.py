@@ -46,6 +46,11 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "bbh_direct": ("assay.benchmarks.bbh:bbh_direct", "BIG-Bench Hard without steps"),
     "lambada": ("assay.benchmarks.lambada:lambada", "likelihood of a passage's last word"),
     "ifeval": ("assay.benchmarks.ifeval:ifeval", "verifiable instructions, the official checks"),
+    "mt_bench": ("assay.benchmarks.mt_bench:mt_bench", "80 dialogues of two turns, both graded by a judge"),
+    "mt_bench_published": (
+        "assay.benchmarks.mt_bench:mt_bench_published",
+        "MT-Bench with the published prompts of the judge",
+    ),
     "humaneval": ("assay.benchmarks.humaneval:humaneval", "pass@k from a file of verdicts"),
     "humaneval_generate": ("assay.benchmarks.humaneval:humaneval_generate", "completions, parsed but never run"),
     "ai2d": ("assay.benchmarks.vision.choices:ai2d", "AI2D, diagrams of school science (format-checked)"),

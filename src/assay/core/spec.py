@@ -10,6 +10,8 @@ from typing import Any
 from .errors import UsageError, shorten
 from .sample import EMPTY
 
+_PROMPT_FILES = (".jinja", ".jinja2", ".j2", ".txt", ".md")
+
 
 @dataclass(frozen=True, slots=True)
 class Spec:
@@ -42,3 +44,8 @@ class Spec:
         if not self.options:
             return self.name
         return f"{self.name}({', '.join(f'{k}={v!r}' for k, v in self.options.items())})"
+
+
+def is_prompt_file(prompt: str) -> bool:
+    """Whether an option that takes a prompt names a file with one, rather than being one."""
+    return "\n" not in prompt and "{{" not in prompt and prompt.endswith(_PROMPT_FILES)

@@ -199,7 +199,7 @@ def failure_score(error: ErrorInfo) -> Score:
 
 
 def with_rounds(outputs: Sequence[Output], prompts: Sequence[Sequence[Mapping[str, Any]]]) -> Output:
-    """The last answer of a dialogue with all its rounds, for scorers that look back; `prompts` as the journal has them."""
+    """The last answer of a dialogue with all its rounds, for scorers that look back; `prompts` as in the journal."""
     last = outputs[-1]
     if len(outputs) == 1:
         return last

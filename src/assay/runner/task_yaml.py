@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from ..core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
+from ..core.spec import is_prompt_file
 from ..userfiles import is_reference, split_reference
 from .options import PartlyRead
 
@@ -147,7 +148,8 @@ def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
     if name == "produces":
         return tuple(value)
     if name in ("scorers", "summarizers"):
-        return tuple(_reference_beside(entry, path) for entry in (value if isinstance(value, list) else [value]))
+        entries = value if isinstance(value, list) else [value]
+        return tuple(_prompt_beside(_reference_beside(entry, path), path) for entry in entries)
     return _reference_beside(value, path) if name == "template" else value
 
 
@@ -184,6 +186,23 @@ def _beside(value: Any, path: Path) -> Any:
     if isinstance(value, str) and (path.parent / value).exists():
         return path.parent / value
     return value
+
+
+def _prompt_beside(entry: Any, path: Path) -> Any:
+    """A scorer whose option `prompt` names a file beside the task file; it may not lead out of that folder."""
+    if isinstance(entry, Mapping) and "name" not in entry:
+        return {name: _prompt_beside(options, path) for name, options in entry.items()}
+    prompt = entry.get("prompt") if isinstance(entry, Mapping) else None
+    if not isinstance(prompt, str) or not is_prompt_file(prompt):
+        return entry
+    folder = path.parent.resolve()
+    if not (folder / prompt).resolve().is_relative_to(folder):
+        raise UsageError(
+            f"names a prompt outside its own folder: {shorten(prompt)}",
+            where=str(path),
+            fix="put the prompt beside the task file",
+        )
+    return {**entry, "prompt": str(path.parent / prompt)}
 
 
 def _reference_beside(value: Any, path: Path) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 from ..core import EMPTY, Output, Sample, Score, UsageError
 from ..registry import scorers
 from .asked import Asked
-from .judge import question_of
+from .exchange import question_of
 from .saved import not_saved, saved
 
 Variant = Literal["official", "torchmetrics"]

@@ -1,34 +1,24 @@
-"""A model as judge: of one answer on a scale, or of two answers in both orders.
+"""A model as judge of one answer, on a scale.
 
 The judge is a model the scorer is *given* under the role `judge`. Its failure, or a reply without a verdict, is
-`judge_error` and never a score. Pictures that were made are shown to the judge as pictures.
+`judge_error` and never a score. Media that were made are shown to the judge as media. Of a dialogue it sees the whole
+conversation; `rounds: all` has it grade the answer of every round.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, get_args
 
-from ..core import (
-    DEFAULT_OPTIONS,
-    EMPTY,
-    Audio,
-    DataError,
-    Media,
-    ModelError,
-    Outcome,
-    Output,
-    Prompt,
-    Sample,
-    Score,
-    UsageError,
-)
-from ..core.media import MEDIA_KINDS, decode_base64
+from ..core import DEFAULT_OPTIONS, EMPTY, UNRESOLVED, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ..registry import scorers
-from .answers import no_answer, no_target, shown
+from .answers import no_answer, no_target
+from .exchange import Exchange, Rounds, exchanges, question_media, shown_media
 from .given_models import ask_model
-from .judge_prompts import PAIR_SCALE, SCALES, Scale, TemplateName, pair_prompt, prompt_hash, single_prompt
-from .judge_verdict import NoVerdict, read_verdict
+from .judge_prompts import SCALES, JudgeTemplate, Scale, prompt_hash, single_prompt, template_for
+from .judge_verdict import NoVerdict
+from .judge_wording import OwnPrompt, check_wording, prompt_text, read_reply
 
 JUDGE_OPTIONS = DEFAULT_OPTIONS.set(temperature=0.0, response_format="json")
 MADE_KINDS = ("image", "audio", "video")
@@ -41,9 +31,16 @@ class Judge:
 
     scale: str = "1-5"
     """`0-5`, `0-10`, `1-5`, `1-10` or `yes-no`."""
-    template: TemplateName = "direct"
-    """`direct`; `rubric` with `criteria`; `reference` shows the target as the right answer."""
+    template: JudgeTemplate = "direct"
+    """`direct`; `rubric` with `criteria`; `reference` shows the target as the right answer; `auto` does so where there
+    is one."""
     criteria: str = ""
+    prompt: Any = ""
+    """A prompt of your own in place of the template's: Jinja text, a text file, or `{system: …, user: …}`."""
+    verdict: str = "json"
+    r"""How the reply is read: `json`, or a pattern with one group, as `\[\[(\d+)\]\]`, whose last match counts."""
+    rounds: Rounds = "last"
+    """Which answers of a dialogue are graded: the `last`, or `all`, with `overall` their mean."""
     expects: str = ""
     """`image` or `audio`: an answer without one is unreadable and not put to the judge."""
     shows_question: bool = False
@@ -56,9 +53,16 @@ class Judge:
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
             raise UsageError(f"scorer 'judge' has no scale {self.scale!r}", fix=f"one of {', '.join(SCALES)}")
-        _check_template("judge", self.template, self.criteria)
-        _check_kind("judge", self.expects)
-        JUDGE_OPTIONS.set(**self.options)
+        object.__setattr__(self, "prompt", prompt_text("judge", self.prompt))
+        check_wording("judge", self.template, self.criteria, self.prompt, self.verdict)
+        check_rounds("judge", self.rounds)
+        check_kind("judge", self.expects)
+        judge_options(self.verdict, self.options)
+        _ = self._own
+
+    @cached_property
+    def _own(self) -> OwnPrompt | None:
+        return OwnPrompt("judge", self.prompt, pairwise=False) if self.prompt else None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -74,174 +78,53 @@ class Judge:
         return self.bounds[1]
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
+        shown = exchanges(sample, output, self.rounds)
+        scores = await asyncio.gather(*(self._score(sample, exchange) for exchange in shown))
+        return scores[0] if self.rounds == "last" else over_rounds(scores, self.bounds[0])
+
+    async def _score(self, sample: Sample, exchange: Exchange) -> Score:
+        output = exchange.output
         if silence := no_answer(output):
             return silence
-        if self.template == "reference" and not sample.targets:
+        if self.template == "reference" and not sample.targets and not exchange.reference:
             return no_target(sample)
         if self.expects and not any(medium.kind == self.expects for medium in output.media):
             return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
-        scale = SCALES[self.scale]
-        question, answer = question_of(sample), output.text
-        # A recording is not a text to compare with.
-        reference = "" if any(isinstance(one, Media) for one in sample.targets) else "\nor\n".join(shown(sample))
-        given, made = sample.media if self.shows_question else (), shown_media(output)
-        prompt = single_prompt(
-            self.template,
-            scale,
-            sample.id,
-            question,
-            answer,
-            criteria=self.criteria,
-            reference=reference,
-            given=given,
-            made=made,
-        )
-        has_media = bool(given or made)
-        details: dict[str, Any] = {
-            "prompt": prompt_hash(self.template, scale, self.criteria, pairwise=False, has_media=has_media)
-        }
-        if made:
-            details["shown"] = [medium.digest for medium in made]
+        prompt, details = self._ask_for(sample, exchange)
+        judged = (exchange.question, output.text, *exchange.references)
         try:
-            verdict, reply = await _ask(self.models, prompt, self.options, scale, (question, answer, reference))
-        except _JudgeFailure as failure:
-            return _judge_error(details, failure)
+            verdict, reply = await ask_judge(
+                self.models, prompt, self.options, SCALES[self.scale], judged, self.verdict
+            )
+        except JudgeFailure as failure:
+            return judge_error(details, failure)
         low, high = self.bounds
         value = float(verdict == "yes") if isinstance(verdict, str) else float(verdict)
         normalized = (value - low) / (high - low)
-        return Score(value, answer=answer, details={**details, "reply": reply, "normalized": normalized})
+        return Score(value, answer=output.text, details={**details, "reply": reply, "normalized": normalized})
 
-
-@scorers.register("pairwise_judge")
-@dataclass(frozen=True)
-class PairwiseJudge:
-    """1 if the judge prefers the answer to the one it is held against in both orders, 0 if it twice prefers the other.
-
-    Anything else is a tie, 0.5: a preference that turns with the order is none.
-    """
-
-    against: str = "target"
-    """The column with the other answer, a text or a medium; `target` takes the sample's target."""
-    template: TemplateName = "direct"
-    criteria: str = ""
-    expects: str = ""
-    """`image` or `audio`: what both answers are; base64 in the column is then read as one."""
-    shows_question: bool = False
-    """Whether the judge sees the media of the question too."""
-    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
-    needs: ClassVar[tuple[str, ...]] = ("judge",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    best_mark: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        _check_template("pairwise_judge", self.template, self.criteria)
-        if self.template == "reference" and self.against == "target":
-            raise UsageError(
-                "scorer 'pairwise_judge' cannot hold answers against the target and show it as reference",
-                fix="name the column of the other answer in `against`",
+    def _ask_for(self, sample: Sample, exchange: Exchange) -> tuple[Prompt, dict[str, Any]]:
+        """What the judge is asked, and what the record says of it."""
+        scale, template = SCALES[self.scale], template_for(self.template, exchange)
+        given, made = question_media(sample) if self.shows_question else (), shown_media(exchange.output)
+        if self._own is not None:
+            wording = self._own.digest
+            prompt = self._own.single(scale, sample, exchange, self.criteria, given, self.verdict == "json")
+        else:
+            wording = prompt_hash(
+                template, scale, self.criteria, pairwise=False, has_media=bool(given or made),
+                is_dialogue=exchange.is_dialogue,
+            )  # fmt: skip
+            prompt = single_prompt(
+                template, scale, sample.id, exchange, criteria=self.criteria, given=given, made=made
             )
-        _check_kind("pairwise_judge", self.expects)
-        JUDGE_OPTIONS.set(**self.options)
-
-    async def __call__(self, sample: Sample, output: Output) -> Score:
-        if silence := no_answer(output):
-            return silence
-        # A picture is not a text to compare with.
-        targets = () if any(isinstance(one, Media) for one in sample.targets) else shown(sample)
-        other = self._other(sample)
-        if other is None:
-            kind = self.expects or "text or medium"
-            return no_target(sample, f"{kind} in column {self.against!r}" if self.against != "target" else "target")
-        if self.template == "reference" and not targets:
-            return no_target(sample)
-        answer = Shown(output.text, shown_media(output))
-        if self.expects and not any(medium.kind == self.expects for medium in answer.media):
-            return Score(0.0, Outcome.UNPARSED, details={"reason": f"no {self.expects} in the output"})
-        given = sample.media if self.shows_question else ()
-        has_media = bool(given or answer.media or other.media)
-        wording = prompt_hash(self.template, PAIR_SCALE, self.criteria, pairwise=True, has_media=has_media)
         details: dict[str, Any] = {"prompt": wording}
-        if answer.media or other.media:
-            details["shown"] = {"answer": answer.digests, "other": other.digests}
-        try:
-            verdicts, replies = await self._both_orders(sample, answer, other, "\nor\n".join(targets), given)
-        except _JudgeFailure as failure:
-            return _judge_error(details, failure)
-        return Score(
-            {("A", "A"): 1.0, ("B", "B"): 0.0}.get(verdicts, 0.5),
-            answer=output.text,
-            details={
-                **details,
-                "verdicts": list(verdicts),
-                "consistent": verdicts[0] == verdicts[1],
-                "replies": replies,
-            },
-        )
-
-    def _other(self, sample: Sample) -> "Shown | None":
-        """The other answer; `None` where the row has none that can be shown."""
-        other = sample.fields.get(self.against)
-        if self.against == "target":
-            first = next(iter(sample.targets), None)
-            other = first if isinstance(first, Media) else next(iter(shown(sample)), None)
-        if isinstance(other, Media):
-            return Shown("", (other,))
-        if not isinstance(other, str):
-            return None
-        if not self.expects:
-            return Shown(other, ())
-        try:
-            # Never a path: a row must not choose which of our files a judge is shown.
-            data = decode_base64(other.rpartition(",")[2], what=self.expects)
-        except DataError:
-            return None
-        return Shown("", (MEDIA_KINDS[self.expects](data),))
-
-    async def _both_orders(
-        self, sample: Sample, answer: "Shown", other: "Shown", reference: str, given: Sequence[Media]
-    ) -> tuple[tuple[str, str], list[str]]:
-        """The winner seen from the answer ("A") and the other ("B"), shown first and shown second."""
-        question = question_of(sample)
-        judged = (question, answer.text, other.text, reference)
-
-        async def ask(first: Shown, second: Shown) -> tuple[int | str, str]:
-            prompt = pair_prompt(
-                self.template,
-                sample.id,
-                question,
-                first.text,
-                second.text,
-                criteria=self.criteria,
-                reference=reference,
-                given=given,
-                made=(first.media, second.media),
-            )
-            return await _ask(self.models, prompt, self.options, PAIR_SCALE, judged)
-
-        forward, backward = await asyncio.gather(ask(answer, other), ask(other, answer), return_exceptions=True)
-        for result in (forward, backward):
-            if isinstance(result, BaseException):
-                raise result
-        assert not isinstance(forward, BaseException) and not isinstance(backward, BaseException)
-        swapped = {"A": "B", "B": "A", "tie": "tie"}
-        return (str(forward[0]), swapped[str(backward[0])]), [forward[1], backward[1]]
+        if made:
+            details["shown"] = [medium.digest for medium in made]
+        return prompt, details
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One of two answers, as a judge is shown it."""
-
-    text: str
-    media: tuple[Media, ...]
-
-    @property
-    def digests(self) -> list[str]:
-        """Its media by name."""
-        return [medium.digest for medium in self.media]
-
-
-class _JudgeFailure(Exception):
+class JudgeFailure(Exception):
     """Why there is no verdict, and what the judge said."""
 
     def __init__(self, reason: str, reply: str = "") -> None:
@@ -249,50 +132,65 @@ class _JudgeFailure(Exception):
         self.reason, self.reply = reason, reply
 
 
-async def _ask(
-    models: Mapping[str, Any], prompt: Prompt, options: Mapping[str, Any], scale: Scale, judged: tuple[str, ...]
-) -> tuple[int | str, str]:
+async def ask_judge(
+    models: Mapping[str, Any],
+    prompt: Prompt,
+    options: Mapping[str, Any],
+    scale: Scale,
+    judged: tuple[str, ...],
+    verdict: str = "json",
+) -> tuple[float | int | str, str]:
+    """The judge's verdict and its whole reply; `JudgeFailure` where there is none."""
     try:
-        reply = await ask_model(models, "judge", prompt, JUDGE_OPTIONS.set(**options))
+        reply = await ask_model(models, "judge", prompt, judge_options(verdict, options))
     except ModelError as error:
-        raise _JudgeFailure(str(error)) from error
+        raise JudgeFailure(str(error)) from error
     try:
-        return read_verdict(reply.text, scale, judged), reply.text
+        return read_reply(reply.text, scale, judged, verdict), reply.text
     except NoVerdict as error:
-        raise _JudgeFailure(str(error), reply.text) from error
+        raise JudgeFailure(str(error), reply.text) from error
 
 
-def shown_media(output: Output) -> tuple[Media, ...]:
-    """What a judge must see or hear of an answer: its pictures and films always, its sounds where no text says it."""
-    return tuple(m for m in output.media if not isinstance(m, Audio) or not output.text.strip())
+def judge_options(verdict: str, options: Mapping[str, Any]) -> Any:
+    """How a judge is asked: at temperature 0, for JSON unless its reply is read by a pattern."""
+    base = JUDGE_OPTIONS if verdict == "json" else JUDGE_OPTIONS.set(response_format=None)
+    return base.set(**options)
 
 
-def question_of(sample: Sample) -> str:
-    """The question as a judge reads it: the text of its messages, with their roles where there are several."""
-    if isinstance(sample.input, str):
-        return sample.input
-    spoken = [message for message in sample.input if message.parts is not None]
-    if len(spoken) == 1:
-        return spoken[0].text
-    return "\n".join(f"{message.role}: {message.text}" for message in spoken)
+def over_rounds(scores: Sequence[Score], lowest: float) -> Score:
+    """The verdicts on all rounds of a dialogue as one score: `overall` is their mean, `round_1` the first's value.
+
+    A round that could not be judged leaves the whole without a value, so that it is judged again; one in which nothing
+    was said counts as the lowest mark.
+    """
+    kept = [{"outcome": score.outcome.value, **score.details} for score in scores]
+    failed = next((score for score in scores if score.outcome in UNRESOLVED), None)
+    if failed is not None:
+        reasons = {name: failed.details[name] for name in ("reason", "reply") if name in failed.details}
+        return Score(None, failed.outcome, details={**reasons, "rounds": kept})
+    marks = [score.value if score.outcome is Outcome.SCORED else lowest for score in scores]
+    values = [float(mark) for mark in marks if isinstance(mark, (int, float))]
+    named = {"overall": sum(values) / len(values)} | {f"round_{number}": one for number, one in enumerate(values, 1)}
+    spoken = any(score.outcome is Outcome.SCORED for score in scores)
+    replies = [score.details.get("reply", "") for score in scores]
+    outcome = Outcome.SCORED if spoken else scores[-1].outcome
+    return Score(named, outcome, answer=scores[-1].answer, details={"rounds": kept, "replies": replies})
 
 
-def _judge_error(details: Mapping[str, Any], failure: _JudgeFailure) -> Score:
+def judge_error(details: Mapping[str, Any], failure: JudgeFailure) -> Score:
+    """The score of an answer whose judge gave no verdict."""
     return Score(
         None, Outcome.JUDGE_ERROR, details={**details, "reason": failure.reason, "reply": failure.reply[:2000]}
     )
 
 
-def _check_kind(scorer: str, expects: str) -> None:
+def check_kind(scorer: str, expects: str) -> None:
+    """Refuses a kind of medium that no answer has."""
     if expects and expects not in MADE_KINDS:
         raise UsageError(f"scorer {scorer!r} expects no {expects!r}", fix=f"one of {', '.join(MADE_KINDS)}")
 
 
-def _check_template(scorer: str, template: str, criteria: str) -> None:
-    known = get_args(TemplateName)
-    if template not in known:
-        raise UsageError(f"scorer {scorer!r} has no template {template!r}", fix=f"one of {', '.join(known)}")
-    if (template == "rubric") != bool(criteria):
-        fix = "write them in `criteria`" if template == "rubric" else "set template: rubric"
-        what = "needs criteria" if template == "rubric" else "has criteria that its template does not show"
-        raise UsageError(f"scorer {scorer!r} {what}", fix=fix)
+def check_rounds(scorer: str, rounds: str) -> None:
+    """Refuses what names no rounds."""
+    if rounds not in get_args(Rounds):
+        raise UsageError(f"scorer {scorer!r} cannot judge rounds {rounds!r}", fix="last or all")

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Literal, get_args
 from ..core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import no_answer
+from .exchange import exchanges, question_media, shown_media
 from .given_models import ask_model
-from .judge import JUDGE_OPTIONS, question_of, shown_media
+from .judge import JUDGE_OPTIONS
 from .judge_prompts import Scale, prompt_hash, single_prompt
 from .judge_verdict import NoVerdict, claims_verdict, read_object
 
@@ -75,25 +76,20 @@ class JudgeRatings:
             details = {"reason": f"no {self.expects} in the output"}
             return Score(dict.fromkeys(names, 0.0), Outcome.UNPARSED, details=details)
         criteria = "\n".join(f"- {name}: {meaning}" for name, meaning in self.aspects.items())
-        question, made = question_of(sample), shown_media(output)
-        given = sample.media if self.shows_question else ()
+        exchange = exchanges(sample, output)[-1]
+        given, made = question_media(sample) if self.shows_question else (), shown_media(output)
         prompt = single_prompt(
-            "rubric",
-            self.scale,
-            sample.id,
-            question,
-            output.text,
-            criteria=criteria,
-            reference="",
-            given=given,
-            made=made,
+            "rubric", self.scale, sample.id, exchange, criteria=criteria, given=given, made=made
         )
-        wording = prompt_hash("rubric", self.scale, criteria, pairwise=False, has_media=bool(given or made))
+        wording = prompt_hash(
+            "rubric", self.scale, criteria, pairwise=False, has_media=bool(given or made),
+            is_dialogue=exchange.is_dialogue,
+        )  # fmt: skip
         kept: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in made]}
         reply = ""
         try:
             reply = await self._reply(prompt)
-            ratings = self.read(reply, (question, output.text))
+            ratings = self.read(reply, (exchange.question, output.text))
         except (ModelError, NoVerdict) as error:
             return Score(None, Outcome.JUDGE_ERROR, details={**kept, "reason": str(error), "reply": reply[:2000]})
         return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})

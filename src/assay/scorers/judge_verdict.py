@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
+from .answers import last_of
 from .choice_text import strip_reasoning
 from .judge_prompts import Scale
 
@@ -37,6 +38,36 @@ def read_verdict(reply: str, scale: Scale, judged: Iterable[str]) -> int | str:
     if any(claims_verdict(text, scale.field, value) or bare in _without_blanks(text) for text in judged):
         raise NoVerdict("the same verdict stands in the judged text")
     return value  # type: ignore[no-any-return]
+
+
+def read_match(reply: str, scale: Scale, judged: Iterable[str], pattern: str) -> float | str:
+    """What the pattern's group holds where it matches last, if it lies on the scale; else `NoVerdict`."""
+    if len(reply) > _MAX_REPLY_CHARS:
+        raise NoVerdict("the reply is too long")
+    found = last_of(re.finditer(pattern, strip_reasoning(reply)))
+    if found is None or found[1] is None:
+        raise NoVerdict(f"the reply has nothing that matches {pattern}")
+    if any(_without_blanks(found[0]) in _without_blanks(text) for text in judged):
+        raise NoVerdict("the same verdict stands in the judged text")
+    return _on_scale(found[1].strip(), scale)
+
+
+def _on_scale(text: str, scale: Scale) -> float | str:
+    numbers = [value for value in scale.values if isinstance(value, int)]
+    if numbers:
+        try:
+            value = float(text)
+        except ValueError:
+            raise NoVerdict(f"the verdict {text[:40]!r} is not a number") from None
+        if not numbers[0] <= value <= numbers[-1]:
+            raise NoVerdict(f"the verdict {text[:40]!r} is out of range")
+        return value
+    words = {str(value).casefold(): str(value) for value in scale.values}
+    if "tie" in words:
+        words["c"] = "tie"  # the common word for it among judges of pairs
+    if text.casefold() not in words:
+        raise NoVerdict(f"the verdict {text[:40]!r} is none of {', '.join(map(str, scale.values))}")
+    return words[text.casefold()]
 
 
 def read_object(reply: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from ..core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
 from ..registry import scorers
 from .answers import no_answer, no_target
+from .exchange import exchanges
 
 TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
 _GRADE = re.compile(r"(?<![\d.])(?:0(?:\.\d+)?|1(?:\.0+)?|\.\d+)(?![\d.])")
@@ -39,7 +40,7 @@ class MmVet:
             return no_target(sample)
         if silence := no_answer(output):
             return silence
-        prompt = grading_prompt(str(sample.input), _reference(sample), output.text)
+        prompt = grading_prompt(exchanges(sample, output)[-1].question, _reference(sample), output.text)
         replies: list[str] = []
         for temperature in TEMPERATURES:
             reply: Output = await self.models["judge"].ask(prompt, DEFAULT_OPTIONS.set(temperature=temperature))

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 from ..core import Outcome, Output, Sample, Score
 from ..registry import scorers
 from .answers import accepted, named, no_answer, no_target
-from .judge import question_of
+from .exchange import question_of
 
 _GAP = r"[\s,。.、:;'\"“”‘’()\[\]【】*]{0,6}"
 _WRONG = r"(?:错误|不正确|不对|有误|不符合|不属于|不合理|不恰当|不当|不合适|无效|有问题)"

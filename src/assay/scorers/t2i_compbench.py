@@ -18,8 +18,8 @@ from ..core import EMPTY, Image, ModelError, Outcome, Output, Sample, Score, Tex
 from ..registry import scorers
 from .answers import no_target
 from .asked import ask_specialist, structure_of
+from .exchange import question_of
 from .geneval import Box, as_detection
-from .judge import question_of
 from .saved import not_saved, read_json
 
 PLACES = ("on side of", "next to", "near", "on the left of", "on the right of", "on the bottom of", "on the top of")

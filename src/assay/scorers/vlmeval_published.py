@@ -15,6 +15,7 @@ from ..core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sam
 from ..registry import scorers
 from .answers import accepted, no_target
 from .choice_vlmeval import match_as_vlmeval
+from .exchange import question_of
 from .mmvet import TEMPERATURES, grading_prompt
 
 TRIES = 3
@@ -93,7 +94,7 @@ class MmVetVlmeval:
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if sample.target is None:
             return no_target(sample)
-        prompt = grading_prompt(str(sample.input), " <OR> ".join(map(str, sample.targets)), output.text)
+        prompt = grading_prompt(question_of(sample), " <OR> ".join(map(str, sample.targets)), output.text)
         replies: list[str] = []
         for temperature in TEMPERATURES:
             reply: Output = await self.models["judge"].ask(prompt, DEFAULT_OPTIONS.set(temperature=temperature))
@@ -129,7 +130,7 @@ def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Pro
     return _asked(
         "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
         f"Reply with its letter alone; reply {NONE} if the answer means none of the options.\n\n"
-        f"Question: {sample.input}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\nLetter:"
+        f"Question: {question_of(sample)}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\nLetter:"
     )
 
 
@@ -137,7 +138,7 @@ def yes_or_no(sample: Sample, answer: str) -> Prompt:
     """The question to the judge: does an answer mean yes or no?"""
     return _asked(
         "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
-        f"Yes, No, or Unknown.\n\nQuestion: {sample.input}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
+        f"Yes, No, or Unknown.\n\nQuestion: {question_of(sample)}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
     )
 
 

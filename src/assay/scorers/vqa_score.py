@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ..core import EMPTY, Output, Sample, Score
 from ..registry import scorers
 from .asked import Asked
-from .judge import question_of
+from .exchange import question_of
 from .saved_number import SavedNumber
 
 
