@@ -168,8 +168,9 @@ def test_a_judge_says_why(assay, folder):
 
     fine, none = assay("show", "fine", "--sample", "0"), assay("show", "none", "--sample", "0")
 
-    assert "    reply: {" in fine.out and "short" in fine.out
-    assert "    reason: " in none.out and "    reply: I would rather not." in none.out
+    assert "  for judge, the judge (judge.py" in fine.out and "QUESTION\n      2+2?" in fine.out
+    assert '      {"score": 4, "reason": "short"}' in fine.out
+    assert "    reason: " in none.out and "      I would rather not." in none.out
 
 
 def test_a_huge_answer_is_shown_once_and_cut_in_a_list(assay, folder):

@@ -1,7 +1,7 @@
 """MT-Bench: 80 dialogues of two turns in eight categories, both answers graded by a judge from 1 to 10.
 
-One row: `{"question_id": 111, "category": "math", "turns": ["The vertices of a triangle are …", "What is the area of the
-circle …"]}` in `question.jsonl`; reference answers lie beside it, in `reference_answer/gpt-4.jsonl` or
+One row: `{"question_id": 2, "category": "math", "turns": ["A box holds 12 eggs. How many are in 7 boxes?", "Of those 5
+are broken. How many are whole?"]}` in `question.jsonl`; reference answers lie beside it, in `reference_answer/gpt-4.jsonl` or
 `reference_answer_gpt-4.jsonl`, the published wording of the judge's prompts in `judge_prompts.jsonl`.
 
 Citation: Zheng et al. 2023, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, arXiv 2306.05685.
@@ -81,7 +81,9 @@ def read_dialogues(found: str | Path, *, published: bool) -> Samples:
 
 
 def _wording(file: Path) -> dict[str, Mapping[str, str]]:
-    prompts = {str(line["name"]): line for line in _lines(file)} if file.is_file() else {}
+    prompts: dict[str, Mapping[str, str]] = {}
+    if file.is_file():
+        prompts.update((str(line["name"]), line) for line in _lines(file))
     missing = [name for names in _WORDING.values() for name in names if name not in prompts]
     if missing:
         what = f"has no prompt {missing[0]!r}" if prompts else "is missing"

@@ -19,6 +19,8 @@ READ_AT_MOST = 200
 """Characters of what a scorer read in an answer: the answer itself stands above."""
 WHY = ("rule", "reason", "reply", "replies", "error")
 """What a verdict's details say for people."""
+REPLIES = ("reply", "replies")
+"""Shown with the question, where the journal has the call."""
 Place = tuple[str, int]
 
 
@@ -111,6 +113,7 @@ def _sample_lines(
         yield f"  target: {printable(str(target))}"
     for verdict in verdicts:
         yield from verdict_lines(verdict, most)
+        yield from _helper_lines(reader, verdict, most)
 
 
 def _round_lines(record: OutputRecord, before: OutputRecord | None, most: int | None) -> Iterator[str]:
@@ -141,10 +144,22 @@ def verdict_lines(verdict: ScoreRecord, most: int | None = LINES_IN_A_LIST) -> I
     read = "" if verdict.answer is None else f", read {shorten(verdict.answer, READ_AT_MOST)}"
     yield printable(f"  {verdict.scorer}: {verdict.outcome}, {values}{read}")
     for name in WHY:
-        said = verdict.details.get(name)
+        said = None if name in REPLIES and verdict.details.get("asked") else verdict.details.get(name)
         for text in said if isinstance(said, (list, tuple)) else [said]:
             if text is not None:
                 yield from text_lines(f"{name}: {text}", most=most)
+
+
+def _helper_lines(reader: RunReader, verdict: ScoreRecord, most: int | None) -> Iterator[str]:
+    """What judges and other helpers were asked for a verdict, and replied."""
+    for role, key in verdict.details.get("asked", ()):
+        answer = reader.index.by_key(f"{verdict.task}#{role}").get(key)
+        if answer is None:
+            continue  # it failed, or its line is damaged; the verdict says why there is no value
+        record = reader.index.output(answer)
+        yield printable(f"  for {verdict.scorer}, the {role} ({record.model}) was asked")
+        yield from (f"  {line}" for line in message_lines(record.prompt, most))
+        yield from (f"  {line}" for line in answer_lines(record.output, most))
 
 
 def _refuse_unknown(reader: RunReader, missing: Sequence[str]) -> None:

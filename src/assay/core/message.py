@@ -216,8 +216,14 @@ def plain_turns(messages: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str],
 def _plain_text(content: str | Sequence[Mapping[str, Any]]) -> str:
     if isinstance(content, str):
         return content
-    kinds = {"text": lambda part: part["text"], "reasoning": lambda part: "", "json": lambda part: str(part["value"])}
-    return "".join(kinds.get(part["type"], lambda part: f"[{part['type']}]")(part) for part in content)
+    return "".join(_plain_part(part) for part in content)
+
+
+def _plain_part(part: Mapping[str, Any]) -> str:
+    kind = str(part["type"])
+    if kind in ("text", "reasoning"):
+        return str(part["text"]) if kind == "text" else ""
+    return str(part["value"]) if kind == "json" else f"[{kind}]"
 
 
 def part_to_plain(part: Part) -> dict[str, Any]:

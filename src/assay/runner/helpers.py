@@ -26,7 +26,7 @@ from .options import RunOptions
 from .plan import without_prices
 from .schedule import Scheduler
 from .scoring import Scoring
-from .verdicts import judged
+from .verdicts import helper_calls, judged
 
 CANARY = "canary"
 """The role under which a judge's answers to canaries are kept."""
@@ -73,6 +73,8 @@ class Helper:
         chosen = options or prompt.options or DEFAULT_OPTIONS
         request = Request(prompt, chosen, chosen.seed)
         key = self._keys.key(request)
+        if (calls := helper_calls.get()) is not None:
+            calls.append((self.role, key))
         if key in self._known:
             return output_from_plain(self._writer.read_output(self._known[key]).output, self._writer.blobs)
         if key not in self._asked:

@@ -25,6 +25,8 @@ SLOW_SCORERS = 6
 
 judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
 """The sample and epoch that a scorer is at work on, for the helpers it asks."""
+helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar("helper_calls", default=None)
+"""Role and request key of each question that helpers are asked for the verdict in the making."""
 
 
 class Tally:
@@ -102,9 +104,19 @@ class Verdicts:
             self._awaited.add(task)
             task.add_done_callback(self._came)
 
-    def write(self, scoring: Scoring, sample: Sample, score: Score, epoch: int, order: int) -> None:
-        """Writes one verdict to the journal, and counts it."""
+    def write(
+        self,
+        scoring: Scoring,
+        sample: Sample,
+        score: Score,
+        epoch: int,
+        order: int,
+        calls: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Writes one verdict to the journal, with the helpers' calls behind it, and counts it."""
         line = scoring.line(sample, score, epoch, order)
+        if calls:
+            line["details"] = {**line.get("details", {}), "asked": [list(call) for call in calls]}
         line["digest"] = scoring.digest + self._judged(sample)
         self.tallies[scoring.name].add(order, self._writer.write_score(line))
         self._count(sample, score)
@@ -130,13 +142,15 @@ class Verdicts:
 
     async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
         judged.set((sample.id, epoch))  # the task has a context of its own
+        calls: list[tuple[str, str]] = []
+        helper_calls.set(calls)
         if scoring.is_async:
             score = await scoring.score_async(sample, output)
         else:
             if self._threads is None:
                 self._threads = Threads(SLOW_SCORERS, "scorer")
             score = await self._threads.submit(scoring.score, sample, output)
-        self.write(scoring, sample, score, epoch, order)
+        self.write(scoring, sample, score, epoch, order, calls)
 
     def _came(self, task: "asyncio.Task[None]") -> None:
         self._awaited.discard(task)

@@ -40,8 +40,8 @@ _PAIR_TASKS: Mapping[TemplateName, str] = {
 }
 _OF_A_QUESTION = {"{answer}": "one answer to a question", "{place}": "to a question"}
 _OF_A_DIALOGUE = {
-    "{answer}": "the last answer of a conversation, shown as ANSWER; the turns before it say what was asked",
-    "{place}": "that end the same conversation, whose turns say what was asked",
+    "{answer}": "the last answer of a conversation (the turns before it show what was asked)",
+    "{place}": "at the end of a conversation (the turns before them show what was asked)",
 }
 _ONE_OBJECT = "Reply with one JSON object and nothing before or after it"
 
