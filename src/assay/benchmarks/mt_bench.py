@@ -1,8 +1,9 @@
 """MT-Bench: 80 dialogues of two turns in eight categories, both answers graded by a judge from 1 to 10.
 
 One row: `{"question_id": 2, "category": "math", "turns": ["A box holds 12 eggs. How many are in 7 boxes?", "Of those 5
-are broken. How many are whole?"]}` in `question.jsonl`; reference answers lie beside it, in `reference_answer/gpt-4.jsonl` or
-`reference_answer_gpt-4.jsonl`, the published wording of the judge's prompts in `judge_prompts.jsonl`.
+are broken. How many are whole?"]}` in `question.jsonl`; reference answers lie beside it, in
+`reference_answer/gpt-4.jsonl` or `reference_answer_gpt-4.jsonl`, the published wording of the judge's prompts in
+`judge_prompts.jsonl`.
 
 Citation: Zheng et al. 2023, Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena, arXiv 2306.05685.
 Licence: Apache-2.0.
