@@ -80,6 +80,41 @@ def choices() -> list[Row]:
     ]  # fmt: skip
 
 
+def mmmu() -> list[Row]:
+    """Questions with options and an open one, of both splits."""
+    plain = {"hint": "", "C": "", "D": "", "split": "validation", "l2-category": "Science"}
+    return [
+        {**plain, "index": 1, "image": THREE, "question": "How many balls does <image 1> show?", "A": "two",
+         "B": "three", "C": "four", "answer": "B", "category": "Math"},
+        {**plain, "index": 2, "image": str([BALL, BOX]), "question": "Does <image 1> or <image 2> show a box?",
+         "A": "the first", "B": "the second", "answer": "B", "category": "Art"},
+        {**plain, "index": 3, "image": BARS, "question": "What is the sum of the bars in <image 1>?", "A": "", "B": "",
+         "answer": "['50', 'fifty']", "category": "Math"},
+        {**plain, "index": 4, "image": BALL, "question": "What colour is the ball in <image 1>?", "A": "red",
+         "B": "blue", "answer": "A", "category": "Art", "split": "dev"},
+    ]  # fmt: skip
+
+
+def mathvista() -> list[Row]:
+    """Every kind of answer; options in the text, as published, and in columns."""
+    plain = {"choices": "", "answer_option": "", "question_type": "free_form", "answer_type": "text", "precision": "",
+             "task": "figure question answering", "A": "", "B": "", "split": "testmini"}
+    return [
+        {**plain, "index": 1, "image": BARS, "choices": "['left', 'right']", "answer": "right", "answer_option": "B",
+         "question_type": "multi_choice",
+         "question": "Hint: Give the letter of the right option at the end.\nQuestion: Which bar is higher?\nChoices:\n"
+                     "(A) left\n(B) right"},
+        {**plain, "index": 2, "image": BALL, "question": "What colour is the ball?", "A": "red", "B": "blue",
+         "answer": "A", "question_type": "multi_choice"},
+        {**plain, "index": 3, "image": THREE, "question": "How many balls are there?", "answer": "3",
+         "answer_type": "integer"},
+        {**plain, "index": 4, "image": BILL, "question": "What is the total?", "answer": "12.5", "answer_type": "float",
+         "precision": "1.0"},
+        {**plain, "index": 5, "image": BARS, "question": "What do the bars say, from left to right?",
+         "answer": "[20, 30]", "answer_type": "list"},
+    ]  # fmt: skip
+
+
 def yes_no() -> list[Row]:
     """Pairs of questions about one picture; the second of a pair has its picture by the index of the first."""
     asked = "Please answer yes or no."
@@ -188,7 +223,7 @@ def judged() -> list[Row]:
     ]  # fmt: skip
 
 
-SETS = (circular, choices, yes_no, memes, pope, short_answers, documents, captions, refcoco, judged)
+SETS = (circular, choices, mmmu, mathvista, yes_no, memes, pope, short_answers, documents, captions, refcoco, judged)
 
 
 def write(rows: Sequence[Row], path: Path) -> None:

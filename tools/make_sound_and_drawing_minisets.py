@@ -228,6 +228,16 @@ PICTURES: dict[str, list[Row]] = {
         {"index": "3", "image": drawn("box", "green"), "instruction": "Write HELLO below.", "category": "text",
          "target_image": drawn("box", "green", "HELLO")},
     ]],
+    "gedit": [
+        {"key": "1", "input_image": drawn("ball", "red"), "instruction": "Make the ball blue.",
+         "instruction_language": "en", "task_type": "color_alter"},
+        {"key": "2", "input_image": drawn("box", "green"), "instruction": "Make the box red.",
+         "instruction_language": "en", "task_type": "color_alter"},
+        {"key": "3", "input_image": drawn("box", "green"), "instruction": "Write HELLO below.",
+         "instruction_language": "en", "task_type": "text_change"},
+        {"key": "4", "input_image": drawn("ball", "red"), "instruction": "把球变成蓝色。",
+         "instruction_language": "cn", "task_type": "color_alter"},
+    ],
     "subjects": [
         {"index": "1", "images": [drawn("ball", "red"), drawn("box", "blue")], "instruction": "Put both on a table.",
          "category": "multiple"},

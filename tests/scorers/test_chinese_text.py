@@ -53,3 +53,29 @@ def test_a_missing_library_is_one_line_with_the_command(monkeypatch, module, fun
 
     with pytest.raises(MissingExtra, match=r"fix: pip install 'assay\[speech\]'"):
         simplify(text) if module == "opencc" else spoken_numbers(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("2024年", "二〇二四年"),
+        ("GPT-4o很好", "GPT 4o很好"),
+        ("GPT-4o", "GPT4o"),
+        ("COVID-19疫情", "COVID 19疫情"),
+        ("4-bit量化", "4 bit量化"),
+        ("1990s", "1990年代"),
+    ],
+)
+def test_two_ways_to_write_what_was_said_are_one(one, other):
+    pytest.importorskip("wetext")
+    pytest.importorskip("opencc")
+
+    assert normalize_chinese(one) == normalize_chinese(other)
+
+
+def test_a_minus_and_a_range_stay_what_they_are():
+    pytest.importorskip("wetext")
+    pytest.importorskip("opencc")
+
+    assert normalize_chinese("气温-5度") == "气温负五度"
+    assert normalize_chinese("3-5个") == "三到五个"

@@ -117,9 +117,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "HallusionBench: aAcc, qAcc, fAcc (format-checked)",
     ),
     "infovqa": ("assay.benchmarks.vision.documents:infovqa", "InfographicVQA val, ANLS (format-checked)"),
+    "mmmu_dev": ("assay.benchmarks.vision.choices:mmmu_dev", "MMMU development split (rule as published)"),
     "mathvista_mini": (
         "assay.benchmarks.vision.choices:mathvista_mini",
-        "MathVista mini, with options (format-checked)",
+        "MathVista testmini: options, numbers and lists (normalized as published)",
     ),
     "mmbench_dev_cn": (
         "assay.benchmarks.vision.circular:mmbench_dev_cn",
@@ -158,7 +159,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.vision.yes_no:mme_official",
         "MME, the first four letters read, as its own script does (format-checked)",
     ),
-    "mmmu": ("assay.benchmarks.vision.choices:mmmu", "MMMU, college subjects (format-checked)"),
+    "mmmu": ("assay.benchmarks.vision.choices:mmmu", "MMMU validation: options and open questions (rule as published)"),
     "mmstar": ("assay.benchmarks.vision.choices:mmstar", "MMStar, needs the picture (format-checked)"),
     "mmvet": ("assay.benchmarks.vision.judged:mmvet", "MM-Vet: a judge's grade by capability (format-checked)"),
     "ocrbench": ("assay.benchmarks.vision.documents:ocrbench", "OCRBench, five kinds of reading (format-checked)"),
@@ -558,11 +559,15 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
     "gedit": (
         "assay.benchmarks.image.editing:gedit",
-        "GEdit-Bench: edits as users ask for them, judged (format-checked)",
+        "GEdit-Bench, English: edits as users ask for them, judged (arithmetic as published)",
+    ),
+    "gedit_cn": (
+        "assay.benchmarks.image.editing:gedit_cn",
+        "GEdit-Bench, Chinese: edits as users ask for them, judged (arithmetic as published)",
     ),
     "imgedit": (
         "assay.benchmarks.image.editing:imgedit",
-        "ImgEdit: a judge's three ratings of an edit (format-checked)",
+        "ImgEdit: a judge's three ratings of an edit (arithmetic as published)",
     ),
     "edit_similarity": (
         "assay.benchmarks.image.editing:edit_similarity",

@@ -18,6 +18,12 @@ HAN = f"[{_HAN_RANGES}]"
 
 _PLAIN_HAN = re.compile(f"[{_HAN_RANGES}，。！？、；：“”‘’（）《》…—]*")
 
+_HYPHEN = re.compile(r"(?<=[A-Za-z])[-‐‑](?=\d)|(?<=\d)[-‐‑](?=[A-Za-z])")
+"""A hyphen inside a name, as in GPT-4o: before digits the grammar of numbers would read it as a minus."""
+_DECADE = re.compile(r"(?<![\dA-Za-z])([12]\d{3})s(?![A-Za-z])")
+"""A decade in English, as 1990s: the grammar of numbers would read the `s` as seconds."""
+_ZERO = {0x3007: "零"}
+
 _NARROW = {code + 0xFEE0: chr(code) for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))}
 """Full-width digits and Latin letters as plain ones."""
 
@@ -43,10 +49,11 @@ def simplify(text: str) -> str:
 
 def spoken_numbers(text: str) -> str:
     """Digits, dates, amounts and percentages as they are read out: `50%` becomes 百分之五十."""
+    text = text.translate(_ZERO)
     # The grammar only rewrites digits, signs and units; plain Han text is common and has none of them.
     if _PLAIN_HAN.fullmatch(text):
         return text
-    return _speller()(text)
+    return _speller()(_DECADE.sub(r"\1年代", _HYPHEN.sub(" ", text)))
 
 
 def strip_marks(text: str) -> str:

@@ -19,7 +19,8 @@ from ...scorers.judge_ratings import JudgeRatings
 from ...scorers.saved_number import SavedNumber
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
-from .rows import FREE, prompts, tag_of
+from ..vision.tables import tag_of
+from .rows import FREE, prompts
 
 MINI = "benchmarks/data/image/prompts.jsonl"
 LOOK = (

@@ -21,7 +21,8 @@ from ...scorers.asked import Asked
 from ...scorers.geneval import GenEval, metadata_of
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
-from .rows import FREE, prompts, tag_of
+from ..vision.tables import tag_of
+from .rows import FREE, prompts
 
 FILES = ("GenEval.tsv", "geneval/evaluation_metadata.jsonl")
 

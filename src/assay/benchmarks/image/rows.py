@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core import GenerateOptions, Image
 from ...datasets.faults import RowFault
-from ...datasets.tsv_images import inline, is_blank
+from ...datasets.tsv_images import inline
 from ..vision.tables import RowOf, Table
 
 FREE = GenerateOptions()
@@ -26,15 +26,6 @@ def prompts(tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases:
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
     """Rows with pictures and what is to become of them."""
     return Table(pictures=True, target=target or nothing, aliases={**EDITS, **aliases})
-
-
-def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
-    """Breakdowns by columns, where a row has them."""
-
-    def tags(row: RowOf) -> dict[str, str]:
-        return {name: str(row[name]) for name in columns if not is_blank(row.get(name))}
-
-    return tags
 
 
 def nothing(row: RowOf) -> None:

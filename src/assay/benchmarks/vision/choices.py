@@ -8,20 +8,26 @@ in `answer_option`, and the whole prompt in `question` (`query` on the hub).
 Citations: SEED-Bench arXiv 2307.16125; MMStar arXiv 2403.20330; AI2D arXiv 1603.07396; ScienceQA arXiv 2209.09513;
 RealWorldQA xAI 2024; MMMU arXiv 2311.16502; MathVista arXiv 2310.02255.
 
-Protocol: VLMEvalKit's prompt, greedy decoding, answers read by rules alone; no answer is ever drawn at random. Of
-MathVista only the questions with options are asked. Rows of MMMU without options are listed as data errors.
+Protocol: VLMEvalKit's prompt, greedy decoding, answers read by rules alone; no answer is ever drawn at random. MMMU's
+open questions are asked and scored by the official rule; `mmmu` is the validation split, `mmmu_dev` the development
+split. MathVista asks all its questions, as published where the text has its own hint, and normalizes answers as the
+official script does.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...core import DataSource, GenerateOptions, Message, Part, Prompt, Sample, Task, TemplateError, Text
+from ...datasets.choices import LETTERS
+from ...datasets.tsv_images import is_blank
 from ...scorers.choice import Choice
 from ...templates import Question
+from ...templates.built import turn
+from ...templates.plain import question_text
 from .circular import HINT, SELECT
-from .tables import Table
+from .tables import RowOf, Table, answer_of, options_of, tag_of
 
 MINI = "benchmarks/data/vision/choices.tsv"
 LETTER = Question(instruction="Answer with the letter of the correct option only.")
@@ -33,7 +39,8 @@ class Interleaved:
     """The question with its options, each picture where the text says `<image 1>`; the others before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
-        text = SELECT(sample).messages[-1].text
+        # An open question is asked as it stands.
+        text = SELECT(sample).messages[-1].text if sample.choices else question_text(sample)
         pieces = _MARKER.split(text)
         placed = {int(number) for number in pieces[1::2]}
         if placed and max(placed) > len(sample.media):
@@ -50,9 +57,45 @@ class Interleaved:
         return Prompt((Message("user", tuple(parts)),))
 
 
-def with_options(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The row if it is a question with options."""
-    return [row] if row.get("question_type") in (None, "", "multi_choice") else []
+def of_split(*names: str) -> Callable[[RowOf], Sequence[RowOf]]:
+    """Leaves the rows of one split; a table that names none is taken whole."""
+
+    def rows(row: RowOf) -> Sequence[RowOf]:
+        return [row] if is_blank(row.get("split")) or str(row["split"]).lower() in names else []
+
+    return rows
+
+
+def as_asked(row: RowOf) -> Sequence[RowOf]:
+    """The row; a free-form question has no options, whatever stands in their columns."""
+    if row.get("question_type") != "free_form":
+        return [row]
+    return [{name: cell for name, cell in row.items() if name not in (*LETTERS, "choices")}]
+
+
+def wanted(row: RowOf) -> Any:
+    """The letter of an option, or the answer as it is written: `[20, 30]` is one answer, not two."""
+    options = options_of(row)
+    return answer_of(row, options) if options else None if is_blank(row.get("answer")) else str(row["answer"])
+
+
+FORMS = {
+    "integer": "End with the answer as an integer.",
+    "float": "End with the answer as a number with {places} decimal places.",
+    "list": "End with the answer as a list of numbers, as [1, 2].",
+}
+
+
+def published_or_ours(sample: Sample) -> Prompt:
+    """MathVista's own text where it has its hint; else the question with its options, or the form of its answer."""
+    text = question_text(sample)
+    if "hint:" in text.lower():
+        return Prompt((turn("user", sample, text),))
+    if sample.choices:
+        return SELECT(sample)
+    form = FORMS.get(str(sample.fields.get("answer_type")), "End with the answer in a word or a phrase.")
+    places = int(float(str(sample.fields.get("precision") or 2)))
+    return Prompt((turn("user", sample, f"{text}\n{form.replace('{places}', str(places))}"),))
 
 
 def select_or_ask(sample: Sample) -> Prompt:
@@ -82,9 +125,30 @@ scienceqa = _task("scienceqa", "ScienceQA_TEST", "ScienceQA with pictures", "arX
 realworldqa = _task("realworldqa", "RealWorldQA", "RealWorldQA, photographs", "xAI 2024", "CC BY-ND 4.0")
 _mmstar = _task("mmstar", "MMStar", "MMStar, needs the picture", "arXiv 2403.20330", "research use")
 _mmmu = _task("mmmu", "MMMU_DEV_VAL", "MMMU, college subjects", "arXiv 2311.16502", "Apache-2.0")
-_mathvista = _task("mathvista", "MathVista_MINI", "MathVista mini, with options", "arXiv 2310.02255", "CC BY-SA 4.0")
+_mathvista = _task("mathvista", "MathVista_MINI", "MathVista mini", "arXiv 2310.02255", "CC BY-SA 4.0")
 
-mmmu = _mmmu.but(template=Interleaved())
+
+def _mmmu_split(*names: str) -> DataSource:
+    return DataSource(
+        local=("MMMU_DEV_VAL.tsv",),
+        mini="benchmarks/data/vision/mmmu.tsv",
+        read=Table(options="some", reshape=of_split(*names)),
+    )
+
+
+mmmu = _mmmu.but(
+    dataset=_mmmu_split("validation", "val"),
+    template=Interleaved(),
+    scorers=("mmmu",),
+    protocol="mmmu@val",
+    description="MMMU validation: options and open questions (rule as published)",
+)
+mmmu_dev = mmmu.but(
+    name="mmmu_dev",
+    dataset=_mmmu_split("dev"),
+    protocol="mmmu@dev",
+    description="MMMU development split: options and open questions (rule as published)",
+)
 mmstar = _mmstar.but(
     dataset=DataSource(
         hub="Lin-Chen/MMStar", split="val", local=("MMStar.tsv",), mini=MINI, read=Table(options="some")
@@ -98,13 +162,20 @@ mathvista_mini = _mathvista.but(
         hub="AI4Math/MathVista",
         split="testmini",
         local=("MathVista_MINI.tsv",),
-        mini=MINI,
+        mini="benchmarks/data/vision/mathvista.tsv",
         read=Table(
-            options="all",
-            reshape=with_options,
+            options="some",
+            reshape=as_asked,
+            target=wanted,
+            tags=tag_of("task", "question_type"),
             aliases={"index": "pid", "question": "query", "image": "decoded_image"},
         ),
     ),
-    template=LETTER,
-    protocol="mathvista_mini@choice",
+    template=published_or_ours,
+    scorers=("mathvista",),
+    options=GenerateOptions(temperature=0.0, max_tokens=1024),
+    protocol="mathvista_mini@rules",
+    description="MathVista testmini: options, numbers and lists (normalized as published)",
+    data_hint="MathVista_MINI.tsv with index, image, question, choices, answer, answer_option, question_type, "
+    "answer_type, precision",
 )

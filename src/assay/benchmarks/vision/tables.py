@@ -148,6 +148,15 @@ def usual_tags(row: RowOf) -> dict[str, str]:
     return {name: str(row[name]) for name in BREAKDOWNS if not is_blank(row.get(name))}
 
 
+def tag_of(*columns: str) -> Callable[[RowOf], dict[str, str]]:
+    """Breakdowns by columns, where a row has them."""
+
+    def tags(row: RowOf) -> dict[str, str]:
+        return {name: str(row[name]) for name in columns if not is_blank(row.get(name))}
+
+    return tags
+
+
 def whole_number(cell: Any) -> int | None:
     """An index as a number; `None` for one that is none."""
     text = str(cell)
