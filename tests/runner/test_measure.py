@@ -13,7 +13,7 @@ ROWS = [
     {"id": str(n), "question": f"Which is number {n}?", "options": ["zero", "one", "two", "three"], "answer": "ABCD"[n]}
     for n in range(4)
 ]
-ALL = ("likelihood", "first_token", "letter")
+ALL = ("letter_likelihood", "first_token", "letter")
 
 
 class Weigher:
@@ -67,7 +67,7 @@ def task():
 @pytest.mark.parametrize(
     ("model", "protocol", "metric"),
     [
-        (Weigher(), "four@likelihood", "choice_likelihood.acc"),
+        (Weigher(), "four@letter_likelihood", "choice_likelihood.acc"),
         (Counter(), "four@first_token", "first_token"),
         (Writer(), "four@letter", "choice"),
     ],
@@ -108,7 +108,7 @@ def test_two_models_are_asked_in_the_way_of_each(task, tmp_path):
 
     result = assay.run(task, models, output=str(tmp_path / "run"))
 
-    assert {r.protocol for r in result.results} == {"four@likelihood", "four@letter"}
+    assert {r.protocol for r in result.results} == {"four@letter_likelihood", "four@letter"}
 
 
 def test_scoring_again_keeps_the_way(tmp_path):
@@ -134,19 +134,23 @@ def test_data_with_options_can_be_measured_by_name_though_no_task_says_so(tmp_pa
 
     result = assay.run(str(tmp_path / "four.jsonl"), Weigher(), measure="likelihood", output=str(tmp_path / "run"))
 
-    assert {r.protocol for r in result.results} == {"four@likelihood"}
+    assert {r.protocol for r in result.results} == {"four@letter_likelihood"}
+
+
+def protocol_digest(result):
+    return result.results[0].protocol.rpartition("-")[2]
 
 
 def test_a_template_or_scorer_of_the_run_is_the_way(task, tmp_path):
     result = assay.run(task, Writer(), scorers=["includes"], output=str(tmp_path / "run"))
 
-    assert [(r.protocol, r.metric) for r in result.results] == [("four", "includes")]
+    assert [(r.protocol, r.metric) for r in result.results] == [("four@scorer=includes-" + protocol_digest(result), "includes")]
 
 
 @pytest.mark.parametrize(
     ("rows", "model", "measure", "words"),
     [
-        (ROWS, Writer(), "likelihood", "measuring task 'own' by likelihood takes likelihood, and model"),
+        (ROWS, Writer(), "likelihood", "measuring task 'own' by letter_likelihood takes likelihood, and model"),
         (ROWS, Counter(), "first_tokn", "unknown measure 'first_tokn'; fix: did you mean 'first_token'?"),
         ([{"question": "2+2?", "answer": "4"}], Writer(), "letter", "no task of this run can be measured by letter"),
     ],
@@ -163,14 +167,14 @@ def test_what_cannot_be_measured_so_is_refused(rows, model, measure, words, tmp_
 def test_a_measure_of_ones_own_brings_its_scorer_and_template():
     own = Measure("half", template="{{ question }}", scorers="includes", options={"max_tokens": 3})
 
-    taken = measured(Task("t@base", scorers=("choice",), measures=(own,)), Abilities())
+    taken = measured(Task("t@base", scorers=("choice",), measures=(own,)), Abilities()).task
 
     assert (taken.protocol, taken.template, taken.scorers) == ("t@base-half", "{{ question }}", ("includes",))
     assert taken.options.max_tokens == 3
 
 
 def test_a_misspelled_standard_measure_is_refused():
-    with pytest.raises(AssayError, match=r"no standard measure is called 'letters'.*known: likelihood, first_token"):
+    with pytest.raises(AssayError, match=r"no standard measure is called 'letters'.*known: letter_likelihood, text_likelihood, first_token"):
         measured(Task("t", measures=("letters",)), Abilities())
 
 
@@ -178,11 +182,49 @@ def test_an_ability_a_server_may_lack_is_used_only_where_it_is_asked_for():
     task = Task("four", measures=ALL)
     unsure = Abilities(logprobs=True, unsure=frozenset({"logprobs"}))
 
-    assert measured(task, unsure).protocol == "four@letter"
-    assert measured(task, unsure, "first_token").protocol == "four@first_token"
+    assert measured(task, unsure).task.protocol == "four@letter"
+    assert measured(task, unsure, "first_token").task.protocol == "four@first_token"
 
 
 def test_the_standard_measures_ask_only_for_abilities_that_exist():
     names = {need for way in STANDARD.values() for need in way.needs}
 
     assert all(isinstance(getattr(Abilities(), name), bool) for name in names)
+
+
+def test_letters_and_texts_are_two_measures_with_two_names(tmp_path):
+    data = tmp_path / "four.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+
+    letters = assay.run(str(data), Weigher(), measure="letter_likelihood", output=str(tmp_path / "letters"))
+    texts = assay.run(str(data), Weigher(), measure="text_likelihood", output=str(tmp_path / "texts"))
+
+    assert [(r.protocol, r.metric) for r in letters.results] == [("four@letter_likelihood", "choice_likelihood.acc")]
+    assert {r.protocol for r in texts.results} == {"four@text_likelihood"}
+    assert [r.metric.partition(".")[2] for r in texts.results] == ["acc", "acc_norm", "acc_bytes"]
+
+
+@pytest.mark.parametrize(("ways", "taken"), [(("text_likelihood",), "text"), (("letter_likelihood",), "letter")])
+def test_the_old_word_likelihood_means_the_one_a_task_has(ways, taken):
+    task = Task("four", measures=ways)
+
+    assert measured(task, Abilities(likelihood=True), "likelihood").measure == f"{taken}_likelihood"
+
+
+def test_the_old_word_likelihood_in_a_task_means_letters_as_before():
+    assert measured(Task("four", measures=("likelihood",)), Abilities(likelihood=True)).measure == "letter_likelihood"
+
+
+def test_a_scorer_and_a_measure_of_the_run_are_both_heard(task, tmp_path):
+    (tmp_path / "mine.py").write_text("def score(sample, output):\n    return float(len(output.likelihoods))\n")
+    mine = f"{tmp_path}/mine.py"
+
+    result = assay.run(task, Weigher(), measure="letter_likelihood", scorers=[mine], output=str(tmp_path / "run"))
+
+    assert [(r.metric, r.value) for r in result.results] == [("score", 4.0)]
+    assert result.results[0].protocol.startswith("four@letter_likelihood+scorer=score-")
+
+
+def test_a_template_that_a_measure_would_throw_away_is_refused(task, tmp_path):
+    with pytest.raises(AssayError, match="--measure letter_likelihood asks task 'four' by a template of its own"):
+        assay.run(task, Weigher(), measure="likelihood", template="{{ question }} ?", output=str(tmp_path / "run"))

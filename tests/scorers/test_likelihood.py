@@ -50,10 +50,10 @@ def test_any_of_several_golds_counts():
     assert weigh(("x", "y", "z"), (-3.0, -1.0, -5.0), ("A", "B")).value["acc"] == 1.0
 
 
-def test_letters_have_one_length_so_that_no_normalization_matters():
+def test_letters_have_one_length_so_that_there_is_one_number():
     score = weigh(("cat", "dogs and cats"), (-4.0, -4.5), "A", continuation="letter")
 
-    assert score.value == {"acc": 1.0, "acc_norm": 1.0, "acc_bytes": 1.0}
+    assert score.value == {"acc": 1.0}
 
 
 def test_the_continuations_an_output_names_decide_the_lengths_without_their_blank():

@@ -10,7 +10,8 @@ Citations: Hendrycks et al. 2021, arXiv 2009.03300 (MMLU); Clark et al. 2018, ar
 1811.00937 (CommonsenseQA); Bisk et al. 2020, arXiv 1911.11641 (PIQA).
 Licences: MIT, CC BY-SA 4.0, MIT, Apache-2.0, MIT, AFL-3.0.
 
-Protocols: `…@likelihood` weighs the options (MMLU its letters, the others the options' texts after the bare question),
+Protocols: `…@letter_likelihood` weighs the options' letters after the question with its options (MMLU, CommonsenseQA),
+`…@text_likelihood` the options' texts after the bare question (the others),
 `…@first_token` takes the most probable letter before anything is written, `…@letter` reads the letter a model writes.
 The first of them that the model can serve is taken; `--measure` names another.
 """
@@ -56,7 +57,7 @@ def _sample(name: Any, question: Any, options: Any, right: int) -> Sample:
 def _texts(answer_prefix: str = "Answer:", question_prefix: str = "Question: ") -> Measure:
     """The options' texts weighed after the question alone."""
     return Measure(
-        "likelihood",
+        "text_likelihood",
         template=ChoiceLikelihood("text", question_prefix=question_prefix, answer_prefix=answer_prefix),
         scorers=({"name": "choice_likelihood", "continuation": "text"},),
         needs=frozenset({"likelihood"}),
@@ -86,7 +87,7 @@ def _task(name: str, hub: str, likelihood: Measure | str, config: str | None = N
 mmlu = _task(
     "mmlu",
     "cais/mmlu",
-    "likelihood",
+    "letter_likelihood",
     "all",
     tags=("subject",),
     description="57 subjects, four options; format-checked",
@@ -143,7 +144,7 @@ openbookqa = _task(
 commonsense_qa = _task(
     "commonsense_qa",
     "tau/commonsense_qa",
-    "likelihood",
+    "letter_likelihood",
     split="validation",
     to_sample=labelled,
     description="everyday knowledge, five options; format-checked",

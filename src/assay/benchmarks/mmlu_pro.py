@@ -59,7 +59,7 @@ mmlu_pro = Task(
     columns={"target": "answer", "choices": "options", "id": "question_id"},
     template=Choices(layout="lines"),
     scorers=("choice",),
-    measures=("likelihood", "first_token", "letter"),
+    measures=("letter_likelihood", "first_token", "letter"),
     options=GenerateOptions(temperature=0.0, max_tokens=32),
     tags=("category",),
     protocol="mmlu_pro@direct-0shot",

@@ -46,7 +46,7 @@ class Measure:
     """One way to measure a task: what is asked, how it is scored, and what a model must be able to do for it."""
 
     name: str
-    """Becomes part of the protocol id: `likelihood`, `first_token`, `letter`."""
+    """Becomes part of the protocol id: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`."""
     template: Any = None
     """In place of the task's; `None` keeps it."""
     scorers: tuple[Any, ...] = ()
@@ -115,6 +115,8 @@ class Task:
     """Whether media that rows name by URL are fetched."""
     data_hint: str = ""
     """What `--data` expects when the data cannot be found."""
+    origin: "Task | None" = field(default=None, repr=False, compare=False)
+    """The task as its author wrote it, where a run has changed it: the protocol id says what differs."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scorers", _as_tuple(self.scorers))

@@ -8,6 +8,7 @@ from ..core import (
     BadSample,
     ComponentError,
     DataError,
+    Fewshot,
     GenerateOptions,
     ModalityMismatch,
     Model,
@@ -28,6 +29,20 @@ from .options import RunOptions
 from .scoring import Scoring
 
 
+@dataclass(frozen=True, slots=True)
+class Shots:
+    """Where the solved examples of a prompt come from."""
+
+    fewshot: Fewshot
+    pool: Samples
+    are_evaluated: bool
+    """Whether they are drawn from the samples that are asked."""
+
+    def to_plain(self) -> list[Any]:
+        """What a resumed run compares."""
+        return [self.fewshot.num, self.fewshot.seed, str(self.fewshot.pick), self.pool.fingerprint()]
+
+
 @dataclass(slots=True)
 class Cell:
     """One task with one model: what one row of the table is about."""
@@ -41,8 +56,9 @@ class Cell:
     scorings: list[Scoring]
     options: GenerateOptions
     run: RunOptions
-    shots: Any = None
-    """What the few-shot examples come from."""
+    shots: Shots | None = None
+    measure: str = ""
+    """Which of the task's measures was taken; empty where it is asked as it stands."""
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
     """By sample and epoch: how many rounds of a dialogue count, where the journal holds more of it."""
@@ -81,6 +97,11 @@ class Cell:
     def notes(self) -> Iterator[str]:
         """What whoever reads the numbers should know of how they were asked for."""
         yield from self.notices
+        if self.shots is not None and self.shots.are_evaluated:
+            yield (
+                f"{self.task.name}: the {self.shots.fewshot.num} shots are drawn from the evaluated samples themselves"
+                " (never the question's own); --fewshot_data names another file"
+            )
         if isinstance(self.template, FewshotTemplate):
             yield from (f"{self.task.name}: {line}" for line in self.template.notes())
 
@@ -156,7 +177,7 @@ def digests_of(cell: Cell) -> dict[str, Any]:
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
         "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
         "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None)]),
-        "shots": digest_of(cell.shots),
+        "shots": digest_of(None if cell.shots is None else cell.shots.to_plain()),
         "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
         "model": digest_of(veiled(cell.model.identity)),
         **({} if cell.task.driver is None else {"driver": code_digest(cell.task.driver)}),

@@ -11,6 +11,7 @@ from typing import Any
 from ..core.secrets import veiled
 from .cell import Cell
 from .options import RunOptions
+from .overrides import fewshot_of
 
 FORMAT = 1
 _LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")
@@ -36,6 +37,7 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
     return {
         "task": task.name,
         "protocol": task.protocol,
+        "measure": cell.measure,
         "model": cell.model_name,
         "identity": veiled(cell.model.identity),
         "abilities": {
@@ -46,7 +48,7 @@ def describe_cell(cell: Cell) -> dict[str, Any]:
         },
         "options": cell.options.given(),
         "epochs": task.epochs,
-        "num_fewshot": task.fewshot.num if cell.run.num_fewshot is None else cell.run.num_fewshot,
+        "num_fewshot": fewshot_of(task, cell.run).num,
         "data": [str(path) for path in cell.samples.files],
         "scorers": {scoring.name: scoring.digest for scoring in cell.scorings},
         "summarizers": cell.summarizer_digest,

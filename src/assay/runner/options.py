@@ -9,7 +9,7 @@ from ..core.secrets import left_out, veiled
 from ..userfiles import one_spelling
 
 DEFAULT_MODEL = "smollm2"
-_LISTS = ("tasks", "models", "ids", "scorers", "register")
+_LISTS = ("tasks", "models", "ids", "scorers", "register", "tags")
 _MAPPINGS = ("model_args", "columns", "generation", "judges", "judge_args")
 REFERRING = ("base_url", "body", "headers")
 """Options of models behind a URL, in which `${env:NAME}` is filled from the environment."""
@@ -38,6 +38,8 @@ class RunOptions:
     """How many samples: a number, a fraction, or a range `a-b`."""
     ids: tuple[str, ...] = ()
     shuffle: bool = False
+    shuffle_choices: int | None = None
+    """The seed of another order of each sample's options; `None` keeps the order of the data."""
     shard: str | None = None
     """`i/n`: this part of n."""
     num_fewshot: int | None = None
@@ -46,9 +48,13 @@ class RunOptions:
     """A template's name, a Jinja file or text, or `file.py:function`, in place of the task's."""
     scorers: tuple[str, ...] = ()
     measure: str | None = None
-    """How choices are measured: `likelihood`, `first_token`, `letter`; by default the best each model can serve."""
+    """How choices are measured: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`; by default the best
+    each model can serve."""
     columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    tags: tuple[str, ...] = ()
+    """Columns to break the result down by, beside those the task names."""
     system: str | None = None
+    """The system text in place of the task's; an empty one takes that away."""
     generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Generation options over those of the task: temperature, max_tokens, …"""
     epochs: int | None = None

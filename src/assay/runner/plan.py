@@ -22,26 +22,39 @@ from ..core.secrets import veiled
 from ..datasets import Samples, open_dataset
 from ..models import build_model
 from ..templates import apply_fewshot, build_template
-from .cell import Cell, check_abilities, check_repeats, digests_of
+from .cell import Cell, Shots, check_abilities, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, default_scorers
 from .labels import told_apart
 from .locate import find_data
-from .measure import measured
+from .measure import Measured, measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
+from .overrides import columns_of, fewshot_of, generation_of, system_of
+from .protocol import protocol_of
+from .readable import check_reads
+from .recorded import RecordedWays
 from .reducing import check_reducer
 from .resolve import resolve_tasks
 from .scoring import Scoring
 from .settings import gather, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
 from .targets import check_targets
 
+CHECKS = (check_abilities, check_repeats, check_reducer, check_reads, check_targets)
+"""What is looked at of each task with each model, before anything is asked."""
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
 
 
 def make_plan(
-    run: RunOptions, extra_models: Mapping[str, Model] | None = None, *, may_have_unused: bool = False
+    run: RunOptions,
+    extra_models: Mapping[str, Model] | None = None,
+    *,
+    may_have_unused: bool = False,
+    recorded: RecordedWays | None = None,
 ) -> list[Cell]:
-    """All cells of a run; raises `PlanError` with every fault found. Settings of an earlier run may be unused now."""
+    """All cells of a run; raises `PlanError` with every fault found. Settings of an earlier run may be unused now.
+
+    `recorded` says by which measure each task was asked of each model, where answers are scored that are there already.
+    """
     faults = run_faults(run)
     tasks = _tasks(run, faults)
     models = _Models(run, extra_models or {}, faults)
@@ -51,24 +64,23 @@ def make_plan(
     cells: list[Cell] = []
     unasked: list[tuple[Scoring, str]] = []
     for task in tasks:
-        ways = _Ways(task, run, faults)
+        ways = _Ways(task, run, faults, recorded)
         if not task.measures:
             ways.prepared(task)  # its own faults are listed before those of the models
         for name, model in models.of(task):
             asked = gather(faults, lambda: ways.for_model(name, model))  # noqa: B023
-            prepared = None if asked is None else ways.prepared(asked)
+            prepared = None if asked is None else ways.prepared(asked.task)
             if prepared is None:
                 continue
             scorings = [Scoring.of(n, s, task.name, name) for n, s in prepared.scorers]
             cell = Cell(
-                asked, name, model, prepared.samples, prepared.template, scorings, prepared.options, run, prepared.shots
-            )
+                asked.task, name, model, prepared.samples, prepared.template, scorings, prepared.options, run,
+                prepared.shots, asked.measure,
+            )  # fmt: skip
             cell.notices = tuple(models.notices(name))
             before = len(faults)
-            gather(faults, lambda cell=cell: check_abilities(cell))  # type: ignore[misc]
-            gather(faults, lambda cell=cell: check_repeats(cell))  # type: ignore[misc]
-            gather(faults, lambda cell=cell: check_reducer(cell))  # type: ignore[misc]
-            gather(faults, lambda cell=cell: check_targets(cell))  # type: ignore[misc]
+            for check in CHECKS:
+                gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         prepared = ways.prepared_at_all()
@@ -77,7 +89,7 @@ def make_plan(
     if tasks:
         faults += models.unknown_options()
     _check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, faults)
-    if run.measure and cells and not faults and all(cell.task.protocol in _protocols(tasks) for cell in cells):
+    if run.measure and cells and not faults and not any(cell.measure for cell in cells):
         faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
     if not faults and not may_have_unused:
         faults += unused_faults(run, tasks)
@@ -85,9 +97,10 @@ def make_plan(
     if cells and not may_have_unused:
         notices = unused_judges(run, tasks, [scoring for cell in cells for scoring in cell.scorings])
         cells[0].notices += tuple(notices)
-    _count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
+    judges = _count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
     for cell in cells:
         cell.digests = digests_of(cell)
+        cell.task = cell.task.but(protocol=protocol_of(cell, judges))
     return cells
 
 
@@ -173,15 +186,21 @@ def trusted_model(name: str, run: RunOptions, refused: Refused | None = None) ->
 class _Ways:
     """A task as each model will be asked it; what it needs is prepared once for each way."""
 
-    def __init__(self, task: Task, run: RunOptions, faults: list[AssayError]) -> None:
-        self._task, self._run, self._faults = task, run, faults
+    def __init__(
+        self, task: Task, run: RunOptions, faults: list[AssayError], recorded: RecordedWays | None = None
+    ) -> None:
+        self._task, self._run, self._faults, self._recorded = task, run, faults, recorded
         self._prepared: dict[str, Prepared | None] = {}
 
-    def for_model(self, name: str, model: Model) -> Task:
+    def for_model(self, name: str, model: Model) -> Measured:
         """The task by the best measure the model can serve; what has no options to choose from stays as it is."""
         task, wanted = self._task, self._run.measure
-        if not task.measures and (wanted is None or not self._has_choices()):
-            return task
+        if self._recorded is not None:
+            wanted = self._recorded.get((task.name, name)) or None
+            if wanted is None:
+                return Measured(task)
+        elif not task.measures and (wanted is None or not self._has_choices()):
+            return Measured(task)
         return measured(task, model.abilities, wanted, name)
 
     def prepared(self, task: Task) -> "Prepared | None":
@@ -198,10 +217,6 @@ class _Ways:
         prepared = self.prepared(self._task)
         first = next((s for s in prepared.samples if isinstance(s, Sample)), None) if prepared else None
         return first is not None and bool(first.choices)
-
-
-def _protocols(tasks: Sequence[Task]) -> set[str]:
-    return {task.protocol for task in tasks}
 
 
 def _tasks(run: RunOptions, faults: list[AssayError]) -> list[Task]:
@@ -238,7 +253,7 @@ class Prepared:
 def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     """Opens the data and builds what a task asks and judges with; faults of scorers are listed, others raised."""
     wrong = task_faults(task, run)
-    options: GenerateOptions | None = gather(wrong, lambda: _options(task, run))
+    options: GenerateOptions | None = gather(wrong, lambda: generation_of(task, run))
     asked: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
     kind = "unknown" if asked is None else asked[0].kind
     scorers = build_scorers(task, kind, faults) if task.driver is None and (asked or task.scorers) else []
@@ -250,16 +265,11 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     return Prepared(samples, template, drawn, options, scorers)
 
 
-def _options(task: Task, run: RunOptions) -> GenerateOptions:
-    options = task.options.set(**run.generation)
-    return options.set(seed=run.seed) if run.seed is not None and options.seed is None else options
-
-
 def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
     """The data, the template over it, and what its shots come from."""
     samples = open_dataset(
         _source_of(task, run),
-        columns={**task.columns, **run.columns},
+        columns=columns_of(task, run),
         tags=task.tags,
         cluster=task.cluster,
         split=run.split,
@@ -273,15 +283,14 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
     template = build_template(
         task.template,
         kind=samples.kind,
-        system=run.system or task.system,
+        system=system_of(task, run),
         roles=task.roles,
         produces=task.produces,
         where=f"task {task.name!r}",
     )
-    shots = task.fewshot.num if run.num_fewshot is None else run.num_fewshot
     drawn = None
-    if shots:
-        template, drawn = _with_shots(task, run, shots, samples, template)
+    if fewshot_of(task, run).num:
+        template, drawn = _with_shots(task, run, samples, template)
     return samples, template, drawn
 
 
@@ -304,9 +313,9 @@ def _no_question(samples: Samples, where: str) -> UsageError:
     )
 
 
-def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, template: Any) -> tuple[Any, Any]:
+def _with_shots(task: Task, run: RunOptions, samples: Samples, template: Any) -> tuple[Any, Shots]:
     """The template with its shots, and what they come from. The pool is never cut by `--limit`: shots stay the same."""
-    fewshot = replace(task.fewshot, num=num, seed=task.fewshot.seed if run.seed is None else run.seed)
+    fewshot = fewshot_of(task, run)
     source = run.fewshot_data or fewshot.source
     is_own = source is None and fewshot.split is None
     if isinstance(source, DataSource):
@@ -315,7 +324,7 @@ def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, templat
     if not is_own:
         pool_samples = open_dataset(
             source if source is not None else _source_of(task, run),
-            columns=task.columns,
+            columns=columns_of(task, run),
             split=fewshot.split,
             to_sample=task.to_sample,
             where=f"shots of {task.name!r}",
@@ -323,7 +332,13 @@ def _with_shots(task: Task, run: RunOptions, num: int, samples: Samples, templat
         )
     pool = [s for s in pool_samples if isinstance(s, Sample)]
     shown = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
-    return shown, [num, fewshot.seed, str(fewshot.pick), pool_samples.fingerprint()]
+    return shown, Shots(fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples))
+
+
+def _is_same_data(pool: Samples, samples: Samples) -> bool:
+    """Whether shots are drawn from rows that are asked: the same file, the same part of it."""
+    places = [{shard.path.resolve() if shard.path else shard.name for shard in s.shards} for s in (pool, samples)]
+    return pool.split == samples.split and bool(pool.files) and bool(places[0] & places[1])
 
 
 def _source_of(task: Task, run: RunOptions) -> Any:
@@ -362,12 +377,14 @@ def _check_judges(asking: Sequence[tuple[Scoring, str]], run: RunOptions, faults
         faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
 
 
-def _count_judges(scorings: Sequence[Scoring], run: RunOptions) -> None:
-    """Makes the digest of a scorer that asks others also theirs: another judge gives other verdicts."""
+def _count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]:
+    """Makes the digest of a scorer that asks others also theirs, and gives what those are by role: another judge gives
+    other verdicts."""
     roles = sorted({role for scoring in scorings for role in scoring.roles})
     known = {role: veiled(_judge(run, role).identity) for role in roles}
     for scoring in scorings:
         scoring.digest = digest_of([scoring.digest, {role: known[role] for role in scoring.roles}])[:16]
+    return known
 
 
 def _judge(run: RunOptions, role: str) -> Model:

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import Abilities, Model, Output, Request
+from .measure import LIKELIHOOD, STANDARD
+
+RecordedWays = Mapping[tuple[str, str], str]
+"""By task and model: the measure by which they were asked; empty where the task was asked as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +42,16 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
         )
         models[str(cell["model"])] = Recorded(cell.get("identity", {}), abilities)
     return models
+
+
+def recorded_ways(manifest: Mapping[str, Any]) -> RecordedWays:
+    """By which measure the answers of a finished run were asked for."""
+    return {(str(cell["task"]), str(cell["model"])): _way(cell) for cell in manifest.get("cells", ())}
+
+
+def _way(cell: Mapping[str, Any]) -> str:
+    if "measure" in cell:
+        return str(cell["measure"])
+    # Runs of the first version have it in the protocol id alone.
+    protocol = str(cell.get("protocol", ""))
+    return next((name for name in (*STANDARD, LIKELIHOOD) if protocol.endswith((f"@{name}", f"-{name}"))), "")

@@ -27,6 +27,7 @@ from ..datasets import is_data_path
 from ..datasets.hub import is_hub_name
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
 from .options import PartlyRead, RunOptions
+from .overrides import with_overrides, with_shots
 from .task_yaml import read_task_file
 
 CONVENTIONS = ("dataset", "prompt", "score", "summarize", "options")
@@ -37,8 +38,8 @@ def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
     try:
         found = _find(reference, run)
     except PartlyRead as error:
-        raise PartlyRead(error.faults, [_with_overrides(task, run) for task in error.made]) from error
-    return [_with_overrides(task, run) for task in found]
+        raise PartlyRead(error.faults, [with_overrides(task, run) for task in error.made]) from error
+    return [with_overrides(task, run) for task in found]
 
 
 def _find(reference: Any, run: RunOptions) -> list[Task]:
@@ -47,24 +48,24 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     name, shots = _split_shots(reference)
     known = registry.tasks.resolve(name)
     if known is not None and not _may_mean_another(reference, run):
-        return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
+        return [with_shots(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     for recognise in registry.recognisers():
         tasks = recognise(name, run)
         if tasks is not None:
             return list(tasks)
     if known is not None:
-        return [_with_num(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
+        return [with_shots(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
     if is_reference(name):
-        return [_with_num(task, shots) for task in _from_python(name, run)]
+        return [with_shots(task, shots) for task in _from_python(name, run)]
     path = Path(name).expanduser()
     if path.suffix in (".yaml", ".yml") and path.is_file():
-        return [_with_num(read_task_file(path), shots)]
+        return [with_shots(read_task_file(path), shots)]
     if is_data_path(path):
         by_columns = Task(name=_stem(path), dataset=path, description=f"by the columns of {path.name}")
-        return [_with_num(by_columns, shots)]
+        return [with_shots(by_columns, shots)]
     if is_hub_name(name):
         last = re.split("[@?#]", name)[0].rpartition("/")[2]
-        return [_with_num(Task(name=last, dataset=name, description=f"by the columns of {name}"), shots)]
+        return [with_shots(Task(name=last, dataset=name, description=f"by the columns of {name}"), shots)]
     if path.suffix or "/" in name or path.exists():
         raise UsageError(
             "no such file" if not path.exists() else "not a data file assay can read",
@@ -89,12 +90,6 @@ def _split_shots(reference: str) -> tuple[str, int | None]:
 
 def _stem(path: Path) -> str:
     return path.name.split(".")[0] or path.resolve().name
-
-
-def _with_num(task: Task, shots: int | None) -> Task:
-    from dataclasses import replace
-
-    return task if shots is None else task.but(fewshot=replace(task.fewshot, num=shots))
 
 
 def _expand(thing: Any, where: str, run: RunOptions) -> list[Task]:
@@ -164,31 +159,3 @@ def _from_conventions(module: ModuleType, path: Path) -> Task:
         produces=tuple(getattr(module, "produces", ("text",))),
         description=(module.__doc__ or "").strip().partition("\n")[0],
     )
-
-
-def _with_overrides(task: Task, run: RunOptions) -> Task:
-    changes: dict[str, Any] = {}
-    if run.template is not None:
-        changes["template"] = _template(run.template)
-        changes["measures"] = ()  # whoever says how to ask, or how to score, has chosen the way
-    if run.scorers:
-        changes["scorers"] = run.scorers
-        changes["measures"] = ()
-        changes["summarizers"] = ()
-    if run.epochs is not None:
-        changes["epochs"] = run.epochs
-    if run.reducer is not None:
-        changes["reducer"] = run.reducer
-    return task.but(**changes) if changes else task
-
-
-def _template(text: str) -> str | Callable[..., Any]:
-    if is_reference(text):
-        template: Callable[..., Any] = load_attribute(text)
-        return template
-    path = Path(text).expanduser()
-    if path.suffix in (".jinja", ".j2", ".txt"):
-        if not path.is_file():
-            raise UsageError("no such template file", where=text)
-        return path.read_text(encoding="utf-8")
-    return text

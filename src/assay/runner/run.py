@@ -15,7 +15,7 @@ from .events import Silent, Watcher
 from .executors import check_spread
 from .options import DEFAULT_MODEL, RunOptions
 from .plan import make_plan
-from .recorded import recorded_models
+from .recorded import RecordedWays, recorded_models, recorded_ways
 from .result import RunResult
 from .session import Session
 
@@ -51,7 +51,8 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
         options = options.but(models=tuple(models) or options.models)
     # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
-    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused))
+    ways = recorded_ways(reader.manifest)
+    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways))
 
 
 def _options(
@@ -112,11 +113,12 @@ async def _run(
     watcher: Watcher,
     ask_model: bool = True,
     may_have_unused: bool = False,
+    recorded: RecordedWays | None = None,
 ) -> RunResult:
     options = options.with_one_spelling(objects)
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
-        cells = make_plan(options, objects, may_have_unused=may_have_unused)
+        cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)
         return await _planned_run(options, cells, watcher, redactor, ask_model)
     except Exception as error:
         redactor.hide(error)  # a model that could not be built may say what it was built with

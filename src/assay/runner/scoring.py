@@ -56,6 +56,8 @@ class Scoring:
     bounds: tuple[float, float] | None = (0.0, 1.0)
     roles: tuple[str, ...] = ()
     """Helper models it must be given."""
+    reads: tuple[str, ...] = ()
+    """What it cannot do without: see `readable`; empty where it does not say."""
 
     @classmethod
     def of(cls, name: str, scorer: Any, task: str, model: str) -> "Scoring":
@@ -75,6 +77,7 @@ class Scoring:
             higher_is_better=bool(getattr(scorer, "higher_is_better", True)),
             bounds=getattr(scorer, "bounds", (0.0, 1.0)),
             roles=tuple(getattr(scorer, "needs", ())),
+            reads=tuple(getattr(scorer, "reads", ())),
         )
 
     def given(self, models: Mapping[str, Any]) -> "Scoring":

@@ -8,23 +8,14 @@ from itertools import islice
 
 from ..core import Sample, UsageError, nearest
 from .cell import Cell
-from .scoring import Scoring
 
 ROWS_LOOKED_AT = 2000
 """At most, until one has a target: mostly the first does."""
-COMPARING = frozenset(
-    {
-        "anls", "anls_star", "bleu", "caption", "cer", "choice", "choice_likelihood", "chrf", "exact_match",
-        "exists_match", "f1", "first_token", "gsm8k", "includes", "math", "mer", "meteor", "number", "quasi_exact",
-        "relaxed_accuracy", "rouge", "ter", "wer", "yes_no",
-    }
-)  # fmt: skip
-"""Scorers that do nothing but compare an answer with the target."""
 
 
 def check_targets(cell: Cell) -> None:
     """Refuses a cell none of whose first samples has a target, where every scorer needs one."""
-    if not cell.scorings or not all(map(_needs_target, cell.scorings)):
+    if not cell.scorings or not all("target" in scoring.reads for scoring in cell.scorings):
         return
     first: Sample | None = None
     looked_at = 0
@@ -45,7 +36,3 @@ def check_targets(cell: Cell) -> None:
         where=f"task {cell.task.name!r}",
         fix=f"name the column `answer` or `target`, map it ({likely}), or name a scorer that needs none",
     )
-
-
-def _needs_target(scoring: Scoring) -> bool:
-    return scoring.name in COMPARING and type(scoring.scorer).__module__.startswith("assay.scorers.")

@@ -31,6 +31,7 @@ Fit = tuple[float, int]
 class AnlsStar:
     """ANLS over a structured answer: the output's JSON, or JSON in its text; a plain text for a plain target."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -55,6 +55,11 @@ class Asked(LikeInner):
     """`json` asks for a structured reply, `text` takes it as it is written, `lines` takes the lines of it."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The medium that the specialist is shown."""
+        return (self.expects,)
+
     def __post_init__(self) -> None:
         if self.wants not in ("json", "text", "lines"):
             raise UsageError(f"scorer 'asked' cannot want {self.wants!r}", fix="json, text or lines")

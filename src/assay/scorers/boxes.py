@@ -39,6 +39,7 @@ class BoxIou:
     target_scale: Scale = "pixels"
     target_corners: Corners = "xyxy"
     threshold: float = 0.5
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

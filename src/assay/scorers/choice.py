@@ -22,6 +22,7 @@ class Choice:
 
     letters: str = ""
     """The letters to choose from where the options stand only in the question: `ABCD`."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -27,6 +27,7 @@ class ClipScore:
     """How well a picture fits its prompt, from the saved entry `cosine`."""
 
     variant: Variant = "official"
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         if self.variant not in get_args(Variant):
@@ -53,6 +54,7 @@ class ClipScoreAsked:
 
     variant: Variant = "official"
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "clip_score"
     needs: ClassVar[tuple[str, ...]] = ("clip",)
 

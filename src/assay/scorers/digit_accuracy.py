@@ -26,6 +26,7 @@ WIDTH_OF_KERNEL = 0.001
 class DigitAccuracy:
     """1 if the judge sees the target's digit in the picture; `details` names the data the judge was taught on."""
 
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -44,6 +44,7 @@ class Dnsmos:
     with nothing but silence, is `unparsed`.
     """
 
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
     """The scale is 1 to 5, but the calibration leaves it for sounds that are no speech."""
     blocking: ClassVar[bool] = True

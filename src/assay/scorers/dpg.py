@@ -22,6 +22,7 @@ class Dpg:
 
     questions: str = "questions"
     """The column with the propositions: `proposition_id`, `dependency`, `category_broad`."""
+    reads: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -25,6 +25,7 @@ _BETWEEN = "\x1f"
 class ExistsMatch:
     """1 if a reference occurs in the answer as whole words; for `AllOf`, if each of its parts does."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -49,6 +49,7 @@ class Fid:
     statistics: str = ""
     """A file .npz with `mu` and `sigma` of the reference pictures; left out, they are the samples' target pictures."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "fid"
     needs: ClassVar[tuple[str, ...]] = ("features",)
     whole_output: ClassVar[bool] = True

@@ -44,6 +44,7 @@ class GenEval:
     """Objects of a class that are looked at, the surest first."""
     position_threshold: float = 0.1
     """The share of both sizes that an offset must exceed to be a direction."""
+    reads: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -30,6 +30,7 @@ class HfMetric:
     """What the metric takes: `text`, or answers and targets read as `int` or `float`."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """Keywords of the metric's `compute`, as `average: macro`."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
 

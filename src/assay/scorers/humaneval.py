@@ -27,6 +27,7 @@ class HumanEval:
 
     verdicts: str = ""
     """The results file of the official harness, run in a sandbox of yours."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
     _digest: str = field(default="", init=False, repr=False)
@@ -58,6 +59,7 @@ class HumanEval:
 class PythonSyntax:
     """1 if prompt and completion are Python that defines the wanted function: parsed only, never run."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -42,6 +42,7 @@ class ImageSimilarity:
     """A column with a mask, white where nothing should have changed: only those pixels count."""
     resize: bool = False
     """Whether a picture of another size is brought to the size of the reference first."""
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float] | None] = None
 
     def __post_init__(self) -> None:

@@ -48,6 +48,7 @@ class Judge:
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """How the judge is asked, over temperature 0 and JSON replies."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("answer",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
 
     def __post_init__(self) -> None:

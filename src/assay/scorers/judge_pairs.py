@@ -44,6 +44,7 @@ class PairwiseJudge:
     """Whether the judge sees the media of the question too."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("answer",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     best_mark: ClassVar[float] = 1.0

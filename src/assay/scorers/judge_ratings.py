@@ -42,6 +42,7 @@ class JudgeRatings:
     """Whether the judge sees the media of the question too."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("answer",)
     name: ClassVar[str] = "judge_ratings"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
 

@@ -1,7 +1,8 @@
 """Multiple choice by likelihood: which option would the model rather have written?
 
 `acc` takes the most probable continuation, `acc_norm` divides by the characters of the option, `acc_bytes` by its
-UTF-8 bytes, `acc_pmi` subtracts what the option is worth without the question. The blank before an option belongs
+UTF-8 bytes, `acc_pmi` subtracts what the option is worth without the question. Letters have `acc` alone, since all are
+of one length. The blank before an option belongs
 to the continuation and is not counted as its length. Of options that are equally probable the first is taken, as other
 systems do; `ties` in the details says so, and the table counts them.
 """
@@ -25,8 +26,9 @@ class ChoiceLikelihood:
     continuation: str = "text"
     """What was weighed, as the template of the same name says: each option's `text`, or its `letter`.
 
-    Where the output's details name the `continuations`, their lengths count and this option is not needed.
+    Where the output's details name the `continuations` that were weighed, the lengths of those texts count.
     """
+    reads: ClassVar[tuple[str, ...]] = ("likelihood", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -53,7 +55,10 @@ class ChoiceLikelihood:
         if not any(math.isfinite(weight) for weight in given):
             reason = "every option has probability 0, so none is the most probable"
             return Score(None, Outcome.MODEL_ERROR, details={"reason": reason, "logprobs": _plain(weights)})
-        columns = {"acc": given, **_normalized(given, self._weighed(choices, output))}
+        columns = {"acc": given}
+        if self.continuation == "text":
+            # Letters are all of one length: dividing by it says nothing new.
+            columns |= _normalized(given, self._weighed(choices, output))
         alone = _unconditioned(output, weights[len(choices) :], len(choices))
         if alone is not None:
             columns["acc_pmi"] = [weight - before for weight, before in zip(given, alone, strict=True)]
@@ -68,11 +73,12 @@ class ChoiceLikelihood:
             },
         )
 
-    def _weighed(self, choices: Sequence[str], output: Output) -> Sequence[str]:
+    @staticmethod
+    def _weighed(choices: Sequence[str], output: Output) -> Sequence[str]:
         told: Sequence[str] = output.details.get("continuations", ())
         if len(told) >= len(choices):
             return [text.removeprefix(" ") for text in told[: len(choices)]]
-        return choices if self.continuation == "text" else LETTERS[: len(choices)]
+        return choices
 
 
 def _plain(weights: Sequence[float]) -> list[float | str]:

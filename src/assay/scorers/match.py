@@ -18,6 +18,7 @@ class ExactMatch:
     """1 if the answer equals a target, blanks at the ends aside; else 0."""
 
     ignore_case: bool = False
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -42,6 +43,7 @@ class QuasiExactMatch:
 
     tokens: str = "words"
     """`words` is SQuAD's normalizer; `cjk` strips all Unicode punctuation and compares CJK text by character."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class Includes:
     """1 if a target stands somewhere in the answer; for `AllOf`, if each of its parts does."""
 
     ignore_case: bool = True
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -107,6 +110,7 @@ class Regex:
     match: str = "last"
     """Which match counts: `first` or `last`."""
     ignore_case: bool = False
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

@@ -26,6 +26,7 @@ class MathEquivalence:
     seconds: float = 5.0
     """Wall-clock time for one comparison."""
     memory_mib: int = 1024
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

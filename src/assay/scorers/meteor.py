@@ -33,6 +33,7 @@ class Meteor:
     jar: str = ""
     """The path of meteor-1.5.jar with its `data` folder beside it; by default the one in `pycocoevalcap`."""
     language: str = "en"
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("meteor",)
 

@@ -30,6 +30,7 @@ class MmVet:
     """The judge's grade of one answer, from 0 to 1."""
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     name: ClassVar[str] = "mmvet"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

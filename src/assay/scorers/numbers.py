@@ -82,6 +82,7 @@ class Quantity:
 class Gsm8k:
     """`strict` and `flexible` as the published harness filters GSM8K answers, and `numeric` beside them."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
@@ -116,6 +117,7 @@ class NumberMatch:
 
     relative_tolerance: float = 0.0
     """How far off may still be right, as a share of the target; 0 wants equality."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ class OcrText:
     """Words found, normalized edit similarity and lines found exactly, each 0 to 1, against the best target."""
 
     ignore_case: bool = True
+    reads: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

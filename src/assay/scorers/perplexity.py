@@ -20,6 +20,7 @@ class Perplexity:
 
     column: str | None = None
     """The column whose text was weighed; the question by default."""
+    reads: ClassVar[tuple[str, ...]] = ("likelihood",)
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
     summarizers: ClassVar[tuple[str, ...]] = ("perplexity",)
@@ -46,6 +47,7 @@ class Perplexity:
 class LastWord:
     """LAMBADA: 1 if greedy decoding writes the last word; `details` has its likelihood for the perplexity."""
 
+    reads: ClassVar[tuple[str, ...]] = ("likelihood",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "item_perplexity")
 

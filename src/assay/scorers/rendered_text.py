@@ -22,6 +22,7 @@ class RenderedText:
     instruction: str = ""
     """What the recogniser is told beside the picture, where it needs telling."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("ocr",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -46,6 +47,7 @@ class RenderedText:
 class ReadText:
     """The same two numbers for a model that reads pictures itself: its answer against the text that stands there."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -32,6 +32,7 @@ class Rouge:
     """`ascii` as the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
     lsum: bool = False
     """Also `rougeLsum`, sentence by line; the library's own table in Python, so slow on long texts."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

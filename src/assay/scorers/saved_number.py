@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ..core import Output, Sample, Score
 from ..registry import scorers
@@ -16,6 +17,7 @@ class SavedNumber:
     entry: str = "score"
     low: float = 0.0
     high: float = 1.0
+    reads: ClassVar[tuple[str, ...]] = ()
 
     @property
     def bounds(self) -> tuple[float, float]:

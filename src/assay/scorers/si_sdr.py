@@ -22,6 +22,7 @@ MOST_DECIBELS = 100.0
 class SiSdr:
     """SI-SDR of the output's sound against the target's, in dB; both must have the same rate and length."""
 
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
     blocking: ClassVar[bool] = True
 

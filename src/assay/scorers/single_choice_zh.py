@@ -46,6 +46,7 @@ class SingleChoiceZh:
     """As a last resort, takes the only letter that occurs, whatever is said of it."""
     question: str = ""
     """The column with the question's text, where the question itself is only heard."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

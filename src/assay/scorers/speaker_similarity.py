@@ -26,6 +26,7 @@ class SpeakerSimilarity:
     reference: str = "target"
     """Where the voice to match is: `target`, `input` (the first sound of the question), or a column."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("speaker",)
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 

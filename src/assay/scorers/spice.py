@@ -31,6 +31,7 @@ class Spice:
 
     folder: str = ""
     """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -41,6 +41,7 @@ class T2ICompBench:
     category: str = "category"
     """The column that says which kind a prompt is."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa", "detector", "clip")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -26,6 +26,7 @@ class Ter:
     asian_support: bool = False
     """Splits Chinese and Japanese by character."""
     case_sensitive: bool = False
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
     summarizers: ClassVar[tuple[str, ...]] = ("ter",)

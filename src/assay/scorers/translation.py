@@ -28,6 +28,7 @@ class Bleu:
     tokenize: str = "13a"
     """sacreBLEU's tokenizer: `13a` finds no words in Chinese, take `zh` there."""
     lowercase: bool = False
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("bleu",)
 
@@ -60,6 +61,7 @@ class Chrf:
     char_order: int = 6
     beta: int = 2
     lowercase: bool = False
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("chrf",)
 

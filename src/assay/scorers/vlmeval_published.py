@@ -31,6 +31,7 @@ class ChoiceVlmevalJudged:
 
     seed: int = SEED
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -61,6 +62,7 @@ class YesNoVlmeval:
     """1 if the answer contains yes where the target says it, or no: `nothing` contains no; else the judge reads it."""
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -87,6 +89,7 @@ class MmVetVlmeval:
     """The judge's grade from 0 to 1 where its whole reply is one; 0 after five replies that are none."""
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mmvet",)

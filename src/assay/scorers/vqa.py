@@ -26,6 +26,7 @@ class VqaAccuracy:
     """Which behaviour of the official script: `always`, or `a013f00`."""
     answers: str = "answers"
     """The column with one answer for each annotator; without it, the targets are those."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

@@ -17,6 +17,7 @@ class VqaScore:
     """The probability that the model under the role `vqa` gives, 0 to 1; the worker puts the question."""
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("vqa",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 

@@ -26,6 +26,7 @@ class ErrorRate(ABC):
 
     normalize: str
     any_script: bool
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     kind: ClassVar[str]
     keep_blanks: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = False

@@ -23,6 +23,7 @@ _RATING = re.compile(r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,2
 class WiseLegacy:
     """WiScore, 0 to 1: (0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2, from the saved entry `rating`."""
 
+    reads: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_legacy")
 
@@ -39,6 +40,7 @@ class WiseLegacy:
 class WiseVerified:
     """1 if the judge found the picture right, from the saved entry `score`: 0 or 1."""
 
+    reads: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_verified")
 

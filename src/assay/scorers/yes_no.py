@@ -28,6 +28,7 @@ class YesNo:
     """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `pope_official`: no if the first
     sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
     `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:

@@ -142,7 +142,7 @@ def test_a_whole_run_goes_through_it(served, vllm, llama_folder, tmp_path):
         output=str(tmp_path / "run"),
     )  # fmt: skip
 
-    assert result.status == "complete" and {r.protocol for r in result.results} == {"sums@likelihood"}
+    assert result.status == "complete" and {r.protocol for r in result.results} == {"sums@letter_likelihood"}
 
 
 def test_json_is_promised_where_it_is_asked_for(served):

@@ -20,6 +20,7 @@ from .verdict import follows
 class IfEval:
     """`prompt_strict` and `prompt_loose` of one response; the summarizer `instructions` adds both by instruction."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("mean", "instructions")
 
