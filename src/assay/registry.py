@@ -121,7 +121,7 @@ def construct(thing: Any, spec: Spec, *, kind: str, where: str | None = None) ->
             return thing(**options)
         except AssayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise blamed(ComponentError, error, f"{kind} {spec.name!r} could not be built") from error
     if options:
         check_options(thing, options, f"{kind} {spec.name!r}", where)

@@ -7,15 +7,18 @@ importable, so that it may import its neighbours; nothing is left half-loaded wh
 import hashlib
 import importlib.util
 import os
+import re
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import neighbours
-from .core.errors import AssayError, UnknownName, UsageError
+from . import core, neighbours
+from .core.errors import AssayError, UnknownName, UsageError, nearest
 from .sources import behind, digest_behind
 
+_UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 _loaded: dict[tuple[Path, str], ModuleType] = {}
 
 
@@ -66,9 +69,10 @@ def load_file(path: str | Path) -> ModuleType:
         spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
-        if isinstance(error, AssayError) or not isinstance(error, Exception):
+        if isinstance(error, AssayError) or not isinstance(error, (Exception, SystemExit)):
             raise
-        raise UsageError(describe_failure(error), where=f"{path}{failing_line(error, file)}") from error
+        where = f"{path}{failing_line(error, file)}"
+        raise UsageError(describe_failure(error), where=where, fix=keyword_fix(error)) from error
     _loaded[file, digest] = module
     return module
 
@@ -112,8 +116,21 @@ def file_digest(path: str | Path) -> str:
     return digest.hexdigest()
 
 
-def describe_failure(error: Exception) -> str:
+def keyword_fix(error: BaseException) -> str | None:
+    """The field that was meant by an argument which `Task`, `Sample` or their kin do not have."""
+    found = _UNEXPECTED.search(str(error)) if isinstance(error, TypeError) else None
+    kind = getattr(core, found[1], None) if found else None
+    if found is None or not is_dataclass(kind):
+        return None
+    known = [f.name for f in fields(kind) if f.init]
+    close = nearest(found[2], known)
+    return f"did you mean {close!r}?" if close else f"a {found[1]} has {', '.join(known)}"
+
+
+def describe_failure(error: BaseException) -> str:
     """What a file that could not be loaded did wrong, in a few words."""
+    if isinstance(error, SystemExit):
+        return f"calls sys.exit({error.code!r}) while it is loaded"
     if isinstance(error, SyntaxError):
         return f"not valid Python: {error.msg}"
     if isinstance(error, ModuleNotFoundError):

@@ -3,7 +3,7 @@
 SCORERS: dict[str, tuple[str, str]] = {
     "exact_match": ("assay.scorers.match:ExactMatch", "the answer equals a target"),
     "quasi_exact": ("assay.scorers.match:QuasiExactMatch", "equal after SQuAD normalisation"),
-    "includes": ("assay.scorers.match:Includes", "a target occurs in the answer"),
+    "includes": ("assay.scorers.match:Includes", "a target stands in the answer as words of its own"),
     "regex": ("assay.scorers.match:Regex", "a pattern finds the answer, or matches it"),
     "f1": ("assay.scorers.tokens_f1:TokenF1", "overlap of words with the best target"),
     "choice": ("assay.scorers.choice:Choice", "the chosen letter, read by the rule stack"),

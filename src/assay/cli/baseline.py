@@ -15,6 +15,7 @@ from typing import Any
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
 from ..core.record import result_from_plain
 from ..report import format_value
+from ..runner.recorded import recorded_ways
 from ..runner.result import RunResult
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
@@ -110,13 +111,21 @@ class Comparison:
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def compared(self) -> int:
+        """How many numbers could be compared."""
+        return sum(row.paired is not None for row in self.rows)
+
     def lines(self) -> list[str]:
         """What the terminal shows under the table."""
-        return [f"against {self.folder}:", *(f"  {row.line()}" for row in self.rows), *(f"  {n}" for n in self.notes)]
+        nothing = [] if self.compared else ["  nothing was compared"]
+        rows, notes = [f"  {row.line()}" for row in self.rows], [f"  {note}" for note in self.notes]
+        return [f"against {self.folder}:", *rows, *nothing, *notes]
 
     def to_plain(self) -> dict[str, Any]:
         """The member `baseline` of `--json`."""
-        return {"run": self.folder, "rows": [row.to_plain() for row in self.rows], "notes": self.notes}
+        rows = [row.to_plain() for row in self.rows]
+        return {"run": self.folder, "compared": self.compared, "rows": rows, "notes": self.notes}
 
 
 def format_p(p: float | None) -> str:
@@ -184,12 +193,20 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
 
 def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:
     """Which scorer of this run the baseline lacks, and how to have it; empty if that is not what is missing."""
+    ways = [_way(reader, result.task, of) for reader, of in ((before, model), (after, result.model))]
+    if ways[0] != ways[1]:
+        return f"the baseline was measured by {ways[0]}, this run by {ways[1]}: two different numbers"
     known = before.scorers(result.task, model)
     for scorer in after.scorers(result.task, result.model):
         if scorer not in known and (result.metric == scorer or result.metric.startswith(f"{scorer}.")):
             again = f"assay score {shlex.quote(str(before.layout.folder))} --scorer {shlex.quote(scorer)}"
             return f"the baseline was not scored by {scorer!r}; fix: {again}"
     return ""
+
+
+def _way(reader: RunReader, task: str, model: str) -> str:
+    """By which measure a task was asked of a model; only what was asked for can be scored again."""
+    return recorded_ways(reader.manifest).get((task, model)) or "the task as it stands"
 
 
 def _scale(*results: Result | None) -> tuple[float, float] | None:

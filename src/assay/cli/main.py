@@ -23,6 +23,8 @@ VERBS = {
     "televal": "TELEVAL's own command line",
     "ulmeval": "ULMEvalKit's own command line",
 }
+OTHERS = frozenset({"python", "vlmeval", "pipeline", "televal", "ulmeval"})
+"""Verbs that run a script of another system."""
 ALIASES = {"eval": "run", "list": "ls"}
 
 HELP = """\
@@ -56,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         verb, given = "run", ["run", *given]  # bare flags mean a run, as other harnesses have it
     if "--debug" not in given:
         warnings.formatwarning = _note
-    from ..core.errors import AssayError, UnknownName
+    from ..core.errors import AssayError, UnknownName, users_line
 
     try:
         if verb not in VERBS:
@@ -68,6 +70,12 @@ def main(arguments: list[str] | None = None) -> int:
         return _ended(error, error.exit_code, str(error).split("\n"), verb, given)
     except KeyboardInterrupt as error:
         return _ended(error, 130, ["interrupted"], verb, given)
+    except SystemExit as error:
+        place = users_line(error, libraries=False)
+        if not place or verb in OTHERS:
+            raise  # `--help`, or a script of another system that says how it ended
+        line = f"called sys.exit({error.code!r}){place}; fix: raise an error there, or return"
+        return _ended(error, 1, [line], verb, given)
     except BrokenPipeError:
         sys.stderr.close()
         return 0

@@ -24,6 +24,8 @@ COPIED = (
     "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
+NOTHING_COMPARED = 3
+"""The exit code of a run that is complete and has no number in common with its `--baseline`."""
 
 
 def parser() -> Parser:
@@ -142,7 +144,7 @@ def command(arguments: Sequence[str]) -> int:
 
             comparison = compare_with(given.baseline, result)
         finish(result, stdout, given.json, comparison, watching)
-        return result.exit_code
+        return result.exit_code or (NOTHING_COMPARED if comparison is not None and not comparison.compared else 0)
 
 
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:

@@ -173,7 +173,7 @@ def blame(kind: type[ComponentError], component: str, sample: str | None = None)
         yield
     except AssayError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise blamed(kind, error, component, sample) from error
 
 
@@ -182,11 +182,11 @@ def blamed(
 ) -> ComponentError:
     """`error` as a `kind` that names the component, the sample and the user's own line."""
     place = component if sample is None else f"{component}, sample {shorten(sample)}"
-    line = _deepest_line(error)
-    return kind(f"{type(error).__name__}: {error}{line}", where=place)
+    what = f"called sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+    return kind(f"{what}{users_line(error)}", where=place)
 
 
-def _deepest_line(error: BaseException) -> str:
+def users_line(error: BaseException, *, libraries: bool = True) -> str:
     """` (file.py:12)` of the innermost frame of the user's own code, else of a library; empty when there is none."""
     own = foreign = ""
     trace = error.__traceback__
@@ -200,4 +200,4 @@ def _deepest_line(error: BaseException) -> str:
             else:
                 own = line
         trace = trace.tb_next
-    return own or foreign
+    return own or (foreign if libraries else "")

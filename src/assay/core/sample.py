@@ -28,7 +28,7 @@ class Sample:
     input: str | tuple[Message, ...] = ""
     """The question as text, or as ready-made messages."""
     target: Any = None
-    """Text, a tuple (any of them), `AllOf`, or what the scorer understands; `None` if there is no right answer."""
+    """Text, a list or tuple (any of them), `AllOf`, or what the scorer understands; `None`: no answer is right."""
     choices: tuple[str, ...] = ()
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The untouched row."""
@@ -56,7 +56,7 @@ class Sample:
         target = self.target
         if target is None:
             return ()
-        return target if isinstance(target, tuple) else (target,)
+        return target if isinstance(target, tuple) else tuple(target) if isinstance(target, list) else (target,)
 
     def __getitem__(self, column: str) -> Any:
         """A column of the row: `sample["question"]`."""

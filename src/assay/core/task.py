@@ -124,8 +124,13 @@ class Task:
         object.__setattr__(self, "measures", _as_tuple(self.measures))
         if isinstance(self.options, Mapping):
             object.__setattr__(self, "options", DEFAULT_OPTIONS.set(**self.options))
+        for name in ("tags", "produces"):
+            object.__setattr__(self, name, _as_tuple(getattr(self, name)))
+        object.__setattr__(self, "needs", frozenset(_as_tuple(self.needs)))
         if isinstance(self.fewshot, Mapping):
             object.__setattr__(self, "fewshot", Fewshot(**self.fewshot))
+        elif isinstance(self.fewshot, int):
+            object.__setattr__(self, "fewshot", Fewshot(self.fewshot))
         if not self.protocol:
             object.__setattr__(self, "protocol", self.name)
 

@@ -9,7 +9,7 @@ then only applied.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..core import EMPTY, Media, Message, PlanError, Sample, UsageError, nearest
@@ -76,6 +76,8 @@ class Columns:
     cluster: str | None = None
     is_index: bool | None = None
     """Whether a number in the column of the right option counts options from 0, or is one's text; `None`: not said."""
+    instead: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: EMPTY)
+    """By column that was found by its name: others of the same part, for rows in which its cell is empty."""
     lacking: tuple[str, ...] = ()
     """Columns that were asked for and are not there: each row with these columns is faulty."""
     plain: bool = False
@@ -104,10 +106,11 @@ class Columns:
     def _sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach) -> Sample:
         if self.lacking:
             raise RowFault(f"column {self.lacking[0]!r} is missing", column=self.lacking[0], got=sorted(row)[:8])
-        target = None if self.target is None else row[self.target]
+        column = self._filled(row, self.target)
+        target = None if column is None else row[column]
         choices, labels = self._options(row)
         if choices and not is_missing(target):
-            target = letter_of(target, choices, labels, self.target or "", is_index=self.is_index)
+            target = letter_of(target, choices, labels, column or "", is_index=self._reads_index(column or ""))
         else:
             target = as_target(target, self.source)
         turns: tuple[Any, ...] = ()
@@ -116,7 +119,8 @@ class Columns:
             asked, turns, spoken = dialogue_of(row, self.messages, self.turns)
             target = spoken if target is None else target
         elif self.input is not None:
-            asked = as_input(row[self.input], self.input)
+            question = self._filled(row, self.input) or self.input
+            asked = as_input(row[question], question)
         if not isinstance(asked, str):
             asked = within_reach(asked, self.messages or self.turns or self.input or "", reach)
         return Sample(
@@ -132,10 +136,25 @@ class Columns:
             turns,
         )
 
+    def _filled(self, row: Mapping[str, Any], column: str | None) -> str | None:
+        """The column that holds a part of this row: an empty one loses to another of the same part that is filled."""
+        if column not in self.instead or not self._is_empty(row[column]):
+            return column
+        return next((other for other in self.instead[column] if not self._is_empty(row.get(other))), column)
+
+    def _is_empty(self, cell: Any) -> bool:
+        return is_missing(cell) or (cell == "" and self.source == "table")
+
+    def _reads_index(self, column: str) -> bool | None:
+        """`is_index` as somebody said it; else as the column says it that holds the answer of a row."""
+        is_said = self.is_index != _counts_options(self.target or "")
+        return self.is_index if is_said else _counts_options(column)
+
     def way_of(self, row: Mapping[str, Any]) -> Way | None:
         """How a row shows that numbers among the right answers are read; `None` where it does not tell."""
-        gold = None if self.target is None else row.get(self.target)
         try:
+            column = self._filled(row, self.target)
+            gold = None if column is None else row.get(column)
             choices, labels = self._options(row)
         except (KeyError, RowFault):
             return None
@@ -189,8 +208,15 @@ def find_columns(
                 lacking.append(before)
     media, absent = media_columns(names, given)
     lacking += absent
-    lower = (parts["target"] or "").lower()
-    is_index = True if lower in INDEX_COLUMNS or lower.endswith("_index") else None
+    taken = {*(parts[part] for part in parts if isinstance(parts[part], str)), *(name for name, _ in media), *tags}
+    instead = {
+        parts[part]: others
+        for part in ("input", "target")
+        if part not in given and parts[part]
+        for others in [tuple(folded[name] for name in CONVENTION[part] if name in folded and folded[name] not in taken)]
+        if others
+    }
+    is_index = _counts_options(parts["target"] or "")
     plain = (
         parts["input"] is not None
         and parts["target"] is not None
@@ -209,10 +235,16 @@ def find_columns(
         tags=tuple(tags),
         is_index=given[ANSWER] == "index" if ANSWER in given else is_index,
         lacking=tuple(lacking),
+        instead=instead,
         plain=plain,
         source=source,
         **parts,
     )
+
+
+def _counts_options(column: str) -> bool | None:
+    """Whether digits in a column are an option's number, by the column's name; `None` where it does not say."""
+    return True if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index") else None
 
 
 def _find_choices(

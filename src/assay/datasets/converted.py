@@ -23,7 +23,7 @@ def converted(to_sample: ToSample, row: Mapping[str, Any], mapping: Columns) -> 
         raise RowFault(fault.what, column=fault.column, fix=fault.fix) from fault
     except KeyError as error:
         raise RowFault(f"missing column {error}", column=str(error.args[0]), got=sorted(row)) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise RowFault(f"to_sample failed: {type(error).__name__}: {error}", got=dict(row)) from error
     if not isinstance(made, Sample):
         raise RowFault(f"to_sample returned a {type(made).__name__}, not a Sample", got=made)

@@ -41,7 +41,7 @@ from ..sources import behind, digest_behind
 from ..userfiles import file_digest, split_reference
 from .building import Builder, as_count, check_alike, check_declared, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
-from .shapes import WEIGHED, described, matched, weighed
+from .shapes import WEIGHED, WrongShape, described, matched, weighed
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 WANTED = "text, an Image, an Audio, a list of candidates or an Output"
@@ -237,6 +237,8 @@ def _batched(
     def ask(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(function(requests, **options), requests, reference, read)
+        except WrongShape as error:
+            return _unmatched(error, requests)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             if len(requests) == 1:
                 return [failure(error, reference)]
@@ -246,6 +248,8 @@ def _batched(
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(await function(requests, **options), requests, reference, read)
+        except WrongShape as error:
+            return _unmatched(error, requests)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             if len(requests) == 1:
                 return [failure(error, reference)]
@@ -260,6 +264,11 @@ def _matched(
 ) -> list[Output]:
     values = matched(values, requests, reference)
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
+
+
+def _unmatched(error: WrongShape, requests: Sequence[Request]) -> list[Output]:
+    """The failure of a whole batch: which answer belongs to which request is not known, and halves would not tell."""
+    return [Output.failed("exception", str(error), retryable=False)] * len(requests)
 
 
 def _as_answer(value: Any, request: Request, reference: str) -> Output:

@@ -32,7 +32,7 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
         return _call(model, requests), 0
     except UsageError:
         raise
-    except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
         if len(requests) == 1:
             return [_failure(error)], 0
         half = len(requests) // 2
@@ -83,7 +83,7 @@ async def call_async(model: Model, request: Request) -> Output:
         raise
     except WrongShape as error:
         return Output.failed("exception", str(error), retryable=False)
-    except Exception as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's code: becomes a counted failure
         return _failure(error)
     if output.seconds is None:
         _set_seconds(output, time.perf_counter() - started)
@@ -95,7 +95,7 @@ def _method(model: Model, request: Request) -> Any:
     return model.likelihood if weighs else model.generate  # type: ignore[attr-defined]
 
 
-def _failure(error: Exception) -> Output:
+def _failure(error: BaseException) -> Output:
     """What a model raised, as the failure of one sample; a lost connection or a timeout may pass."""
     kind, passes = "exception", False
     if isinstance(error, DataError):

@@ -6,14 +6,12 @@ of shards, a YAML task, or a Python file. Other kinds of files are offered to th
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from .. import registry
 from ..core import (
-    DEFAULT_OPTIONS,
     AssayError,
     ComponentError,
     Suite,
@@ -26,11 +24,10 @@ from ..core import (
 from ..datasets import is_data_path
 from ..datasets.hub import is_hub_name
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
+from .conventions import from_conventions
 from .options import PartlyRead, RunOptions
 from .overrides import with_overrides, with_shots
 from .task_yaml import read_task_file
-
-CONVENTIONS = ("dataset", "prompt", "score", "summarize", "options")
 
 
 def resolve_tasks(reference: Any, run: RunOptions) -> list[Task]:
@@ -111,7 +108,7 @@ def _made(function: Callable[[], Any], where: str) -> Any:
         return function()
     except AssayError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         described = blamed(ComponentError, error, where)
         fix = "a function that makes a task takes no arguments and returns a Task"
         raise UsageError(described.what, where=where, fix=fix) from error
@@ -126,36 +123,4 @@ def _from_python(reference: str, run: RunOptions) -> list[Task]:
     marked = [value for value in vars(module).values() if getattr(value, "is_assay_task", False)]
     if tasks or marked:
         return [task for thing in (*tasks, *marked) for task in _expand(thing, path, run)]
-    return [_from_conventions(module, Path(path))]
-
-
-def _from_conventions(module: ModuleType, path: Path) -> Task:
-    """A file that only defines `dataset`, `prompt`, `score`, `summarize`, `options` is a benchmark too."""
-    given: Mapping[str, Any] = {name: getattr(module, name) for name in CONVENTIONS if hasattr(module, name)}
-    if "dataset" not in given:
-        names = [n for n in vars(module) if not n.startswith("_")]
-        raise UsageError(
-            "defines no benchmark",
-            where=str(path),
-            fix="define `dataset` (and `prompt`, `score`), or a Task; "
-            + (f"it has {', '.join(names[:8])}" if names else "it is empty"),
-        )
-    if not isinstance(given.get("options") or {}, Mapping):
-        fix = 'write options = {"max_tokens": 64}'
-        raise UsageError(f"`options` is {shorten(given['options'])}", where=str(path), fix=fix)
-    dataset = given["dataset"]
-    if isinstance(dataset, str) and not Path(dataset).is_absolute() and (path.parent / dataset).exists():
-        dataset = path.parent / dataset
-    score = given.get("score")
-    return Task(
-        name=str(getattr(module, "name", path.stem)),
-        dataset=dataset,
-        template=given.get("prompt"),
-        scorers=() if score is None else score,
-        summarizers=given.get("summarize") or (),
-        options=DEFAULT_OPTIONS.set(**(given.get("options") or {})),
-        tags=tuple(getattr(module, "tags", ())),
-        cluster=getattr(module, "cluster", None),
-        produces=tuple(getattr(module, "produces", ("text",))),
-        description=(module.__doc__ or "").strip().partition("\n")[0],
-    )
+    return [from_conventions(module, Path(path))]

@@ -102,7 +102,7 @@ class Scoring:
             score = self._settle(score if type(score) is Score else as_score(score), output)
         except StoreError:
             raise
-        except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             score = self.broken(error, sample)
         return refusal_of(score) if was_filtered(output) else score
 
@@ -122,14 +122,14 @@ class Scoring:
             score = self._settle(as_score(await scorer(sample, output)), output)
         except (StoreError, ErrorBudgetExceeded):
             raise  # the disk the judge's answer was to be kept on, or a judge that fails too often for this run
-        except Exception as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             score = self.broken(error, sample)
         return refusal_of(score) if is_refused else score
 
     def _together(self, scores: Sequence[Score]) -> Score:
         return reduce_candidates(scores, higher_is_better=self.higher_is_better, bounds=self.bounds)
 
-    def broken(self, error: Exception, sample: Sample) -> Score:
+    def broken(self, error: BaseException, sample: Sample) -> Score:
         """The verdict when the scorer itself failed."""
         described = scrub(str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id)))
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})

@@ -288,7 +288,7 @@ class Session:
                 await done
         except AssayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             name = next((cell.model_name for cell in self.cells if cell.model is model), type(model).__name__)
             raise blamed(ModelError, error, f"model {name!r} could not be loaded") from error
 

@@ -12,15 +12,15 @@ from ..core.spec import is_prompt_file
 from ..userfiles import is_reference, split_reference
 from .options import PartlyRead
 
-_ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
-_KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
+KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "name": ((str,), "a text"),
     "dataset": ((str, list), "a path, or a list of rows"),
     "template": ((str, list, dict), "a text, messages, or a template's name"),
     "scorers": ((str, list, dict), "a scorer's name, or a list of them"),
     "summarizers": ((str, list, dict), "a summarizer's name, or a list of them"),
     "options": ((dict,), "keys and values, as max_tokens: 64"),
-    "fewshot": ((dict,), "keys and values, as num: 5"),
+    "fewshot": ((dict, int), "a number of shots, or keys and values, as num: 5"),
     "columns": ((dict,), "keys and values, as target: gold"),
     "roles": ((dict,), "keys and values, as Question: user"),
     "measures": ((str, list), "a standard measure's name, or a list of them, the best first"),
@@ -34,6 +34,8 @@ _KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})
 """What only Python can give: a task file is data."""
+OF_THE_RUN = frozenset({"origin"})
+"""What no author gives: a run puts it in."""
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -110,13 +112,13 @@ def read_task_file(path: Path) -> Task:
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError("a task file holds keys and values", where=str(path))
-    known = {f.name for f in fields(Task)} - _CODE_ONLY
+    known = {f.name for f in fields(Task)} - _CODE_ONLY - OF_THE_RUN
     faults: list[AssayError] = []
     given: dict[str, Any] = {}
     for key, value in plain.items():
-        name = _ALIASES.get(str(key), str(key).replace("-", "_"))
+        name = ALIASES.get(str(key), str(key).replace("-", "_"))
         if name not in known:
-            close = nearest(name, known | set(_ALIASES))
+            close = nearest(name, known | set(ALIASES))
             fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
             faults.append(UsageError(f"unknown key {key!r}", where=str(path), fix=fix))
         elif value is not None:
@@ -165,12 +167,14 @@ def _generation(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) 
 
 def _check_kind(name: str, value: Any, path: Path) -> None:
     """Refuses a value that is not of the kind its key takes."""
-    kinds, wanted = _KINDS.get(name, ((object,), ""))
+    kinds, wanted = KINDS.get(name, ((object,), ""))
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and object not in kinds):
         raise UsageError(f"key {name!r} holds {shorten(value)}", where=str(path), fix=f"write {wanted}")
 
 
-def _fewshot(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) -> Fewshot:
+def _fewshot(plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]) -> Fewshot:
+    if isinstance(plain, int):
+        return Fewshot(plain)
     known = {f.name for f in fields(Fewshot)}
     for key in [key for key in plain if key not in known]:
         close = nearest(str(key), known)

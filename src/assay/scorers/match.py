@@ -10,6 +10,7 @@ from ..core import AllOf, Outcome, Output, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, in_every_answer, last_of, no_answer, no_target, without_nulls
 from .normalize_text import cjk_words, cjk_words_of_target, squad_words, squad_words_of_target
+from .whole_words import has_words
 
 
 @scorers.register("exact_match")
@@ -64,9 +65,14 @@ class QuasiExactMatch:
 @scorers.register("includes")
 @dataclass(frozen=True)
 class Includes:
-    """1 if a target stands somewhere in the answer; for `AllOf`, if each of its parts does."""
+    """1 if a target stands in the answer as words of its own; for `AllOf`, if each of its parts does.
+
+    `4` is not in `42`. Where a script has no blanks between words, as in Chinese, it may stand anywhere.
+    """
 
     ignore_case: bool = True
+    substring: bool = False
+    """A target within longer words counts as well: `Rome` in `Jerome`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -87,7 +93,8 @@ class Includes:
 
     def _has(self, text: str, part: str | tuple[str, ...]) -> bool:
         wanted = (part,) if isinstance(part, str) else part
-        return any((one.casefold() if self.ignore_case else one) in text for one in wanted)
+        folded = (one.casefold() if self.ignore_case else one for one in wanted)
+        return any(one in text if self.substring else has_words(text, one) for one in folded)
 
 
 def _texts(target: object) -> Iterator[str]:

@@ -74,7 +74,7 @@ class BuiltTemplate:
             return prompt if type(prompt) is Prompt else as_prompt(prompt)
         except AssayError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise blamed(TemplateError, error, self.name, sample.id) from error
 
     def finish(self, prompt: Prompt) -> Prompt:
