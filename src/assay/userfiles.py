@@ -72,7 +72,9 @@ def load_file(path: str | Path) -> ModuleType:
         if isinstance(error, AssayError) or not isinstance(error, (Exception, SystemExit)):
             raise
         where = f"{path}{failing_line(error, file)}"
-        raise UsageError(describe_failure(error), where=where, fix=keyword_fix(error)) from error
+        is_exit = isinstance(error, SystemExit)
+        fix = 'put it under if __name__ == "__main__":' if is_exit else keyword_fix(error)
+        raise UsageError(describe_failure(error), where=where, fix=fix) from error
     _loaded[file, digest] = module
     return module
 

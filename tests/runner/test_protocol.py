@@ -14,7 +14,7 @@ from assay.runner.options import RunOptions
 from assay.runner.plan import make_plan
 
 ROWS = [
-    {"id": str(n), "question": f"What is {n} + {n}?", "gold": str(2 * n), "answer": str(2 * n), "topic": "sums"}
+    {"id": str(n), "question": f"What is {n} + {n}?", "right": str(2 * n), "answer": str(2 * n), "topic": "sums"}
     for n in range(6)
 ]
 OWN = Task(
@@ -60,7 +60,7 @@ SETTINGS = st.fixed_dictionaries(
         "epochs": st.sampled_from([1, 2, 3]),
         "reducer": st.sampled_from(["mean", "max"]),
         "seed": st.sampled_from([0, 1]),
-        "columns": st.sampled_from([{"target": "gold"}, {"target": "answer"}]),
+        "columns": st.sampled_from([{"target": "right"}, {"target": "answer"}]),
         "scorers": st.sampled_from([["exact_match"], ["includes"], ["exact_match", "includes"]]),
         "generation": st.fixed_dictionaries(
             {},
@@ -101,7 +101,7 @@ def test_equal_ids_mean_equal_measurements_and_the_other_way_round(one, other):
         ({"template": "{{ question }} ??"}, "sums@0shot-own+template-"),
         ({"generation": {"max_tokens": 64, "stop": ["x"]}}, "sums@0shot-own+max_tokens=64+stop-"),
         ({"epochs": 3, "reducer": "majority"}, "sums@0shot-own+epochs=3+reducer=majority-"),
-        ({"columns": {"target": "gold"}}, "sums@0shot-own+columns-"),
+        ({"columns": {"target": "right"}}, "sums@0shot-own+columns-"),
         ({"columns": {"target": "answer"}}, "sums@0shot-own"),
         ({"scorers": ["includes"]}, "sums@0shot-own+scorer=includes-"),
     ],

@@ -1,4 +1,4 @@
-"""A scorer that finds nothing of what it reads in the answers of a run is refused, before anything is asked or scored."""
+"""A scorer that finds nothing of what it reads in the answers of a run is refused before anything is asked."""
 
 import json
 
@@ -64,7 +64,7 @@ def test_a_likelihood_run_is_not_scored_by_a_scorer_of_text(folder, capsys):
 def test_a_run_of_text_is_not_scored_by_a_scorer_of_likelihoods(folder):
     assay.run("two.jsonl", "weigher.py:Weigher", measure="letter", output=str(folder / "run"))
 
-    with pytest.raises(UsageError, match="scorer 'choice_likelihood' reads likelihoods, .* hold only text"):
+    with pytest.raises(UsageError, match=r"scorer 'choice_likelihood' reads likelihoods, .* hold only text"):
         assay.score(folder / "run", scorers=("choice_likelihood",))
 
 

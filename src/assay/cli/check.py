@@ -3,13 +3,14 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .. import registry
-from ..core import AssayError, Suite, Task, UsageError
+from ..core import EMPTY, AssayError, Suite, Task, UsageError
+from ..datasets.files import why_no_data
 from ..userfiles import load_attribute, load_file, split_reference
 from .arguments import Parser, key_values
 from .explain import Fault, explained
@@ -26,22 +27,27 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("file", help="a benchmark (.py, .yaml), data file, model (file.py:fn), scorer or template")
     p.add_argument("--as", dest="kind", choices=KINDS, default=None, help="what it is, where that cannot be told")
     p.add_argument("--data", default=None, help="rows to try a benchmark or a template with")
+    p.add_argument("--columns", action="append", default=None, metavar="PART=COLUMN", help="as of `assay run`")
     p.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of a model")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
     args = key_values(given.model_args, option="--model_args")
-    for line in check(given.file, given.kind, given.data, args):
+    columns = {part: str(column) for part, column in key_values(given.columns, option="--columns").items()}
+    for line in check(given.file, given.kind, given.data, args, columns):
         sys.stdout.write(line + "\n")
     sys.stdout.write("no fault found\n")
     return 0
 
 
-def check(reference: str, kind: str | None, data: str | None, args: dict[str, Any]) -> Iterator[str]:
+def check(
+    reference: str, kind: str | None, data: str | None, args: dict[str, Any], columns: Mapping[str, str] = EMPTY
+) -> Iterator[str]:
     """The lines of a trial; raises at the first fault."""
     path, attribute = split_reference(reference)
     file = Path(path).expanduser()
     if not file.exists():
-        raise UsageError("no such file", where=path, fix="check the path")
+        what, fix = why_no_data(file)
+        raise UsageError(what, where=path, fix=fix)
     if file.suffix in (".jinja", ".j2") or (kind == "template" and file.suffix not in (".py", ".yaml", ".yml")):
         text = file.read_text(encoding="utf-8")
         row = {**dict.fromkeys(_VARIABLE.findall(text), "…"), **EXAMPLE_ROW}
@@ -49,11 +55,11 @@ def check(reference: str, kind: str | None, data: str | None, args: dict[str, An
         return
     if file.suffix != ".py":
         for task in _tasks(reference, file):
-            yield from try_task(task, file, data)
+            yield from try_task(task, file, data, columns)
         return
     guests = _guest_tasks(reference, file) if kind in (None, "benchmark") else ()
     for task in guests:
-        yield from try_task(task, file, data)
+        yield from try_task(task, file, data, columns)
     if guests:
         return
     try:
@@ -70,15 +76,23 @@ def check(reference: str, kind: str | None, data: str | None, args: dict[str, An
             fix="define `dataset`, `generate(messages)`, `score(sample, output)` or `prompt(sample)`, "
             "or name one: file.py:NAME",
         )
-    yield from _try(kind, thing, reference, file, data, args)
+    yield from _try(kind, thing, reference, file, data, args, columns)
 
 
-def _try(kind: str, thing: Any, reference: str, file: Path, data: str | None, args: dict[str, Any]) -> Iterator[str]:
+def _try(
+    kind: str,
+    thing: Any,
+    reference: str,
+    file: Path,
+    data: str | None,
+    args: dict[str, Any],
+    columns: Mapping[str, str],
+) -> Iterator[str]:
     name = split_reference(reference)[1]
     if kind == "benchmark":
         _check_conventions(thing, file)
         for task in _tasks(reference, file):
-            yield from try_task(task, file, data)
+            yield from try_task(task, file, data, columns)
         return
     part = _part(thing, {"model": "generate", "scorer": "score", "template": "prompt"}[kind], file)
     if kind == "model":

@@ -20,8 +20,8 @@ GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
 )  # fmt: skip
 COPIED = (
     "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "measure", "system", "epochs",
-    "reducer", "seed", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error", "output", "cache",
-    "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
+    "reducer", "seed", "shuffle_choices", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error",
+    "output", "cache", "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
 NOTHING_COMPARED = 3
@@ -56,6 +56,11 @@ def parser() -> Parser:
     data.add_argument("-L", "--limit", "--max_samples", default=None, help="a number, a fraction, or a range a-b")
     data.add_argument("--sample_id", "--ids", action="append", default=None, help="only these samples")
     data.add_argument("--shuffle", action="store_true", help="in an order drawn from --seed")
+    data.add_argument(
+        "--shuffle_choices", nargs="?", type=int, const=0, default=None, metavar="SEED",
+        help="the options of each question in an order drawn from SEED (default 0)",
+    )
+    data.add_argument("--tags", action="append", default=None, metavar="COLUMN,…", help="break results down by columns")
     data.add_argument("--shard", default=None, metavar="I/N", help="this part of N, counted from 1")
     data.add_argument(
         "--columns", action="append", default=None, metavar="PART=COLUMN",
@@ -74,7 +79,7 @@ def parser() -> Parser:
     prompt.add_argument("--scorer", "--scorers", action="append", default=None, help="in place of the task's own")
     prompt.add_argument(
         "--measure", default=None,
-        help="choices by likelihood, first_token or letter (default: the best the model can serve)",
+        help="choices by letter_likelihood, text_likelihood, first_token or letter (default: the best of the model's)",
     )
     generation = p.add_argument_group("generation")
     for name, kind in GENERATION_FLAGS:
@@ -236,6 +241,8 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
         changes["columns"] = {k: str(v) for k, v in pairs(given.columns, "--columns").items()}
     if given.sample_id:
         changes["ids"] = tuple(given.sample_id)
+    if given.tags:
+        changes["tags"] = tuple(flatten_list(given.tags))
     if given.register:
         changes["register"] = tuple(given.register)
     if given.scorer:

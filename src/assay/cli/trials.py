@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import (
+    EMPTY,
     AllOf,
     AssayError,
     Audio,
@@ -34,19 +35,24 @@ from ..core import (
     Text,
     as_score,
 )
+from ..core.errors import shorten
 from ..core.message import Part
 from ..core.record import output_to_plain
 from ..report import printable
 from .explain import Fault, explained
+from .row_trials import remarks_on, whole_dialogue, why_unscored
 from .samples import answer_lines, prompt_lines
 from .summary_trials import trial_record, try_summarizers
 
 SAMPLES = 3
 ROWS_LOOKED_AT = 10_000
+ROWS_SCORED = 200
+"""Whose own target must get a verdict."""
 WRONG_ANSWER = "I do not know."
+WRONG_LABEL = f"for {WRONG_ANSWER!r}"
 
 
-def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
+def try_task(task: Task, file: Path, data: str | None, columns: Mapping[str, str] = EMPTY) -> Iterator[str]:
     """Three samples: the prompt as it is sent, and what each scorer says of the right and of a wrong answer."""
     from ..runner.components import default_scorers
     from ..runner.options import RunOptions
@@ -57,7 +63,7 @@ def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
         return
     faults: list[AssayError] = []
     try:
-        prepared = prepare(task, RunOptions(data=data), faults)
+        prepared = prepare(task, RunOptions(data=data, columns=columns), faults)
         if faults:
             raise faults[0]
         rows = list(islice(prepared.samples, ROWS_LOOKED_AT))
@@ -66,17 +72,19 @@ def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
     for row in rows:
         if isinstance(row, BadSample):
             raise explained(row.error, file)
-    samples = [row for row in rows if isinstance(row, Sample)][:SAMPLES]
+    usable = [row for row in rows if isinstance(row, Sample)]
+    samples = usable[:SAMPLES]
     more = "at least " if len(rows) == ROWS_LOOKED_AT else ""
     yield f"task {printable(task.name)}: {more}{len(rows)} rows, {prepared.samples.kind}"
     scorers = prepared.scorers
-    if not task.scorers:
-        _need_targets(samples, default_scorers(prepared.samples.kind), file)
+    _need_targets(samples, scorers, file)
     judged: dict[str, list[ScoreRecord]] = {}
+    prompts: list[Prompt] = []
     for number, sample in enumerate(samples):
         try:
             prompt = prepared.template(sample)
-            lines = list(prompt_lines(prompt))
+            prompts.append(whole_dialogue(task, sample, prompt, prepared.template))
+            lines = list(prompt_lines(prompts[-1]))
         except Exception as error:
             raise explained(error, file, line=_defined_at(task.template), sample=sample) from error
         yield f"sample {printable(sample.id)}"
@@ -85,17 +93,56 @@ def try_task(task: Task, file: Path, data: str | None) -> Iterator[str]:
             scores: list[Score] = []
             yield from _try_on(scorer, name, sample, prompt, file, _defined_at(entry) or _defined_at(scorer), scores)
             judged.setdefault(name, []).extend(trial_record(score, sample, name, number) for score in scores[:1])
+    _score_targets(usable[SAMPLES:ROWS_SCORED], prepared, file)
     yield from try_summarizers(task, judged, file)
+    built = [scorer for _, scorer in scorers]
+    yield from remarks_on(task, prepared.samples, usable, prompts, built, prepared.template)
 
 
-def _need_targets(samples: Sequence[Sample], scorers: Sequence[str], file: Path) -> None:
-    for sample in samples:
+def _need_targets(samples: Sequence[Sample], scorers: Sequence[tuple[str, Any]], file: Path) -> None:
+    names = [name for name, scorer in scorers if "target" in getattr(scorer, "reads", ())]
+    for sample in samples if names else ():
         if sample.target is None:
+            need = "needs" if len(names) == 1 else "need"
             raise Fault(
-                f"sample {printable(sample.id)} has no answer to compare with, and {' and '.join(scorers)} need one",
+                f"sample {printable(sample.id)} has no answer to compare with, and {' and '.join(names)} {need} one",
                 where=str(file),
                 fix="name the column `answer` or `target`, map it (columns: {target: …}), or name a scorer",
             )
+
+
+def _score_targets(samples: Sequence[Sample], prepared: Any, file: Path) -> None:
+    """Further rows: one whose own target gets no verdict would be lost in a run."""
+    tried = [
+        (name, scorer) for name, scorer in prepared.scorers
+        if "target" in getattr(scorer, "reads", ()) and not getattr(scorer, "needs", ()) and not _is_slow(scorer)
+    ]  # fmt: skip
+    for sample in samples:
+        prompt = prepared.template(sample)
+        for name, scorer in tried:
+            label, output = scripted_outputs(sample, prompt)[0]
+            _verdict(scorer, name, sample, label, output, file, None)
+
+
+def _is_slow(scorer: Any) -> bool:
+    is_async = inspect.iscoroutinefunction(type(scorer).__call__)
+    return is_async or hasattr(scorer, "score_all") or bool(getattr(scorer, "blocking", False))
+
+
+def _verdict(
+    scorer: Any, name: str, sample: Sample, label: str, output: Output, file: Path, line: int | None
+) -> Score:
+    """What a scorer says of a scripted answer; raises where it has no verdict on the target itself."""
+    score = scored(scorer, sample, output, file, line)
+    reason = why_unscored(score) if label != WRONG_LABEL else None
+    if reason is not None:
+        shown = shorten(sample.target)
+        raise Fault(
+            f"{name} cannot score the target {shown} of sample {printable(sample.id)}: {printable(reason)}",
+            where=_at(file, line),
+            fix="give a target that the scorer can compare with, or name another scorer",
+        )
+    return score
 
 
 def _try_on(
@@ -115,7 +162,7 @@ def _try_on(
         yield f"  {name}: scores all samples at once, so it was not tried"
         return
     for label, output in scripted_outputs(sample, prompt):
-        score = scored(scorer, sample, output, file, line)
+        score = _verdict(scorer, name, sample, label, output, file, line)
         values.append(score)
         yield f"  {name}: {_shown(score)} {label}"
     if len(values) == 2 and _first(values[0]) == _first(values[1]):
@@ -135,7 +182,7 @@ def scripted_outputs(sample: Sample, prompt: Prompt) -> list[tuple[str, Output]]
         return [(f"for a scripted {made[0].kind}", Output((Candidate(tuple(made), "stop"),)))]
     right = _right_answer(sample)
     answers = [("for the target", right)] if right else []
-    answers.append((f"for {WRONG_ANSWER!r}", WRONG_ANSWER))
+    answers.append((WRONG_LABEL, WRONG_ANSWER))
     return [(label, Output.of(text, stop_reason="stop")) for label, text in answers]
 
 
@@ -245,7 +292,7 @@ def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[s
             load()
     except Exception as error:
         raise explained(error, file, line=line) from error
-    yield f"model {reference}: {', '.join(sorted(abilities.accepts))} → {', '.join(sorted(abilities.produces))}"
+    yield f"model {reference}: {_abilities_line(model)}"
     prompt = Prompt((Message("user", (Text("What is 2 + 2? Answer with the number only."),)),))
     yield from prompt_lines(prompt)
     output = _asked(model.generate, prompt, file, line)
@@ -253,6 +300,19 @@ def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[s
     if abilities.likelihood:
         weighed = Prompt(prompt.messages, continuations=("4", "5"))
         yield from answer_lines(output_to_plain(_asked(getattr(model, "likelihood"), weighed, file, line)))  # noqa: B009
+
+
+def _abilities_line(model: Any) -> str:
+    """What a model takes and makes, as far as it says so: a function that declares nothing is handed anything."""
+    abilities = model.abilities
+    declared = getattr(model, "declares", frozenset({"accepts", "produces"}))
+    takes, makes = ", ".join(sorted(abilities.accepts)), ", ".join(sorted(abilities.produces))
+    if len(declared) == 2:
+        return f"{takes} → {makes}"
+    takes = takes if "accepts" in declared else "anything, since it declares nothing"
+    makes = makes if "produces" in declared else "is not declared"
+    said = "makes" if "produces" in declared else "what it makes"
+    return f"takes {takes}; {said} {makes} (annotate it, as def generate(text: str) -> str, or set accepts and produces)"
 
 
 def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:

@@ -6,6 +6,7 @@ something may be drawn, what the random numbers are made of. How requests are ba
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
@@ -17,8 +18,19 @@ from .message import Message, Text, generation_role, has_free_roles, part_to_pla
 from .sample import EMPTY
 from .secrets import veiled
 
-_NUMBERS = ("temperature", "top_p", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
-_COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0}
+_NUMBERS: Mapping[str, tuple[float, float]] = {
+    "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-2, 2),
+    "presence_penalty": (-2, 2), "repetition_penalty": (0, math.inf),
+}  # fmt: skip
+"""The least and the most of each; a number without end is none of them."""
+_ABOVE_LEAST = frozenset({"repetition_penalty"})
+"""Those for which the least is too little."""
+_COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0, "top_k": -1}
+"""Whole numbers and the least of each; -1 is how some services write that `top_k` is off."""
+_WORDS = {
+    "reasoning_effort": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "response_format": ("json", "text", "json_object"),
+}
 _LASTING = frozenset({str, int, float, bool, type(None)})
 """Types of values that stay what they are."""
 _APART = 2**16
@@ -55,17 +67,23 @@ class GenerateOptions:
             object.__setattr__(self, "stop", stop)
         for name in _NUMBERS:
             value = getattr(self, name)
-            if value is None or type(value) is float:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise UsageError(f"generation option {name!r} takes a number, got {shorten(value)}")
-            object.__setattr__(self, name, float(value))
+            if value is not None:
+                object.__setattr__(self, name, _in_range(name, value))
         for name, least in _COUNTS.items():
             value = getattr(self, name)
             if value is None and name != "n":
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise UsageError(f"generation option {name!r} takes a whole number from {least}, got {shorten(value)}")
+
+        for name, words in _WORDS.items():
+            word = getattr(self, name)
+            if word is not None and word not in words:
+                close = nearest(str(word), words)
+                fix = f"did you mean {close!r}?" if close else f"one of {', '.join(words)}"
+                raise UsageError(f"generation option {name!r} cannot be {shorten(word)}", fix=fix)
+        if self.seed is not None and (isinstance(self.seed, bool) or not isinstance(self.seed, int)):
+            raise UsageError(f"generation option 'seed' takes a whole number, got {shorten(self.seed)}")
 
     def set(self, **changes: Any) -> "GenerateOptions":
         """A copy with some options changed; an unknown one is an error with the nearest name."""
@@ -83,6 +101,17 @@ class GenerateOptions:
 
     def _items(self) -> list[tuple[str, Any]]:
         return [(f.name, getattr(self, f.name)) for f in fields(self)]
+
+
+def _in_range(name: str, value: Any) -> float:
+    least, most = _NUMBERS[name]
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UsageError(f"generation option {name!r} takes a number, got {shorten(value)}")
+    if not least <= value <= most or not math.isfinite(value) or (value == least and name in _ABOVE_LEAST):
+        above = f"above {least:g}" if name in _ABOVE_LEAST else f"from {least:g}"
+        up_to = "" if most == math.inf else f" to {most:g}"
+        raise UsageError(f"generation option {name!r} takes a number {above}{up_to}, got {shorten(value)}")
+    return float(value)
 
 
 OPTION_NAMES = tuple(f.name for f in fields(GenerateOptions))

@@ -4,6 +4,8 @@ A file is known by its name: `.jsonl`, `.json`, `.csv`, `.tsv`, `.parquet`, the 
 folder is all such files in it, in the order of their names with numbers counted as numbers.
 """
 
+import errno
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,6 +28,7 @@ FORMATS = {
     ".tsv": "TSV",
     ".parquet": "Parquet",
 }
+READABLE = "TSV, CSV, JSON, JSONL, Parquet (also .gz, .zst)"
 SPLITS = ("test", "validation", "valid", "val", "dev", "train")
 DESCRIPTIONS = frozenset({"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "package.json"})
 """JSON files that describe a dataset instead of holding rows."""
@@ -57,10 +60,31 @@ def is_data_path(path: Path) -> bool:
     return format_of(path) is not None
 
 
+def why_no_data(path: Path) -> tuple[str, str]:
+    """Why nothing can be read from a path, and what to do: it is not there, leads nowhere, or holds no data."""
+    if not path.exists():
+        if not path.is_symlink():
+            return "no such file or folder", _missing_hint(path)
+        try:
+            path.stat()
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return "a symbolic link that leads back to itself", "link it to the data, or name the data itself"
+        return f"a symbolic link to {os.readlink(path)}, which is not there", "link it to the data"
+    if path.is_dir():
+        names = sorted(inner.name for inner in path.iterdir())
+        if not names:
+            return "the folder is empty", f"put {', '.join(FORMATS)} files there, or name another"
+        listed = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+        return f"no data files in the folder (it has {listed})", f"put {', '.join(FORMATS)} files there"
+    return "not a data file assay can read", f"{READABLE}, a folder of them, YAML or Python"
+
+
 def open_files(path: Path, split: str | None, where: str) -> tuple[list[Shard], bool]:
     """The shards of a file or a folder, and whether their names already settle the split."""
     if not path.exists():
-        raise UsageError(f"no such file or folder: {path}", where=where or None, fix=_missing_hint(path))
+        what, fix = why_no_data(path)
+        raise UsageError(f"{what}: {path}", where=where or None, fix=fix)
     if path.is_dir():
         paths, settled = _pick(path, split, where)
     else:
@@ -115,7 +139,8 @@ def open_every_file(folder: Path, where: str) -> list[Shard]:
 def _found(folder: Path, where: str) -> list[Path]:
     found = [path for path in folder.rglob("*") if _is_data(path, folder)]
     if not found:
-        raise UsageError(f"no data files in {folder}", where=where or None, fix=f"put {', '.join(FORMATS)} files there")
+        what, fix = why_no_data(folder)
+        raise UsageError(f"{what}: {folder}", where=where or None, fix=fix)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from ..core import BadSample, DataError, Sample
 from .cells import as_id
+from .choice_order import with_shuffled_choices
 from .choices import TwoReadings, Way
 from .columns import ANYWHERE, Columns, Kind
 from .converted import ToSample, converted
@@ -45,6 +46,7 @@ class Reading:
         to_sample: ToSample | None = None,
         reach: Reach = ANYWHERE,
         decide: Decide = lambda: None,
+        shuffle_choices: int | None = None,
     ) -> None:
         self._shards = shards
         self._head = head
@@ -58,9 +60,15 @@ class Reading:
         self._seen: dict[str, tuple[int, int]] = {}
         self._reaches = [reach.beside(folder_of(shard)) for shard in shards]
         self._names = [shard.name for shard in shards]
-
-    def take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
+        self._seed = shuffle_choices
+        self.take = self._take if shuffle_choices is None else self._take_shuffled
         """What a row becomes; `None` for a repeated id that is to be left out."""
+
+    def _take_shuffled(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
+        made = self._take(at, position, number, row)
+        return with_shuffled_choices(made, self._seed or 0) if isinstance(made, Sample) else made
+
+    def _take(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:
         own: str | None = None
         try:
             if type(row) is not dict:

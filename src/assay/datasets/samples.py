@@ -5,6 +5,7 @@ A row that cannot be used comes as a `BadSample` and the stream goes on; a file 
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,8 @@ class Samples:
     where: str = ""
     reach: Reach = ANYWHERE
     """Which files and URLs the rows may name; relative names start beside each shard."""
+    shuffle_choices: int | None = None
+    """The seed of another order of each sample's options; `None` keeps that of the rows."""
     _head: Head | None = field(default=None, init=False, repr=False, compare=False)
     _was_read: bool = field(default=False, init=False, repr=False, compare=False)
     """Whether some pass came to the end."""
@@ -88,6 +91,14 @@ class Samples:
             return made if made.id == sample_id else replace(made, id=sample_id)
 
         return pick
+
+    def with_shuffled_choices(self, seed: int | None) -> "Samples":
+        """The same samples with the options of each in an order drawn from the seed; `None`: as the rows have them."""
+        if self.shuffle_choices == seed:
+            return self
+        other = copy(self)
+        other.shuffle_choices = seed
+        return other
 
     @property
     def head(self) -> Head:
@@ -223,6 +234,7 @@ class Samples:
             self.to_sample,
             self.reach,
             self._decide,
+            self.shuffle_choices,
         )
 
     def _decide(self) -> Way | None:

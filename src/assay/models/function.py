@@ -61,6 +61,8 @@ class FunctionModel:
     batch_size: int | None
     abilities: Abilities
     identity: Mapping[str, Any]
+    declares: frozenset[str]
+    """Which of `accepts` and `produces` the user's code says, by attributes or annotations; the others are guessed."""
     written: Mapping[str, Any]
     """What may hold secrets, for whoever keeps them out of records."""
 
@@ -90,6 +92,7 @@ class FunctionModel:
             check_needs(replace(inspect_call(weigh, what), takes="requests"), None, f"`likelihood` of {what}")
             self.likelihood = _batched(weigh, reference, EMPTY, _as_weighed)
         self.abilities = _abilities(target, call, hasattr(self, "likelihood"))
+        self.declares = _declared(target, call)
         self.identity = _identity(target, reference, args)
         if call.takes == "requests":
             self.generate = _batched(function, reference, bound, _as_answer)
@@ -119,6 +122,14 @@ def _abilities(target: Any, call: Call, likelihood: bool) -> Abilities:
     accepts = _kinds(target, "accepts") or (frozenset({"text"}) if call.takes == "text" else ALL_KINDS)
     produces = _kinds(target, "produces") or made_kinds(call.returns)
     return Abilities(accepts=accepts, produces=produces, likelihood=likelihood)
+
+
+def _declared(target: Any, call: Call) -> frozenset[str]:
+    if isinstance(getattr(target, "abilities", None), Abilities):
+        return frozenset({"accepts", "produces"})
+    takes = call.takes == "text" or getattr(target, "accepts", None) is not None
+    makes = len(made_kinds(call.returns)) == 1 or getattr(target, "produces", None) is not None
+    return frozenset([*["accepts"] * takes, *["produces"] * makes])
 
 
 def _kinds(target: Any, name: str) -> frozenset[str] | None:

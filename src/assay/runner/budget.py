@@ -40,6 +40,11 @@ class ErrorBudget:
             raise UsageError(
                 f"--on_error takes stop, continue, a fraction or a count, got {policy!r}", fix="--on_error 0.05"
             )
+        if number >= 1 and number != int(number):
+            raise UsageError(
+                f"--on_error {policy} is neither a fraction below 1 nor a whole number of errors",
+                fix=f"--on_error {int(number)}, or a fraction as 0.05",
+            )
         if number < 1:
             self._share = number
         else:

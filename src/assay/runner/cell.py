@@ -167,16 +167,28 @@ def check_repeats(cell: Cell) -> None:
             )
 
 
+def check_choices(cell: Cell) -> None:
+    """Refuses another order of options where there are none."""
+    sample = cell.first_sample()
+    if cell.run.shuffle_choices is not None and sample is not None and not sample.choices:
+        raise UsageError(
+            "--shuffle_choices: the samples have no options to shuffle",
+            where=f"task {cell.task.name!r}",
+            fix="leave it out; --shuffle draws another order of the samples",
+        )
+
+
 def digests_of(cell: Cell) -> dict[str, Any]:
     """What the answers depend on; when none of it changed, finished samples are known by id alone."""
     run = cell.run
     called = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
     made = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
+    order = () if run.shuffle_choices is None else (run.shuffle_choices,)
     return {
         "data": {**cell.samples.fingerprint(), **({"made": made} if made else {})},
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
         "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
-        "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None)]),
+        "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None), *order]),
         "shots": digest_of(None if cell.shots is None else cell.shots.to_plain()),
         "options": digest_of([cell.options.given(), cell.task.epochs if run.epochs is None else run.epochs]),
         "model": digest_of(veiled(cell.model.identity)),

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from ..core import DataSource, Task, UsageError
+from ..datasets.files import why_no_data
 
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")
@@ -43,8 +44,9 @@ def _mini_set(source: DataSource, task: Task) -> Path:
 
 
 def _inside(path: Path, source: DataSource, task: Task) -> Path:
-    if not path.exists():
-        raise UsageError("no such file or folder", where=str(path), fix="check --data")
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        what, fix = why_no_data(path)
+        raise UsageError(what, where=str(path), fix=f"--data: {fix}")
     if path.is_file():
         return path
     found = _first_existing(path, source)

@@ -22,7 +22,7 @@ from ..core.secrets import veiled
 from ..datasets import Samples, open_dataset
 from ..models import build_model
 from ..templates import apply_fewshot, build_template
-from .cell import Cell, Shots, check_abilities, check_repeats, digests_of
+from .cell import Cell, Shots, check_abilities, check_choices, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, default_scorers
 from .labels import told_apart
 from .locate import find_data
@@ -36,9 +36,9 @@ from .reducing import check_reducer
 from .resolve import resolve_tasks
 from .scoring import Scoring
 from .settings import gather, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
-from .targets import check_targets
+from .targets import check_prompts, check_targets
 
-CHECKS = (check_abilities, check_repeats, check_reducer, check_reads, check_targets)
+CHECKS = (check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices, check_targets)
 """What is looked at of each task with each model, before anything is asked."""
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
@@ -278,6 +278,7 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
         where=f"task {task.name!r}",
         **_reach(task, run),
     )
+    samples = samples.with_shuffled_choices(run.shuffle_choices)
     if task.template is None and samples.kind == "unknown":
         raise _no_question(samples, f"task {task.name!r}")
     template = build_template(
@@ -320,7 +321,8 @@ def _with_shots(task: Task, run: RunOptions, samples: Samples, template: Any) ->
     is_own = source is None and fewshot.split is None
     if isinstance(source, DataSource):
         source = find_data(task.but(dataset=source), run.data)
-    pool_samples = samples
+    # Worked answers of examples name letters in their own words: examples keep the order of the data.
+    pool_samples = samples.with_shuffled_choices(None)
     if not is_own:
         pool_samples = open_dataset(
             source if source is not None else _source_of(task, run),
@@ -369,9 +371,11 @@ def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple
 def _check_judges(asking: Sequence[tuple[Scoring, str]], run: RunOptions, faults: list[AssayError]) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
+    # One that nobody asks is named in a note; a name that does not exist is a fault all the same.
+    for role in run.judges if run.dialect is None else wanted.keys() & run.judges.keys():
+        gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
-            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
             continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
         faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from ..core import Output, Sample
 from ..store import Answered
 from .cuts import Cuts
-from .sameness import Sameness
+from .sameness import Sameness, SameTargets
 
 
 class Remarks:
@@ -17,11 +17,14 @@ class Remarks:
     def __init__(self) -> None:
         self._cuts = Cuts()
         self._sameness = Sameness()
+        self._targets = SameTargets()
 
     def count(self, sample: Sample, epoch: int, round: int, output: Output) -> None:
         """Notes an answer that is at hand."""
         self._cuts.count((sample.id, epoch, round), output)
         self._sameness.count(sample, output)
+        if self._targets.may_be and epoch == 0 and round == 0:
+            self._targets.count(sample)
 
     def count_stored(
         self, sample: Sample, epoch: int, round: int, answer: Answered, read: Callable[[Answered], Output]
@@ -30,6 +33,8 @@ class Remarks:
         self._cuts.count_stored(sample.id, epoch, round, answer)
         if self._sameness.may_be and not answer.failed:
             self._sameness.count(sample, read(answer))
+        if self._targets.may_be and epoch == 0 and round == 0:
+            self._targets.count(sample)
 
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where there is nothing to remark."""
@@ -39,3 +44,4 @@ class Remarks:
         """For people."""
         yield from self._cuts.lines(task, model)
         yield from self._sameness.lines(task, model)
+        yield from self._targets.lines(task)

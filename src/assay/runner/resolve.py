@@ -22,6 +22,7 @@ from ..core import (
     shorten,
 )
 from ..datasets import is_data_path
+from ..datasets.files import why_no_data
 from ..datasets.hub import is_hub_name
 from ..userfiles import is_reference, load_attribute, load_file, split_reference
 from .conventions import from_conventions
@@ -63,12 +64,9 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     if is_hub_name(name):
         last = re.split("[@?#]", name)[0].rpartition("/")[2]
         return [with_shots(Task(name=last, dataset=name, description=f"by the columns of {name}"), shots)]
-    if path.suffix or "/" in name or path.exists():
-        raise UsageError(
-            "no such file" if not path.exists() else "not a data file assay can read",
-            where=name,
-            fix="TSV, CSV, JSON, JSONL, Parquet (also .gz, .zst), a folder of them, YAML or Python",
-        )
+    if path.suffix or "/" in name or path.exists() or path.is_symlink():
+        what, fix = why_no_data(path)
+        raise UsageError(what, where=name, fix=fix)
     raise UnknownName("task", name, registry.tasks.names())
 
 

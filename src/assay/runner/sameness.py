@@ -13,8 +13,39 @@ from ..core import Json, Media, Output, Sample, Text, shorten
 LEAST = 10
 """Samples with one and the same answer that are no coincidence."""
 LEAST_EMPTY = 2
+LEAST_TARGETS = 5
+"""Samples with one and the same target that are worth a line."""
 NOTHING = frozenset({"", "null", "none"})
 """What stands where an answer should be; without quotes and case."""
+
+
+class SameTargets:
+    """The one target of all samples of a cell, as long as there is but one: then one answer to everything scores 1."""
+
+    def __init__(self) -> None:
+        self._target: Any = None
+        self._has_choices = False
+        self._samples = 0
+        self.may_be = True
+        """Whether no two targets differed so far."""
+
+    def count(self, sample: Sample) -> None:
+        """Notes the target of a sample; each is to be noted once."""
+        if sample.target is None or (self._samples and sample.target != self._target):
+            self.may_be = False
+            return
+        self._target, self._has_choices = sample.target, bool(sample.choices)
+        self._samples += 1
+
+    def lines(self, task: str) -> Iterator[str]:
+        """For people."""
+        if not self.may_be or self._samples < LEAST_TARGETS:
+            return
+        shuffle = "; --shuffle_choices draws another order of the options" if self._has_choices else ""
+        yield (
+            f"{task}: all {self._samples} samples have the target {shorten(self._target)}: one answer to everything"
+            f" scores 1{shuffle}"
+        )
 
 
 class Sameness:

@@ -1,11 +1,12 @@
 """Settings: what is wrong with the options of a run and with those of a task, all of it, before anything is asked."""
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from ..core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, shorten
+from ..core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nearest, shorten
 from ..datasets.views import parse_limit, parse_shard
 from ..summarizers.statistics import reduce_repeats
 from ..userfiles import is_reference, split_reference
@@ -14,8 +15,8 @@ from .components import build_scorer
 from .options import RunOptions
 from .scoring import Scoring
 
-COUNTS = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0}
-"""Options that are whole numbers, and the least of each."""
+LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0}
+"""The least that options can be; what kind each is stands in `RunOptions`."""
 
 
 def gather(faults: list[AssayError], action: Callable[[], Any]) -> Any:
@@ -38,7 +39,7 @@ def raise_all(faults: list[AssayError]) -> None:
 
 def run_faults(run: RunOptions) -> list[AssayError]:
     """Options that make no sense, whatever the task."""
-    faults: list[AssayError] = [*_wrong_counts(run)]
+    faults: list[AssayError] = [*_wrong_values(run)]
     gather(faults, lambda: parse_limit(run.limit))
     if run.shard is not None:
         gather(faults, lambda: parse_shard(str(run.shard)))
@@ -118,15 +119,32 @@ def _missing_guests(run: RunOptions) -> Iterator[UsageError]:
             yield UsageError(f"--register {entry}: no such file", fix="name a Python file, or a folder of them")
 
 
-def _wrong_counts(run: RunOptions) -> Iterator[UsageError]:
-    for name, least in COUNTS.items():
+def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
+    """Options whose value is of another kind than their field, is not one of its words, or is out of range."""
+    for name, hint in get_type_hints(RunOptions).items():
         value = getattr(run, name)
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int):
-            yield UsageError(f"--{name} is {shorten(value)}", fix=f"a whole number, at least {least}")
-        elif value < least:
-            yield UsageError(f"--{name} is {value}", fix=f"at least {least}")
+        kinds = {one for kind in (get_args(hint) or (hint,)) for one in (get_args(kind) or (kind,))}
+        words = sorted(str(one) for one in (*kinds, *get_args(hint)) if isinstance(one, str))
+        if isinstance(value, str) and words and value not in words and str not in kinds:
+            close = nearest(value, words)
+            fix = f"did you mean {close!r}?" if close else f"one of {', '.join(words)}"
+            yield UsageError(f"--{name} cannot be {shorten(value)}", fix=fix)
+        elif bool in kinds and not isinstance(value, bool):
+            yield UsageError(f"--{name} is {shorten(value)}", fix="true or false")
+        elif str not in kinds and (int in kinds or float in kinds) and value not in words:
+            yield from _wrong_number(name, value, is_whole=float not in kinds)
+
+
+def _wrong_number(name: str, value: Any, *, is_whole: bool) -> Iterator[UsageError]:
+    least = LEAST.get(name)
+    numbers = int if is_whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, numbers) or not math.isfinite(value):
+        at_least = "" if least is None else f", at least {least}"
+        yield UsageError(f"--{name} is {shorten(value)}", fix=f"a {'whole ' * is_whole}number{at_least}")
+    elif least is not None and value < least:
+        yield UsageError(f"--{name} is {value}", fix=f"at least {least}")
 
 
 def _check_reducer(reducer: str, repeats: int, where: str) -> None:

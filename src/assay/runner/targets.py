@@ -1,12 +1,13 @@
-"""Targets: refuses to ask a model what nobody can judge, before anything is paid for.
+"""Targets and prompts: refuses to ask a model what nobody can judge, or what cannot be asked at all, before anything is
+paid for.
 
-A misspelled column leaves every row without an answer to compare with. A row here and there without one is counted
-during the run as any other fault of the data.
+A misspelled column leaves every row without an answer to compare with, or without a prompt. A row here and there
+without one is counted during the run as any other fault of the data.
 """
 
 from itertools import islice
 
-from ..core import Sample, UsageError, nearest
+from ..core import ComponentError, Sample, UsageError, nearest
 from .cell import Cell
 
 ROWS_LOOKED_AT = 2000
@@ -36,3 +37,21 @@ def check_targets(cell: Cell) -> None:
         where=f"task {cell.task.name!r}",
         fix=f"name the column `answer` or `target`, map it ({likely}), or name a scorer that needs none",
     )
+
+
+def check_prompts(cell: Cell) -> None:
+    """Refuses a template that makes a prompt of none of the first samples: it names a column that no row has."""
+    first: ComponentError | None = None
+    for item in islice(cell.view(), ROWS_LOOKED_AT):
+        if not isinstance(item, Sample):
+            continue
+        try:
+            cell.template(item)
+        except ComponentError as error:
+            first = first or error
+        except Exception:  # noqa: BLE001 - a fault of this row: it is counted when its turn comes
+            return
+        else:
+            return
+    if first is not None:
+        raise UsageError(f"no sample can be asked: {first.what}", where=first.where, fix=first.fix)

@@ -7,7 +7,7 @@ may stand anywhere.
 """
 
 import re
-from functools import lru_cache
+from functools import cache
 
 _NO_BREAKS = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
@@ -20,45 +20,72 @@ _MARKS = (
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u200c\u200d"
 )
 """Accents and vowel signs: parts of a word that Python does not count among letters."""
-_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
-_IS_LETTER = re.compile(_LETTER)
+_ANY_LETTER = f"(?:[^\\W{_NO_BREAKS}]|[{_MARKS}])"
+PLACES = 50
+"""Looked at one by one: to compile a pattern for each target would take longer, until there are many places."""
 _MINUS = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
+_SIGNED = re.compile(r"[+-]\.?\d")
+_THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 
 def has_words(text: str, wanted: str) -> bool:
     """Whether `wanted`, blanks at its ends aside, stands in `text` and neither end lies within a word or a number."""
-    if not text.isascii() or not wanted.isascii():
-        text, wanted = text.translate(_MINUS), wanted.translate(_MINUS)
     wanted = wanted.strip() or wanted
-    return wanted in text and _pattern(wanted).search(text) is not None
+    is_ascii = text.isascii() and wanted.isascii()
+    if not is_ascii:
+        text, wanted = text.translate(_MINUS), wanted.translate(_MINUS)
+    place = text.find(wanted)
+    if place < 0:
+        return False
+    before = _before(_kind_of_start(wanted, is_ascii), is_ascii)
+    after = _after(_kind_of_end(wanted, is_ascii), is_ascii)
+    for _ in range(PLACES):
+        if before.match(text, place) and after.match(text, place + len(wanted)):
+            return True
+        place = text.find(wanted, place + 1)
+        if place < 0:
+            return False
+    return re.search(f"{before.pattern}{re.escape(wanted)}{after.pattern}", text) is not None
 
 
-@lru_cache(maxsize=8192)
-def _pattern(wanted: str) -> "re.Pattern[str]":
-    return re.compile(f"{_before(wanted)}{re.escape(wanted)}{_after(wanted)}")
+def _kind_of_start(wanted: str, is_ascii: bool) -> str:
+    if _SIGNED.match(wanted):
+        return "sign"
+    if wanted[0].isdecimal():
+        return "thousand" if _THREE_DIGITS.match(wanted) else "digit"
+    return "letter" if _is_letter(wanted[0], is_ascii) else "other"
 
 
-def _before(wanted: str) -> str:
-    """What must not stand before it."""
-    first = wanted[0]
-    if re.match(r"[+-]\.?\d", wanted):
-        return rf"(?<!{_LETTER})(?<![)\]])"  # else it is a minus between two numbers
-    if not _IS_LETTER.match(first):
-        return ""
-    edges = f"(?<!{_LETTER})"
-    if first.isdecimal():
-        edges += r"(?<!\d\.)(?<!\s\.)(?<!\A\.)(?<![\s(=:]-)(?<!\A-)"
-        if re.match(r"\d{3}(?!\d)", wanted):
-            edges += r"(?<!\d,)"
-    return edges
-
-
-def _after(wanted: str) -> str:
-    """What must not stand after it."""
+def _kind_of_end(wanted: str, is_ascii: bool) -> str:
     last = wanted[-1]
-    if not _IS_LETTER.match(last):
-        return ""
-    edges = rf"(?!{_LETTER})(?![+#]+(?!{_LETTER}))"
-    if last.isdecimal():
-        return edges + r"(?!\.\d*[1-9])(?!,\d{3}(?!\d))"
-    return edges + rf"(?!['\u2019](?!s(?!{_LETTER})){_LETTER})"
+    return "digit" if last.isdecimal() else "letter" if _is_letter(last, is_ascii) else "other"
+
+
+def _is_letter(character: str, is_ascii: bool) -> bool:
+    return re.match(_letter(is_ascii), character) is not None
+
+
+def _letter(is_ascii: bool) -> str:
+    return r"\w" if is_ascii else _ANY_LETTER  # the long one takes a while to compile, and most texts need it not
+
+
+@cache
+def _before(kind: str, is_ascii: bool) -> "re.Pattern[str]":
+    """What must not stand before the first character."""
+    letter = _letter(is_ascii)
+    if kind == "sign":
+        return re.compile(rf"(?<!{letter})(?<![)\]])")  # else it is a minus between two numbers
+    number = r"(?<!\d\.)(?<!\s\.)(?<!\A\.)(?<![\s(=:]-)(?<!\A-)"
+    edges = {"letter": "", "digit": number, "thousand": rf"{number}(?<!\d,)"}
+    return re.compile(rf"(?<!{letter}){edges[kind]}" if kind in edges else "")
+
+
+@cache
+def _after(kind: str, is_ascii: bool) -> "re.Pattern[str]":
+    """What must not stand after the last character."""
+    letter = _letter(is_ascii)
+    edges = {
+        "digit": r"(?!\.\d*[1-9])(?!,\d{3}(?!\d))",
+        "letter": rf"(?!['\u2019](?!s(?!{letter})){letter})",
+    }
+    return re.compile(rf"(?!{letter})(?![+#]+(?!{letter})){edges[kind]}" if kind in edges else "")
