@@ -56,8 +56,9 @@ def test_too_few_common_samples_are_refused_and_the_table_still_comes(assay, ten
 
     said = assay("run", ten, *ADDER, "--limit", "8", "-o", "after", "--baseline", "before")
 
-    assert said.code == 0
+    assert said.code == 3
     assert "not compared: only 8 of 10 samples are in both" in said.out and "95 %" in said.out
+    assert "nothing was compared" in said.out
     assert "8 / 8" in said.out
 
 
@@ -268,3 +269,38 @@ def test_a_graded_score_is_cut_to_its_scale(assay, folder):
 
     low, high = said.json["baseline"]["rows"][0]["ci"]
     assert (low, high) == (-1, 1)
+
+
+WEIGHER = (
+    "from assay.core import Abilities, Likelihood, Output\n"
+    "class Weigher:\n"
+    "    abilities = Abilities(likelihood=True)\n"
+    "    identity = {'w': 1}\n"
+    "    def likelihood(self, requests):\n"
+    "        return [Output(likelihoods=(Likelihood(-1.0), Likelihood(-2.0))) for r in requests]\n"
+    "    def generate(self, requests):\n"
+    "        return [Output.of('A') for r in requests]\n"
+)
+
+
+def test_no_scoring_again_is_advised_across_measures_and_nothing_compared_ends_with_3(assay, folder):
+    rows = [{"id": str(n), "question": "q", "options": ["x", "y"], "answer": "A"} for n in range(4)]
+    (folder / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "weigher.py").write_text(WEIGHER)
+    command = ("run", "two.jsonl", "--model", "weigher.py:Weigher", "--measure")
+    assay(*command, "letter_likelihood", "-o", "before")
+
+    said = assay(*command, "letter", "-o", "after", "--baseline", "before")
+    plain = assay(*command, "letter", "-o", "after", "--baseline", "before", "--json").json
+
+    assert said.code == 3 and "assay score before" not in said.out
+    assert "the baseline was measured by letter_likelihood, this run by letter: two different numbers" in said.out
+    assert "nothing was compared" in said.out and plain["baseline"]["compared"] == 0
+
+
+def test_a_scorer_more_or_less_is_no_other_way_to_measure(assay, ten):
+    assay("run", ten, *FOUR, "-o", "before")
+
+    said = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before", "--scorer", "exact_match")
+
+    assert said.code == 0 and "not measured the same way" not in said.out

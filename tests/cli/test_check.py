@@ -170,3 +170,74 @@ def test_a_task_that_drives_the_model_itself_is_not_tried(assay, folder):
     )
 
     assert "drives the model by itself" in assay("check", "bench.py").out
+
+
+@pytest.mark.parametrize(
+    ("rows", "scorers", "says"),
+    [
+        ([{"question": "q", "answer": {"a": 1}}], "exact_match", "cannot score the target {'a': 1} of sample 0"),
+        ([{"question": "q", "answer": ""}], "includes", "includes cannot score the target ''"),
+        ([{"question": "q", "answer": "x"}] * 20 + [{"question": "q", "answer": {}}], "exact_match", "of sample 20"),
+        ([{"question": "q"}], "number", "sample 0 has no answer to compare with, and number needs one"),
+    ],
+    ids=("structure", "empty", "a later row", "none"),
+)  # fmt: skip
+def test_a_target_that_cannot_be_scored_is_a_fault(assay, folder, rows, scorers, says):
+    (folder / "bench.py").write_text(f"dataset = {rows!r}\nscorers = {scorers!r}\n")
+
+    said = assay("check", "bench.py")
+
+    assert said.code == 1 and says in said.err and "no fault found" not in said.out
+
+
+def test_columns_that_nothing_uses_are_listed(assay, folder):
+    row = '{"question": "q?", "answer": "x", "passage": "long ago", "body": "told", "level": 3, "note": "n"}\n'
+    (folder / "read.jsonl").write_text(row)
+    shows = "template: '{{ body | upper }} {{ question }}'"
+    (folder / "read.yaml").write_text(f"dataset: read.jsonl\n{shows}\ntags: [level]\n")
+
+    plain, shown = assay("check", "read.jsonl"), assay("check", "read.yaml")
+
+    assert "columns that nothing uses: passage, body, level, note; a template shows one as {{ passage }}" in plain.out
+    assert "note: columns that nothing uses: passage, note;" in shown.out and plain.code == shown.code == 0
+
+
+def test_targets_that_are_all_one_are_worth_a_line(assay, folder):
+    row = '{"question": "q%d?", "options": ["x", "y"], "answer": "A"}\n'
+    (folder / "same.jsonl").write_text("".join(row % n for n in range(6)))
+
+    checked, ran = assay("check", "same.jsonl"), assay("run", "same.jsonl", "--model", "four.py", "-o", "run")
+
+    assert "note: all 6 rows have the target 'A': one answer to everything scores 1; --shuffle_choices" in checked.out
+    assert "same: all 6 samples have the target 'A'" in ran.out
+
+
+def test_every_turn_of_a_dialogue_is_shown(assay, folder):
+    (folder / "talk.jsonl").write_text('{"turns": ["First?", "Second?", "Third?"], "answer": "x"}\n')
+
+    said = assay("check", "talk.jsonl")
+
+    assert all(f"    {turn}?" in said.out for turn in ("First", "Second", "Third"))
+    assert said.out.count("(the model's answer)") == 2
+
+
+def test_columns_can_be_mapped_for_a_trial(assay, folder):
+    (folder / "own.jsonl").write_text('{"q": "2+2?", "gold": "4"}\n')
+
+    said = assay("check", "own.jsonl", "--columns", "input=q,target=gold")
+
+    assert said.code == 0 and "2+2?" in said.out
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("def generate(text: str) -> str:\n    return '4'\n", "model m.py:generate: text → text"),
+        ("def generate(messages):\n    return '4'\n", "takes anything, since it declares nothing; what it makes"),
+        ("def generate(messages) -> str:\n    return '4'\n", "takes anything, since it declares nothing; makes text"),
+    ],
+)
+def test_what_a_function_does_not_say_of_itself_is_not_made_up(assay, folder, code, says):
+    (folder / "m.py").write_text(code)
+
+    assert says in assay("check", "m.py:generate").out

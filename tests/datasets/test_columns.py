@@ -389,3 +389,37 @@ def test_the_kind_is_told_by_the_first_row_that_can_be_used() -> None:
     rows = [{"question": "?", "options": [], "answer": "A"}, {"question": "?", "answer": "A"}]
 
     assert open_dataset(rows).kind == "qa"
+
+
+@pytest.mark.parametrize(
+    ("row", "input", "target"),
+    [
+        ({"question": "q", "answer": None, "label": "B"}, "q", "B"),
+        ({"question": "q", "answer": "A", "label": "B"}, "q", "A"),
+        ({"question": None, "prompt": "p", "answer": math.nan, "reference": "r"}, "p", "r"),
+        ({"question": "q", "answer": None, "label": None}, "q", None),
+    ],
+    ids=("null", "filled", "both", "neither"),
+)
+def test_a_null_column_loses_to_a_filled_one_of_the_same_part(row: dict[str, Any], input: str, target: Any) -> None:
+    sample = _one(row)
+
+    assert (sample.input, sample.target) == (input, target)
+
+
+def test_each_row_takes_the_column_that_it_fills() -> None:
+    rows = [{"question": "q", "options": ["x", "y"], "answer": a, "label": b} for a, b in (("B", None), (None, 0))]
+
+    assert [sample.target for sample in open_dataset(rows)] == ["B", "A"]
+
+
+def test_a_column_that_was_named_is_the_only_one() -> None:
+    assert _one({"question": "q", "answer": None, "label": "B"}, columns={"target": "answer"}).target is None
+
+
+def test_an_empty_cell_of_a_table_loses_as_a_null_does(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("question,answer,label\nq,,B\n")
+
+    (sample,) = open_dataset(tmp_path / "rows.csv")
+
+    assert isinstance(sample, Sample) and sample.target == "B"

@@ -10,7 +10,7 @@ import pytest
 
 from assay.core import Audio, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
 from assay.models import adapt_model, build_model
-from assay.userfiles import load_attribute
+from assay.userfiles import load_attribute, load_file
 
 
 def write(folder: Path, source: str) -> Path:
@@ -330,7 +330,7 @@ def test_code_that_ends_the_process_fails_its_sample_and_not_the_run(tmp_path, h
     outputs = build_model(f"{file}:generate").generate([HELLO])
     [output] = asyncio.run(outputs) if asyncio.iscoroutine(outputs) else outputs
 
-    assert output.error.message.startswith("SystemExit: no weights (mine.py:")
+    assert output.error.message.startswith("called sys.exit('no weights') (mine.py:")
 
 
 def test_a_batch_may_be_yielded_one_by_one(tmp_path):
@@ -433,6 +433,25 @@ def test_a_batch_of_the_wrong_length_is_an_error(tmp_path):
     [output] = build_model(f"{file}:generate").generate([HELLO])
 
     assert "was given 1 request and returned 2 answers" in output.error.message
+
+
+@pytest.mark.parametrize("returned", ["['one']", "[]", "['x'] * 7"], ids=("one", "none", "too many"))
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_answers_that_do_not_fit_a_batch_fail_the_whole_batch_and_it_is_not_asked_again(tmp_path, returned, kind):
+    file = write(tmp_path, f"""
+        calls = []
+        {kind} generate(requests):
+            calls.append(len(requests))
+            return {returned}
+    """)
+    model = build_model(f"{file}:generate")
+
+    outputs = model.generate([HELLO] * 4)
+    outputs = asyncio.run(outputs) if asyncio.iscoroutine(outputs) else outputs
+
+    assert load_file(file).calls == [4]
+    assert len(outputs) == 4 and len({output.error.message for output in outputs}) == 1
+    assert "was given 4 requests and returned" in outputs[0].error.message
 
 
 def test_likelihoods_may_be_numbers_or_pairs(tmp_path):

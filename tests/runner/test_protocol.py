@@ -162,6 +162,21 @@ def test_shots_of_a_benchmark_that_fall_back_on_the_test_file_are_said(tmp_path,
     assert {r.protocol for r in beside.results} == {"gsm8k@5shot-chat"} and not beside.notes
 
 
+def test_shots_from_the_same_rows_are_known_by_whatever_name(tmp_path):
+    rows = [{**row, "split": "train" if int(row["id"]) < 3 else "test"} for row in ROWS]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = str(tmp_path / "rows.jsonl")
+
+    def is_named(task, **changes):
+        return "shots_from_evaluated_data" in protocol(task, **changes)
+
+    assert is_named(Task("t", dataset=rows, fewshot={"num": 1, "source": rows}))
+    assert is_named(Task("t", dataset=path, fewshot={"num": 1, "source": path}))
+    assert is_named(Task("t", dataset=path, fewshot={"num": 1, "split": "train"}))
+    assert not is_named(Task("t", dataset=path, fewshot={"num": 1, "split": "train"}), split="test")
+    assert not is_named(Task("t", dataset=rows, fewshot={"num": 1, "source": [dict(rows[0], question="1 * 1?")]}))
+
+
 def test_the_id_is_the_same_in_table_json_summary_and_export(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))

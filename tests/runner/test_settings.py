@@ -6,6 +6,7 @@ import assay
 from assay.core import UsageError
 from assay.runner.options import RunOptions
 from assay.runner.plan import make_plan
+from assay.runner.settings import run_faults
 
 ROWS = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(3)]
 
@@ -216,3 +217,47 @@ def test_scoring_again_by_other_scorers_is_silent_on_the_judge_of_the_run_and_no
     assert [row.metric for row in result.results] == ["exact_match"] and not result.notes
     again = assay.score("run", scorers=("exact_match",), judges={"judge": "scripted"})
     assert any(note.startswith("--judge scripted was not asked") for note in again.notes)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"generation": {"temperature": -1}}, "generation option 'temperature' takes a number from 0, got -1"),
+        ({"generation": {"temperature": float("nan")}}, "takes a number from 0, got nan"),
+        ({"generation": {"top_p": 7}}, "generation option 'top_p' takes a number from 0 to 1, got 7"),
+        ({"generation": {"min_p": -0.1}}, "'min_p' takes a number from 0 to 1"),
+        ({"generation": {"top_k": -5}}, "'top_k' takes a whole number from -1"),
+        ({"generation": {"repetition_penalty": 0}}, "takes a number above 0, got 0"),
+        ({"generation": {"presence_penalty": 3}}, "takes a number from -2 to 2"),
+        ({"generation": {"reasoning_effort": "ultra"}}, "generation option 'reasoning_effort' cannot be 'ultra'"),
+        ({"generation": {"reasoning_effort": "hihg"}}, "did you mean 'high'?"),
+        ({"generation": {"response_format": "jsn"}}, "did you mean 'json'?"),
+        ({"generation": {"seed": 1.5}}, "'seed' takes a whole number"),
+        ({"on_error": "2.5"}, "--on_error 2.5 is neither a fraction below 1 nor a whole number of errors"),
+        ({"on_duplicate": "frist"}, "--on_duplicate cannot be 'frist'; fix: did you mean 'first'?"),
+        ({"on_data_error": "halt"}, "--on_data_error cannot be 'halt'; fix: one of continue, stop"),
+        ({"executor": "rey"}, "--executor cannot be 'rey'; fix: did you mean 'ray'?"),
+        ({"gpus_per_replica": -1}, "--gpus_per_replica is -1; fix: at least 0"),
+        ({"shuffle": "yes"}, "--shuffle is 'yes'; fix: true or false"),
+        ({"seed": "x"}, "--seed is 'x'; fix: a whole number"),
+        ({"shuffle_choices": 0.5}, "--shuffle_choices is 0.5; fix: a whole number"),
+        ({"judges": {"judge": "nope"}}, "unknown model 'nope'"),
+        ({"template": "{{ nope }}"}, "no sample can be asked: 'nope' is undefined; fix: the row has the"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_out_of_range_has_its_line_and_nothing_is_written(rows, settings, said):
+    with pytest.raises(UsageError) as caught:
+        assay.run("rows.jsonl", "scripted", output="run", **settings)
+
+    assert said in str(caught.value) and not (rows / "run").exists()
+
+
+def test_every_option_of_a_run_that_is_a_number_a_word_or_a_truth_value_is_checked():
+    wrong = {"bool": "x", "int": "x", "float": "x"}
+    hints = {name: str(hint) for name, hint in RunOptions.__annotations__.items()}
+    plain = {name: kind for name, hint in hints.items() for kind in wrong if kind in hint and "str" not in hint}
+
+    unheard = [name for name, kind in plain.items() if not run_faults(RunOptions(**{name: wrong[kind]}))]
+
+    assert len(plain) > 10 and unheard == []

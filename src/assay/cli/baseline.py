@@ -15,7 +15,7 @@ from typing import Any
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
 from ..core.record import result_from_plain
 from ..report import format_value
-from ..runner.recorded import recorded_ways
+from ..runner.recorded import recorded_ways, way_of
 from ..runner.result import RunResult
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
@@ -293,12 +293,21 @@ def _notes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
         changed = [name for name in _WAYS if _digest(known, name) != _digest(cell, name)]
         if known.get("data_sha256") != cell.get("data_sha256"):
             changed.insert(0, "data")
-        if known.get("protocol") != cell.get("protocol"):
-            changed.append("protocol")
         changed += _changed_scorers(known.get("scorers", {}), cell.get("scorers", {}))
+        if not changed and _protocols_differ(known, cell):
+            changed.append("protocol")
         if changed:
             notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} differ")
     return list(dict.fromkeys(notes))
+
+
+def _protocols_differ(known: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Whether two cells were asked or scored in other ways. Scorers that only one of them has make another id, too, and
+    leave what both are scored by the same number."""
+    if known.get("protocol") == cell.get("protocol"):
+        return False
+    is_scored_alike = known.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
+    return is_scored_alike or way_of(known) != way_of(cell)
 
 
 def _changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:

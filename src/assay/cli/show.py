@@ -1,14 +1,14 @@
 """`assay show`: what a name, a file or a run is."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..catalogue import BENCHMARKS
-from ..core import AssayError, BadSample, DataSource, Suite, Task, UnknownName, UsageError
+from ..core import AssayError, BadSample, DataSource, Spec, Suite, Task, UnknownName, UsageError
 from ..dialects.recognise import dialect_of
 from ..registry import ALL
 from ..report import printable
@@ -106,12 +106,33 @@ def task_lines(task: Task, data: str | None) -> Iterator[str]:
         yield f"  options: {', '.join(f'{k}={v!r}' for k, v in options.items())}"
     if task.fewshot.num:
         yield f"  fewshot: {task.fewshot.num} shots, picked {task.fewshot.pick}"
+    if task.measures:
+        task = yield from _measure_lines(task)
     try:
         yield from list(_example(task, data))
     except AssayError as error:
         yield f"  no example: {printable(str(error))}"
         if task.data_hint:
             yield f"  data: {printable(task.data_hint)}"
+
+
+def _measure_lines(task: Task) -> Generator[str, None, Task]:
+    """The ways a task may be measured, and the one that is taken for the default model; returns the task by it."""
+    from ..models import build_model
+    from ..runner.measure import measured
+    from ..runner.options import DEFAULT_MODEL
+
+    names = [way if isinstance(way, str) else way.name for way in task.measures]
+    yield f"  measures: {', '.join(names)}; the first that a model can serve, or --measure NAME"
+    try:
+        taken = measured(task, build_model(DEFAULT_MODEL, {}).abilities)
+    except AssayError as error:
+        yield f"  by which of them {DEFAULT_MODEL} is asked cannot be told: {printable(str(error))}"
+        return task
+    yield f"  {DEFAULT_MODEL}, the default model, is asked by {taken.measure}: {taken.task.protocol}"
+    named = [str(Spec.of(one)) if isinstance(one, (str, Mapping)) else _short(one) for one in taken.task.scorers]
+    yield f"  scored then by: {printable(', '.join(named))}"
+    return taken.task
 
 
 def _is_here(task: Task, data: str | None) -> bool:

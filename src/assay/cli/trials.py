@@ -25,6 +25,7 @@ from ..core import (
     Likelihood,
     Message,
     ModelError,
+    Outcome,
     Output,
     Prompt,
     Request,
@@ -134,7 +135,8 @@ def _verdict(
 ) -> Score:
     """What a scorer says of a scripted answer; raises where it has no verdict on the target itself."""
     score = scored(scorer, sample, output, file, line)
-    reason = why_unscored(score) if label != WRONG_LABEL else None
+    is_of_target = label != WRONG_LABEL or score.outcome is Outcome.DATA_ERROR
+    reason = why_unscored(score) if is_of_target else None
     if reason is not None:
         shown = shorten(sample.target)
         raise Fault(
@@ -312,7 +314,7 @@ def _abilities_line(model: Any) -> str:
     takes = takes if "accepts" in declared else "anything, since it declares nothing"
     makes = makes if "produces" in declared else "is not declared"
     said = "makes" if "produces" in declared else "what it makes"
-    return f"takes {takes}; {said} {makes} (annotate it, as def generate(text: str) -> str, or set accepts and produces)"
+    return f"takes {takes}; {said} {makes} (annotate it, def generate(text: str) -> str, or set accepts and produces)"
 
 
 def _asked(ask: Any, prompt: Prompt, file: Path, line: int | None) -> Output:

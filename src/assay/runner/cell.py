@@ -8,7 +8,6 @@ from ..core import (
     BadSample,
     ComponentError,
     DataError,
-    Fewshot,
     GenerateOptions,
     ModalityMismatch,
     Model,
@@ -27,20 +26,7 @@ from .currency import rows_digest
 from .fingerprint import code_digest
 from .options import RunOptions
 from .scoring import Scoring
-
-
-@dataclass(frozen=True, slots=True)
-class Shots:
-    """Where the solved examples of a prompt come from."""
-
-    fewshot: Fewshot
-    pool: Samples
-    are_evaluated: bool
-    """Whether they are drawn from the samples that are asked."""
-
-    def to_plain(self) -> list[Any]:
-        """What a resumed run compares."""
-        return [self.fewshot.num, self.fewshot.seed, str(self.fewshot.pick), self.pool.fingerprint()]
+from .shots import Shots
 
 
 @dataclass(slots=True)

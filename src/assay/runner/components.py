@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import registry
-from ..core import Spec, UsageError
+from ..core import AssayError, Prompt, Sample, Spec, UsageError
+from ..datasets import Samples
 from ..summarizers.adapt import adapt_summarizer
 from ..userfiles import is_reference, load_component
 
@@ -41,6 +42,19 @@ def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
     return str(name), entry() if isinstance(entry, type) else entry
 
 
-def default_scorers(kind: str) -> tuple[str, ...]:
-    """What data of a kind is scored by when nobody says."""
+def default_scorers(kind: str, sample: Sample | None = None, prompt: Prompt | None = None) -> tuple[Any, ...]:
+    """What data of a kind is scored by when nobody says; where the first prompt has its options weighed, by that."""
+    if sample is not None and prompt is not None and prompt.continuations is not None and sample.choices:
+        are_texts = [text.strip() for text in prompt.continuations] == [choice.strip() for choice in sample.choices]
+        return ({"name": "choice_likelihood", "continuation": "text" if are_texts else "letter"},)
     return ("choice",) if kind == "choice" else ("exact_match", "includes")
+
+
+def usual_scorers(samples: Samples, template: Any) -> tuple[Any, ...]:
+    """What a task that names no scorer is scored by: its data and its first prompt say it."""
+    first = next((s for s in samples if isinstance(s, Sample)), None)
+    try:
+        prompt = None if first is None else template(first)
+    except AssayError:
+        prompt = None  # said, or counted, where it is asked
+    return default_scorers(samples.kind, first, prompt)

@@ -7,7 +7,7 @@ and that is nearly a field's is a slip, and is answered with the field; every ot
 import ast
 import difflib
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
@@ -31,6 +31,9 @@ SYNONYMS = {
 }  # fmt: skip
 """What other systems call a field."""
 ALIKE = 0.8
+EVERYDAY = frozenset({"name", "data", "models", "needs", "roles", "hints"})
+"""Fields whose names are so common that their plurals and kin are the author's own."""
+FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
 PARAMETERS = frozenset({"sample", "row", "records"})
 """First parameters by which a function shows that it is meant for assay."""
 
@@ -138,15 +141,16 @@ def _meant(name: str, value: Any) -> str | None:
         return None
     if inspect.isroutine(value):
         first = next(iter(inspect.signature(value).parameters), "") if inspect.isfunction(value) else ""
-        return _nearest(name) if first in PARAMETERS else None
+        return _nearest(name, FUNCTIONS) if first in PARAMETERS else None
     if name in OPTION_NAMES:
         return "options"
-    return SYNONYMS.get(name) or _nearest(name)
+    return SYNONYMS.get(name) or _nearest(name, [known for known in (*FIELDS, *SHORT) if known not in EVERYDAY])
 
 
-def _nearest(name: str) -> str | None:
-    close = difflib.get_close_matches(name, (*FIELDS, *SHORT), n=1, cutoff=ALIKE)
-    return close[0] if close and abs(len(close[0]) - len(name)) <= 2 else None
+def _nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that differs in a letter or two; slips seldom change the first."""
+    alike = [one for one in known if one[0] == name[0] and abs(len(one) - len(name)) <= 2]
+    return next(iter(difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)), None)
 
 
 def _has(module: ModuleType, meant: str) -> bool:

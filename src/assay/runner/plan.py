@@ -21,9 +21,9 @@ from ..core.errors import UnknownOption
 from ..core.secrets import veiled
 from ..datasets import Samples, open_dataset
 from ..models import build_model
-from ..templates import apply_fewshot, build_template
-from .cell import Cell, Shots, check_abilities, check_choices, check_repeats, digests_of
-from .components import build_scorer, build_summarizer, default_scorers
+from ..templates import build_template
+from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
+from .components import build_scorer, build_summarizer, usual_scorers
 from .labels import told_apart
 from .locate import find_data
 from .measure import Measured, measured
@@ -36,6 +36,7 @@ from .reducing import check_reducer
 from .resolve import resolve_tasks
 from .scoring import Scoring
 from .settings import gather, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
+from .shots import with_shots
 from .targets import check_prompts, check_targets
 
 CHECKS = (check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices, check_targets)
@@ -255,8 +256,8 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
     wrong = task_faults(task, run)
     options: GenerateOptions | None = gather(wrong, lambda: generation_of(task, run))
     asked: tuple[Samples, Any, Any] | None = gather(wrong, lambda: _asked(task, run))
-    kind = "unknown" if asked is None else asked[0].kind
-    scorers = build_scorers(task, kind, faults) if task.driver is None and (asked or task.scorers) else []
+    usual = () if task.scorers or asked is None or task.driver is not None else usual_scorers(*asked[:2])
+    scorers = build_scorers(task, usual, faults) if task.driver is None and (asked or task.scorers) else []
     for entry in task.summarizers:
         gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
     raise_all(wrong)
@@ -291,7 +292,7 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
     )
     drawn = None
     if fewshot_of(task, run).num:
-        template, drawn = _with_shots(task, run, samples, template)
+        template, drawn = with_shots(task, run, samples, template, _source_of, _reach(task, run))
     return samples, template, drawn
 
 
@@ -314,35 +315,6 @@ def _no_question(samples: Samples, where: str) -> UsageError:
     )
 
 
-def _with_shots(task: Task, run: RunOptions, samples: Samples, template: Any) -> tuple[Any, Shots]:
-    """The template with its shots, and what they come from. The pool is never cut by `--limit`: shots stay the same."""
-    fewshot = fewshot_of(task, run)
-    source = run.fewshot_data or fewshot.source
-    is_own = source is None and fewshot.split is None
-    if isinstance(source, DataSource):
-        source = find_data(task.but(dataset=source), run.data)
-    # Worked answers of examples name letters in their own words: examples keep the order of the data.
-    pool_samples = samples.with_shuffled_choices(None)
-    if not is_own:
-        pool_samples = open_dataset(
-            source if source is not None else _source_of(task, run),
-            columns=columns_of(task, run),
-            split=fewshot.split,
-            to_sample=task.to_sample,
-            where=f"shots of {task.name!r}",
-            **_reach(task, run),
-        )
-    pool = [s for s in pool_samples if isinstance(s, Sample)]
-    shown = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
-    return shown, Shots(fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples))
-
-
-def _is_same_data(pool: Samples, samples: Samples) -> bool:
-    """Whether shots are drawn from rows that are asked: the same file, the same part of it."""
-    places = [{shard.path.resolve() if shard.path else shard.name for shard in s.shards} for s in (pool, samples)]
-    return pool.split == samples.split and bool(pool.files) and bool(places[0] & places[1])
-
-
 def _source_of(task: Task, run: RunOptions) -> Any:
     if task.driver is not None and callable(task.dataset):
         return task.dataset  # whoever drives the model reads `--data` in his own way
@@ -355,12 +327,12 @@ def _source_of(task: Task, run: RunOptions) -> Any:
     return source.read(found) if source.read is not None else found
 
 
-def build_scorers(task: Task, kind: str, faults: list[AssayError]) -> list[tuple[str, Any]]:
-    """The scorers of a task with their names, no two alike; by the kind of data where it names none."""
+def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) -> list[tuple[str, Any]]:
+    """The scorers of a task with their names, no two alike; `usual` ones where it names none."""
     where = f"task {task.name!r}"
     entries: list[Any] = []
     built: list[tuple[str, Any]] = []
-    for entry in task.scorers or default_scorers(kind):
+    for entry in task.scorers or usual:
         made = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
         if made is not None:
             entries.append(entry)

@@ -46,10 +46,11 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
 
 def recorded_ways(manifest: Mapping[str, Any]) -> RecordedWays:
     """By which measure the answers of a finished run were asked for."""
-    return {(str(cell["task"]), str(cell["model"])): _way(cell) for cell in manifest.get("cells", ())}
+    return {(str(cell["task"]), str(cell["model"])): way_of(cell) for cell in manifest.get("cells", ())}
 
 
-def _way(cell: Mapping[str, Any]) -> str:
+def way_of(cell: Mapping[str, Any]) -> str:
+    """The measure of a cell of `run.json`."""
     if "measure" in cell:
         return str(cell["measure"])
     # Runs of the first version have it in the protocol id alone.

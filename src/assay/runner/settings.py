@@ -126,7 +126,7 @@ def _wrong_values(run: RunOptions) -> Iterator[UsageError]:
         if value is None:
             continue
         kinds = {one for kind in (get_args(hint) or (hint,)) for one in (get_args(kind) or (kind,))}
-        words = sorted(str(one) for one in (*kinds, *get_args(hint)) if isinstance(one, str))
+        words = sorted(one for one in kinds if isinstance(one, str))
         if isinstance(value, str) and words and value not in words and str not in kinds:
             close = nearest(value, words)
             fix = f"did you mean {close!r}?" if close else f"one of {', '.join(words)}"
