@@ -16,6 +16,7 @@ from typing import Any
 
 from . import core, neighbours
 from .core.errors import AssayError, UnknownName, UsageError, nearest
+from .core.secrets import without_keys
 from .sources import behind, digest_behind
 
 _UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
@@ -137,7 +138,7 @@ def describe_failure(error: BaseException) -> str:
         return f"not valid Python: {error.msg}"
     if isinstance(error, ModuleNotFoundError):
         return f"imports {error.name!r}, which is not installed"
-    return f"{type(error).__name__}: {error}"
+    return without_keys(f"{type(error).__name__}: {error}")
 
 
 def failing_line(error: BaseException, file: Path) -> str:

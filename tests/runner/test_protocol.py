@@ -130,6 +130,15 @@ def test_an_empty_system_text_takes_the_tasks_own_away():
     assert [message.role for message in cell.template(cell.first_sample()).messages] == ["user"]
 
 
+def test_a_system_text_that_no_prompt_shows_is_not_in_the_id_and_is_said():
+    own = OWN.but(template=[{"role": "system", "content": "Mine."}, {"role": "user", "content": "{{ question }}"}])
+
+    cell = planned(own, system="Yours.")
+
+    assert cell.task.protocol == "sums@0shot-own"
+    assert any("--system is not shown" in note for note in cell.notes())
+
+
 def test_two_files_of_shots_have_two_ids(tmp_path):
     for name, answer in (("one", "1"), ("two", "2")):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"question": "1 * 1?", "answer": answer}) + "\n")

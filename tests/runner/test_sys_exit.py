@@ -58,3 +58,9 @@ def test_help_still_leaves_in_peace(run):
         run("", "run", "--help")
 
     assert left.value.code == 0
+
+
+def test_what_looks_like_a_key_in_the_words_of_a_broken_file_is_not_shown(run):
+    code, said = run('raise ValueError("no quota left for sk-abcdefghijklmnop1234567890abcd")\n', "run", "own.py")
+
+    assert code == 2 and "ValueError: no quota left for [redacted]" in said.err

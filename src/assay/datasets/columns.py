@@ -138,7 +138,7 @@ class Columns:
 
     def _filled(self, row: Mapping[str, Any], column: str | None) -> str | None:
         """The column that holds a part of this row: an empty one loses to another of the same part that is filled."""
-        if column not in self.instead or not self._is_empty(row[column]):
+        if column is None or column not in self.instead or not self._is_empty(row[column]):
             return column
         return next((other for other in self.instead[column] if not self._is_empty(row.get(other))), column)
 

@@ -50,6 +50,7 @@ class Cell:
     """By sample and epoch: how many rounds of a dialogue count, where the journal holds more of it."""
     notices: tuple[str, ...] = ()
     """What the plan has to say of it beside its faults."""
+    _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)
     unchecked: bool = False
     """Whether the journal may have answers to other questions under the ids of these samples: something changed, and no
     run has compared all keys since."""
@@ -76,6 +77,12 @@ class Cell:
         seed = (run.seed or 0) if run.shuffle else None
         return view(self.samples, limit=run.limit, shuffle=seed, ids=run.ids or None, shard=run.shard)
 
+    @property
+    def shows_system(self) -> bool:
+        """Whether prompts begin with the run's system text; a template that brings its own keeps that."""
+        prompt = self.first_prompt()
+        return prompt is None or not prompt.messages or (self.run.system or "") in prompt.messages[0].text
+
     def view(self) -> Iterator[Sample | BadSample]:
         """The samples this run is about, one after another."""
         return iter(self.chosen())
@@ -83,6 +90,8 @@ class Cell:
     def notes(self) -> Iterator[str]:
         """What whoever reads the numbers should know of how they were asked for."""
         yield from self.notices
+        if self.run.system and not self.shows_system:
+            yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
         if self.shots is not None and self.shots.are_evaluated:
             yield (
                 f"{self.task.name}: the {self.shots.fewshot.num} shots are drawn from the evaluated samples themselves"
@@ -92,21 +101,25 @@ class Cell:
             yield from (f"{self.task.name}: {line}" for line in self.template.notes())
 
     def first_sample(self) -> Sample | None:
-        """The first usable sample; `None` if there is none."""
-        return next((s for s in self.view() if isinstance(s, Sample)), None)
+        """The first usable sample; `None` if there is none. It is looked for once: rows may come from far away."""
+        if self._first is None:
+            self._first = (next((s for s in self.view() if isinstance(s, Sample)), None),)
+        return self._first[0]
+
+    def first_prompt(self) -> Prompt | None:
+        """The prompt of the first sample; `None` if there is none, or if its template fails, which is counted later."""
+        sample = self.first_sample()
+        try:
+            return None if sample is None else self.template(sample)
+        except (ComponentError, DataError):
+            return None
 
 
 def check_abilities(cell: Cell) -> None:
     """Refuses a task that sends, or expects, what the model cannot take or make."""
     abilities = cell.model.abilities
     task, model = cell.task.name, cell.model_name
-    sample = cell.first_sample()
-    prompt: Prompt | None = None
-    if sample is not None:
-        try:
-            prompt = cell.template(sample)
-        except (ComponentError, DataError):
-            prompt = None  # a row that fails its template is counted during the run
+    prompt = cell.first_prompt()
     needs = set(cell.task.needs)
     sends = {medium.kind for medium in prompt.media} if prompt else set()
     weighs = prompt is not None and (prompt.continuations is not None or prompt.rolling)

@@ -35,7 +35,7 @@ from .recorded import RecordedWays
 from .reducing import check_reducer
 from .resolve import resolve_tasks
 from .scoring import Scoring
-from .settings import gather, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
+from .settings import gather, has_guests, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
 from .shots import with_shots
 from .targets import check_prompts, check_targets
 
@@ -89,7 +89,7 @@ def make_plan(
             unasked += [(Scoring.of(n, s, task.name, ""), task.name) for n, s in prepared.scorers]
     if tasks:
         faults += models.unknown_options()
-    _check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, faults)
+    _check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, tasks, faults)
     if run.measure and cells and not faults and not any(cell.measure for cell in cells):
         faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
     if not faults and not may_have_unused:
@@ -340,11 +340,16 @@ def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) ->
     return told_apart(entries, built, where, faults)
 
 
-def _check_judges(asking: Sequence[tuple[Scoring, str]], run: RunOptions, faults: list[AssayError]) -> None:
+def _check_judges(
+    asking: Sequence[tuple[Scoring, str]], run: RunOptions, tasks: Sequence[Task], faults: list[AssayError]
+) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
-    # One that nobody asks is named in a note; a name that does not exist is a fault all the same.
-    for role in run.judges if run.dialect is None else wanted.keys() & run.judges.keys():
+    # One that nobody asks is named in a note; a name that does not exist is a fault all the same, but to guests, who read
+    # such settings in their own way.
+    for role in run.judges if not has_guests(run, tasks, [scoring for scoring, _ in asking]) else wanted.keys():
+        if role not in run.judges:
+            continue
         gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
     for role, (scorer, task) in wanted.items():
         if role in run.judges:

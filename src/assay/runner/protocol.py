@@ -66,7 +66,7 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
     yield from _shots(cell, own)
     if _template_source(task, cell.samples) != (source := _template_source(own, cell.samples)):
         yield Change("template", [_template_source(task, cell.samples), source])
-    if (system := system_of(task, run)) != own.system:
+    if (system := system_of(task, run)) != own.system and cell.shows_system:
         yield Change("system" if system else "no_system", system)
     for name in OPTION_NAMES:
         value = getattr(cell.options, name)

@@ -4,7 +4,7 @@ A scorer declares in `reads` what it cannot do without: `text`, `image`, `audio`
 any kind, `likelihood`s, the `logprobs` of tokens, and of the sample its `target`. One that declares nothing is tried.
 """
 
-from ..core import ComponentError, DataError, GenerateOptions, Prompt, UsageError
+from ..core import GenerateOptions, Prompt, UsageError
 from .cell import Cell
 from .scoring import Scoring
 
@@ -15,13 +15,9 @@ _WORDS = {"likelihood": "likelihoods", "logprobs": "log-probabilities of tokens"
 
 def check_reads(cell: Cell) -> None:
     """Refuses a scorer that would find nothing of what it reads in any answer of a cell."""
-    sample = cell.first_sample()
-    if sample is None:
+    prompt = cell.first_prompt()
+    if prompt is None:
         return
-    try:
-        prompt: Prompt = cell.template(sample)
-    except (ComponentError, DataError):
-        return  # a row that fails its template is counted during the run
     held = held_by(prompt, prompt.options or cell.options)
     for scoring in cell.scorings:
         for kind in scoring.reads:

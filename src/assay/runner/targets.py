@@ -18,6 +18,8 @@ def check_targets(cell: Cell) -> None:
     """Refuses a cell none of whose first samples has a target, where every scorer needs one."""
     if not cell.scorings or not all("target" in scoring.reads for scoring in cell.scorings):
         return
+    if (sample := cell.first_sample()) is not None and sample.target is not None:
+        return
     first: Sample | None = None
     looked_at = 0
     for item in islice(cell.view(), ROWS_LOOKED_AT):
@@ -41,6 +43,8 @@ def check_targets(cell: Cell) -> None:
 
 def check_prompts(cell: Cell) -> None:
     """Refuses a template that makes a prompt of none of the first samples: it names a column that no row has."""
+    if cell.first_prompt() is not None:
+        return
     first: ComponentError | None = None
     for item in islice(cell.view(), ROWS_LOOKED_AT):
         if not isinstance(item, Sample):
