@@ -35,7 +35,16 @@ from .recorded import RecordedWays
 from .reducing import check_reducer
 from .resolve import resolve_tasks
 from .scoring import Scoring
-from .settings import gather, has_guests, raise_all, run_faults, scorer_faults, task_faults, unused_faults, unused_judges
+from .settings import (
+    gather,
+    has_guests,
+    raise_all,
+    run_faults,
+    scorer_faults,
+    task_faults,
+    unused_faults,
+    unused_judges,
+)
 from .shots import with_shots
 from .targets import check_prompts, check_targets
 
@@ -345,12 +354,11 @@ def _check_judges(
 ) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
-    # One that nobody asks is named in a note; a name that does not exist is a fault all the same, but to guests, who read
-    # such settings in their own way.
-    for role in run.judges if not has_guests(run, tasks, [scoring for scoring, _ in asking]) else wanted.keys():
-        if role not in run.judges:
-            continue
-        gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+    guests = has_guests(run, tasks, [scoring for scoring, _ in asking])
+    for role in run.judges:
+        # One that nobody asks is worth a note; a name that does not exist is a fault. Guests have names of their own.
+        if role in wanted or not guests:
+            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
             continue
