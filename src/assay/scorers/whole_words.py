@@ -7,7 +7,7 @@ may stand anywhere.
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 _NO_BREAKS = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f"
@@ -30,22 +30,26 @@ _THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 
 def has_words(text: str, wanted: str) -> bool:
     """Whether `wanted`, blanks at its ends aside, stands in `text` and neither end lies within a word or a number."""
-    wanted = wanted.strip() or wanted
-    is_ascii = text.isascii() and wanted.isascii()
+    is_ascii = text.isascii()
+    wanted, before, after = _edges(wanted, is_ascii)
     if not is_ascii:
-        text, wanted = text.translate(_MINUS), wanted.translate(_MINUS)
+        text = text.translate(_MINUS)
     place = text.find(wanted)
-    if place < 0:
-        return False
-    before = _before(_kind_of_start(wanted, is_ascii), is_ascii)
-    after = _after(_kind_of_end(wanted, is_ascii), is_ascii)
     for _ in range(PLACES):
+        if place < 0:
+            return False
         if before.match(text, place) and after.match(text, place + len(wanted)):
             return True
         place = text.find(wanted, place + 1)
-        if place < 0:
-            return False
     return re.search(f"{before.pattern}{re.escape(wanted)}{after.pattern}", text) is not None
+
+
+@lru_cache(maxsize=8192)
+def _edges(wanted: str, is_ascii: bool) -> "tuple[str, re.Pattern[str], re.Pattern[str]]":
+    """A target as it is looked for, and what its ends must meet; remembered, since targets repeat over models."""
+    wanted = (wanted.strip() or wanted).translate(_MINUS)
+    start, end = _kind_of_start(wanted, is_ascii), _kind_of_end(wanted, is_ascii)
+    return wanted, _before(start, is_ascii), _after(end, is_ascii)
 
 
 def _kind_of_start(wanted: str, is_ascii: bool) -> str:
