@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.cli.main import main
-from assay.core import KeyMaker, Sample, Task
+from assay.core import DEFAULT_OPTIONS, KeyMaker, Message, Prompt, Sample, Task
 from assay.runner.options import RunOptions
 from assay.runner.plan import make_plan
 
@@ -137,6 +137,16 @@ def test_a_system_text_that_no_prompt_shows_is_not_in_the_id_and_is_said():
 
     assert cell.task.protocol == "sums@0shot-own"
     assert any("--system is not shown" in note for note in cell.notes())
+
+
+def test_an_option_that_stands_above_those_of_single_prompts_is_named():
+    def warm(sample):
+        return Prompt((Message.of("user", sample.input),), options=DEFAULT_OPTIONS.set(temperature=0.9))
+
+    own = OWN.but(template=warm)
+
+    assert protocol(own) == "sums@0shot-own"
+    assert protocol(own, generation={"temperature": 0.0}).startswith("sums@0shot-own+temperature=0-")
 
 
 def test_two_files_of_shots_have_two_ids(tmp_path):

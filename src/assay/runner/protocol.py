@@ -68,9 +68,11 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
         yield Change("template", [_template_source(task, cell.samples), source])
     if (system := system_of(task, run)) != own.system and cell.shows_system:
         yield Change("system" if system else "no_system", system)
+    # Where prompts bring options of their own, one that the run gives stands above them, whatever the task says.
+    has_own_options = run.generation and (prompt := cell.first_prompt()) is not None and prompt.options is not None
     for name in OPTION_NAMES:
         value = getattr(cell.options, name)
-        if value != getattr(own.options, name):
+        if value != getattr(own.options, name) or (has_own_options and name in run.generation):
             yield Change(_setting(name, value), value)
     for name in ("epochs", "reducer"):
         if getattr(task, name) != getattr(own, name):

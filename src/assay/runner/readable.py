@@ -18,7 +18,7 @@ def check_reads(cell: Cell) -> None:
     prompt = cell.first_prompt()
     if prompt is None:
         return
-    held = held_by(prompt, prompt.options or cell.options)
+    held = held_by(prompt, cell.options_for(prompt))
     for scoring in cell.scorings:
         for kind in scoring.reads:
             if kind not in held and kind not in OF_SAMPLES:

@@ -26,6 +26,7 @@ class MathVista:
     """1 if the option, the number or the list is right."""
 
     choice: Choice = field(default_factory=Choice)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     name: ClassVar[str] = "mathvista"
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -33,6 +33,7 @@ class Mmmu:
     """1 if the letter is right, or the answer to an open question holds the reference."""
 
     choice: Choice = field(default_factory=Choice)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     name: ClassVar[str] = "mmmu"
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -30,6 +30,7 @@ class MtBench:
     """The judge's grade of each round, from 1 to 10, and `overall`, their mean."""
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (LOWEST, HIGHEST)
 

@@ -37,6 +37,7 @@ class VieScore:
     """What the ratings of the image mean."""
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "viescore"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 10.0)
