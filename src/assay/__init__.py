@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         GenerateOptions,
         Image,
         Likelihood,
+        Measure,
         Message,
         Outcome,
         Output,
@@ -40,8 +41,8 @@ __version__ = "0.1.0"
 
 _CORE = (
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "Sample", "Score", "Suite", "Task",
-    "Text", "Video",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "Sample", "Score", "Suite",
+    "Task", "Text", "Video",
 )  # fmt: skip
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
@@ -52,8 +53,8 @@ _HOME = {
 
 __all__ = [
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader", "RunResult",
-    "Sample", "Score", "Suite", "Task", "Text", "Video", "models", "run", "score", "scorers", "summarizers", "tasks",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
+    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "models", "run", "score", "scorers", "summarizers", "tasks",
     "templates",
 ]  # fmt: skip
 
