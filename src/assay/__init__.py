@@ -54,8 +54,8 @@ _HOME = {
 __all__ = [
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
     "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
-    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "models", "run", "score", "scorers", "summarizers", "tasks",
-    "templates",
+    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "models", "run", "score", "scorers",
+    "summarizers", "tasks", "templates",
 ]  # fmt: skip
 
 

@@ -206,13 +206,14 @@ def test_the_id_is_the_same_in_table_json_summary_and_export(tmp_path, monkeypat
     main([*command, "--json"])
     document = json.loads(capsys.readouterr().out)
     main(["export", "run", "--to", "lm-eval-json", "-o", "out.json"])
+    main(["export", "run", "--to", "csv", "-o", "out.csv"])
 
     (name,) = {row["protocol"] for row in document["results"]}
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
-    exported = next(p for p in tmp_path.rglob("out*") if p.is_file() or p.is_dir())
-    text = exported.read_text() if exported.is_file() else next(exported.rglob("*.json")).read_text()
+    exported = [(tmp_path / file).read_text() for file in ("out.json", "out.csv")]
     assert name.startswith("sums@system-")
-    assert name in table and {row["protocol"] for row in summary["results"]} == {name} and name in text
+    assert name in table and {row["protocol"] for row in summary["results"]} == {name}
+    assert all(name in text for text in exported)
 
 
 def test_scoring_again_has_the_id_of_the_run(tmp_path, monkeypatch):

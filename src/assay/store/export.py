@@ -21,11 +21,12 @@ from .lm_eval import lm_eval_document
 from .runs import RunReader
 
 TEXT_COLUMNS = (
-    "task", "model", "id", "scorer", "prompt", "answer", "extracted", "target", "outcome", "values", "tags", "error"
+    "task", "model", "id", "scorer", "prompt", "answer", "extracted", "target", "outcome", "values", "tags", "error",
+    "protocol",
 )  # fmt: skip
 COLUMNS = (
     "task", "model", "id", "epoch", "scorer", "prompt", "answer", "extracted", "target", "outcome", "value", "values",
-    "tags", "error",
+    "tags", "error", "protocol",
 )  # fmt: skip
 """`answer` is what the model wrote, `extracted` what was compared; `values` and `tags` are JSON."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -35,6 +36,7 @@ _ROWS_AT_ONCE = 1000
 def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
     """Every verdict that the last summary counted, with its question and its answer; an answer nobody scored has no
     scorer."""
+    protocols = {(row["task"], row["model"]): row.get("protocol") for row in reader.summary.get("results", ())}
     for (task, model), cell in reader.index.cells.items():
         if "#" in task and not cell.scores:
             continue  # what a judge was asked is kept under `task#role`
@@ -46,6 +48,7 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
             rounds = reader.rounds(task, model, place)
             verdicts = [scored[place][0] for scored in counted if place in scored]
             common = {"task": task, "model": model, "id": place[0], "epoch": place[1], **_asked(rounds)}
+            common["protocol"] = protocols.get((task, model))
             if not verdicts and not rounds:
                 continue  # a row that could not be asked, as another scorer has it
             if not verdicts:
