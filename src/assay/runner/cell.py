@@ -93,9 +93,11 @@ class Cell:
         if self.run.system and not self.shows_system:
             yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
         if self.shots is not None and self.shots.are_evaluated:
+            num = self.shots.fewshot.num
+            drawn = "1 shot is" if num == 1 else f"{num} shots are"
             yield (
-                f"{self.task.name}: the {self.shots.fewshot.num} shots are drawn from the evaluated samples themselves"
-                " (never the question's own); --fewshot_data names another file"
+                f"{self.task.name}: the {drawn} drawn from the evaluated samples themselves (never from the question's"
+                " own); --fewshot_data names another file"
             )
         if isinstance(self.template, FewshotTemplate):
             yield from (f"{self.task.name}: {line}" for line in self.template.notes())
