@@ -140,3 +140,10 @@ def test_a_list_of_accepted_answers_in_a_sample_is_one(tmp_path):
     result = assay.run(Task("two", dataset=samples), lambda text: "Roma", output=str(tmp_path / "run"))
 
     assert result.status == "complete" and result.value("exact_match") == 0.5
+
+
+def test_a_slip_in_a_function_that_makes_a_task_is_answered_too(tmp_path):
+    (tmp_path / "made.py").write_text("from assay import Task\ndef mine():\n    return Task('t', scorer='number')\n")
+
+    with pytest.raises(AssayError, match="did you mean 'scorers'"):
+        resolve_tasks(f"{tmp_path}/made.py:mine", RunOptions())

@@ -134,6 +134,10 @@ class TemplateError(ComponentError):
     """A prompt could not be built from a sample."""
 
 
+class UnknownColumn(TemplateError):
+    """A template names what the row does not have."""
+
+
 class ModelError(ComponentError):
     """A model could not answer: infrastructure, never a wrong answer."""
 

@@ -24,7 +24,7 @@ from ..core import (
 from ..datasets import is_data_path
 from ..datasets.files import why_no_data
 from ..datasets.hub import is_hub_name
-from ..userfiles import is_reference, load_attribute, load_file, split_reference
+from ..userfiles import is_reference, keyword_fix, load_attribute, load_file, split_reference
 from .conventions import from_conventions
 from .options import PartlyRead, RunOptions
 from .overrides import with_overrides, with_shots
@@ -108,7 +108,7 @@ def _made(function: Callable[[], Any], where: str) -> Any:
         raise
     except (Exception, SystemExit) as error:
         described = blamed(ComponentError, error, where)
-        fix = "a function that makes a task takes no arguments and returns a Task"
+        fix = keyword_fix(error) or "a function that makes a task takes no arguments and returns a Task"
         raise UsageError(described.what, where=where, fix=fix) from error
 
 

@@ -8,8 +8,11 @@ without one is counted during the run as any other fault of the data.
 from itertools import islice
 
 from ..core import ComponentError, Sample, UsageError, nearest
+from ..core.errors import UnknownColumn
 from .cell import Cell
 
+MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
+"""What code raises that is wrong for every row."""
 ROWS_LOOKED_AT = 2000
 """At most, until one has a target: mostly the first does."""
 
@@ -42,7 +45,10 @@ def check_targets(cell: Cell) -> None:
 
 
 def check_prompts(cell: Cell) -> None:
-    """Refuses a template that makes a prompt of none of the first samples: it names a column that no row has."""
+    """Refuses a template that fails for each of the first samples because it names what no row has, or is mistaken.
+
+    What is wrong with the values of rows is counted during the run.
+    """
     if cell.first_prompt() is not None:
         return
     first: ComponentError | None = None
@@ -52,6 +58,8 @@ def check_prompts(cell: Cell) -> None:
         try:
             cell.template(item)
         except ComponentError as error:
+            if not isinstance(error, UnknownColumn) and not isinstance(error.__cause__, MISTAKES):
+                return
             first = first or error
         except Exception:  # noqa: BLE001 - a fault of this row: it is counted when its turn comes
             return

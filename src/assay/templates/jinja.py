@@ -29,6 +29,7 @@ from ..core import (
     nearest,
     shorten,
 )
+from ..core.errors import UnknownColumn
 from ..core.media import MEDIA_KINDS, is_inline
 from .built import turn
 
@@ -95,7 +96,7 @@ class JinjaText:
         listing = ", ".join(names[:MAX_NAMES_SHOWN]) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
         close = nearest(found[1], [*names, *EXTRA_NAMES]) if found else None
         hint = f"did you mean {close!r}? " if close else ""
-        return TemplateError(
+        return UnknownColumn(
             message,
             where=f"{self.where}, sample {shorten(sample.id)}",
             fix=f"{hint}the row has the columns: {listing or 'none'}",
