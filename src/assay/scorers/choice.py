@@ -35,7 +35,7 @@ class Choice:
         if len(sample.choices) > len(LETTERS) or not golds <= options.keys():
             reason = f"target {'/'.join(sorted(golds))} is not among the letters {'/'.join(options)}"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
-        found = extract_choice(output.text, options)
+        found = extract_choice(output.text, options, is_cut=output.stop_reason == "length")
         details = {"rule": found.rule, "evidence": found.evidence, "options": sum(map(bool, sample.choices))}
         if found.answer is not None:
             return Score(float(found.answer in golds), answer=found.answer, details=details)
