@@ -19,6 +19,7 @@ from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
 from .helpers import HelperBudget, Helpers
+from .guard import GUARD
 from .interruption import interruptible
 from .labels import metrics_apart
 from .manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
@@ -88,7 +89,7 @@ class Session:
         self._name_own_models()
         ticking = asyncio.ensure_future(self._tick())
         try:
-            with interruptible(self._stop, self._stop_at_once):
+            with GUARD.watching(self.options.scorer_seconds), interruptible(self._stop, self._stop_at_once):
                 for cell, progress in zip(self.cells, self.progress, strict=True):
                     if self.stopped or self._failure:
                         break
