@@ -58,7 +58,7 @@ DECLARATIONS: dict[str, re.Pattern[str]] = {
 """What stands before a declared letter. The rule that is recorded is the key."""
 
 VERDICT = _any(
-    r"(?<![\w.])(?:(?:option|choice|answer|letter)s? )?[(\[\"']*(?P<letter>[A-Z])(?![A-Za-z0-9'])[)\]\"']*"
+    r"(?<![\w.])(?:(?:option|choice|answer|letter)s? )?[(\[\"']{0,3}(?P<letter>[A-Z])(?![A-Za-z0-9'])[)\]\"']{0,3}"
     r"(?P<text>[.:)]?\s?(?:(?!(?-i:\b[A-Z]\b))[^\n.!?;]){0,120}?)[,)]?\s?\b(?:is|must be|has to be)\b"
     r"(?: (?:indeed|clearly|therefore|thus|definitely|the|my|our|only|most|one|obviously))*"
     r" \b(?:correct|right|best|appropriate|accurate|answer|choice|pick)\b(?: (?:answer|option|choice|one|response))?",
