@@ -87,7 +87,7 @@ CONCLUSION = _any(
     + r"|所以|因此|综上(?:所述)?|故|应该?|那么|而是|我觉得|我认为)[,:;.\s-]{0,3}){0,3}"
     r"(?:(?:i think|i believe|i meant?|i(?: am|'m) \w+ confident)\b)?"
     r"(?:\s?\b(?:it|that|this|which|the one|everything)\b)?"
-    r"(?:\s?(?:" + _words("is was (?:must|should|has_to|would)_be corresponds_to matches points_to leaves(?:_only)?"
+    r"(?:\s?(?:" + _words("is was (?:must|should|has_to|would)_be corresponds_to matches points_to leaves(?:_us_with|_only)?"
                           " leaving(?:_only)? means only say") + r"|i\.e|'s|[就应]?该?是|选))?[,:;.\s]{0,2}"
 )  # fmt: skip
 """What may stand before the letter in a last clause that has nothing else: "So it must be C"."""
@@ -118,7 +118,7 @@ DENIED = _any(
 DENIED_AFTER = _any(
     r"[)\]\"'.,*}\s]{0,4}(?:(?:is|are|was|(?:would|can|could|may|might) be|seems|looks)(?: \w+ly| also)? (?:not|wrong"
     r"|incorrect|false|ruled|eliminated|excluded|tempting|a |the wrong)|isn't|wasn't|can't|cannot|can be"
-    r"|(?:选项|项)?(?:不|错|是错)"
+    r"|(?:选项|项)?(?:不(?!是)|错|是错)"
     r"|では(?:ない|ありません|なく)|じゃな|[은는이가] 아[니닙]|no es|n'est pas"
     r"|ist (?:nicht|falsch)|não é|non è|не |değil|नहीं)"
 )

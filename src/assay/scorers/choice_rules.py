@@ -86,7 +86,7 @@ _LEADING = re.compile(
 _OPENER = re.compile(
     r"\W*(?:the|this|that|it|an?|because|since|as|in|explanation|reason\w*|if|we|by|there|these|they|when|here|its|to|for|based"
     r"|using|given|from|my|although|while|other|option|both|all|only|what|not|many|some|most|students|people|do|don't|be|one"
-    r"|note|[a-j])\b|\W*[\u3040-\uffff]",
+    r"|note|selecting|choosing|picking|beware|[a-j])\b|\W*[\u3040-\uffff]",
     re.IGNORECASE,
 )
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
@@ -322,6 +322,8 @@ class _Reader:
         if (_LINE_ENTRY.match(last) and len(named) > 1) or len(_ENTRY.findall(last)) > 1:
             return None
         window = last[-200:]
+        if re.search(r"\b(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?\s*$", text[: text.rfind(last)][-80:], re.IGNORECASE):
+            return None  # "Which one is wrong? B."
         for start in (*([0] if window == last else []), *(turn.end() for turn in phrases.TURN.finditer(window))):
             lead = _end(phrases.CONCLUSION, window, start)
             name, end = self.letter_at(window, lead, takes_text=False) or (None, 0)
