@@ -1,6 +1,6 @@
 """How well letters are read: agreement on labelled or real outputs, and two rates under attack, reported apart.
 
-    python bench/extraction.py                 the repository's corpus: agreement, precision per rule, every wrong letter
+    python bench/extraction.py                 the repository's corpus: both rates, precision per rule, wrong letters
     python bench/extraction.py FILE            your own outputs in the same form (docs/extraction.md)
     python bench/extraction.py --attacks       hostile phrasings: wrong letters and unparsed answers per family
 

@@ -81,7 +81,9 @@ def summaries() -> None:
 
     drawn = random.Random(22)
     scorer = RougeScorer(["rougeL", "rougeLsum"])
-    rows = [["\n".join(sentence(drawn, 6) for _ in range(drawn.randint(1, 4))) for _ in range(2)] for _ in range(ENOUGH)]
+    rows = [
+        ["\n".join(sentence(drawn, 6) for _ in range(drawn.randint(1, 4))) for _ in range(2)] for _ in range(ENOUGH)
+    ]
     more = [case(t, a, {n: s.fmeasure for n, s in scorer.score(t, a).items()}) for t, a in rows]
     grow("rouge@lsum", more, f"rouge-score {version('rouge-score')}")
 
@@ -183,7 +185,9 @@ def statistics() -> None:
 
 
 def _drawn_pairs(drawn: random.Random) -> list[list[list[str]]]:
-    return [[[drawn.choice(["A", "B", "tie"]) for _ in "12"] for _ in range(drawn.randint(2, 12))] for _ in range(ENOUGH)]
+    return [
+        [[drawn.choice(["A", "B", "tie"]) for _ in "12"] for _ in range(drawn.randint(2, 12))] for _ in range(ENOUGH)
+    ]
 
 
 def _folded(pairs: Sequence[Sequence[str]]) -> Plain:
@@ -251,7 +255,9 @@ def structures() -> None:
     more = []
     for _ in range(ENOUGH):
         tree = {key: _leaf(drawn) for key in drawn.sample(["a", "b", "c", "d"], drawn.randint(1, 4))}
-        said = {key: value if drawn.random() < 0.6 else _leaf(drawn) for key, value in tree.items() if drawn.random() < 0.9}
+        said = {
+            key: value if drawn.random() < 0.6 else _leaf(drawn) for key, value in tree.items() if drawn.random() < 0.9
+        }
         more.append(case(tree, {"json": said}, float(anls_score(tree, said))))
     grow("anls_star@reference", more, f"anls_star {version('anls_star')}")
     more = []
@@ -259,12 +265,16 @@ def structures() -> None:
         target, said = sentence(drawn, 4).upper(), sentence(drawn, 4).upper()
         found = jiwer.process_characters(target, said)
         edits = found.substitutions + found.deletions + found.insertions
-        more.append(case(target, said, {"ned": 1 - edits / max(len(target), len(said)), "line_match": float(target == said)}))
+        more.append(
+            case(target, said, {"ned": 1 - edits / max(len(target), len(said)), "line_match": float(target == said)})
+        )
     grow("ocr_text@ned", more, f"jiwer {version('jiwer')}")
 
 
 def _leaf(drawn: random.Random) -> Any:
-    return drawn.choice([str(drawn.randint(1, 99)), sentence(drawn, 2), [drawn.choice(WORDS) for _ in range(drawn.randint(1, 3))]])
+    return drawn.choice(
+        [str(drawn.randint(1, 99)), sentence(drawn, 2), [drawn.choice(WORDS) for _ in range(drawn.randint(1, 3))]]
+    )
 
 
 def pictures() -> None:
@@ -283,12 +293,18 @@ def pictures() -> None:
         noisy = np.asarray(np.clip(ramp.astype(int) + noise, 0, 255), np.uint8)
         pair = {"signal": "ramp"}, {"signal": f"noisy_{seed}"}
         psnr.append(called(float(peak_signal_noise_ratio(ramp, noisy)), *pair))
-        wang = structural_similarity(ramp, noisy, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255)
+        wang = structural_similarity(
+            ramp, noisy, gaussian_weights=True, sigma=1.5, use_sample_covariance=False, data_range=255
+        )
         own = structural_similarity(ramp, noisy)
         ssim += [called(float(wang), *pair), called(float(own), *pair, window="skimage")]
         one, two = (torch.tensor(p / 1.0, dtype=torch.float64)[None, None] for p in (ramp, noisy))
-        by_program["torchmetrics"].append(called(float(torch_ssim(two, one, data_range=255.0)), *pair, window="torchmetrics"))
-        by_program["piq"].append(called(float(piq.ssim(two, one, data_range=255.0, downsample=False)), *pair, window="piq"))
+        by_program["torchmetrics"].append(
+            called(float(torch_ssim(two, one, data_range=255.0)), *pair, window="torchmetrics")
+        )
+        by_program["piq"].append(
+            called(float(piq.ssim(two, one, data_range=255.0, downsample=False)), *pair, window="piq")
+        )
     library = f"scikit-image {version('scikit-image')}"
     grow("image_similarity@psnr", psnr, library)
     grow("image_similarity@ssim", ssim[: 2 * ENOUGH], library)
@@ -362,7 +378,12 @@ def likelihoods() -> None:
     texts = [(one["sample"]["input"], one["output"]["likelihoods"][0]["logprob"]) for one in plain["cases"]]
     drawn_texts = [(sentence(drawn, 12), -round(drawn.uniform(5, 80), 3)) for _ in range(ENOUGH)]
     more = [
-        case(None, {"likelihoods": [{"logprob": w, "tokens": 8}]}, -w / len(t.encode()) / math.log(2), sample={"input": t})
+        case(
+            None,
+            {"likelihoods": [{"logprob": w, "tokens": 8}]},
+            -w / len(t.encode()) / math.log(2),
+            sample={"input": t},
+        )
         for t, w in drawn_texts
     ]
     whole = [*texts, *drawn_texts]
@@ -417,7 +438,11 @@ def captions() -> None:
         known = len(said) - len(rows)
         scores = [{"score": {"rouge_l": float(v)}} if is_plain else {"outcome": "scored"} for v in each[known:]]
         more = [{**case(g, a), **s} for g, a, s in zip(wanted[known:], said[known:], scores, strict=True)]
-        results = {**{f"bleu{n}": float(v) for n, v in enumerate(bleu, 1)}, "rouge_l": float(rouge), "cider": float(cider)}
+        results = {
+            **{f"bleu{n}": float(v) for n, v in enumerate(bleu, 1)},
+            "rouge_l": float(rouge),
+            "cider": float(cider),
+        }
         corpus = [{"summarizer": "caption", "results": results if is_plain else {"cider": float(cider)}}]
         grow(name, more, made, corpus)
 
@@ -439,7 +464,13 @@ def several_metrics() -> None:
 
 def by_hand() -> None:
     """Numbers and float targets as a person reads them."""
-    write("number@spellings", "numbers as people write them", BY_HAND, [case(t, a, v) for a, t, v in NUMBERS], scorer="number")
+    write(
+        "number@spellings",
+        "numbers as people write them",
+        BY_HAND,
+        [case(t, a, v) for a, t, v in NUMBERS],
+        scorer="number",
+    )
     write("exact_match@floats", "a float target in plain digits", BY_HAND, [case(t, a, v) for t, a, v in FLOATS],
           scorer="exact_match")  # fmt: skip
 

@@ -25,7 +25,7 @@ def runs_away(sample: Sample, output: Output) -> float:
     while output.text == "swallow":
         try:
             sum(range(1000))
-        except Exception:  # noqa: BLE001 - as scorers of users do
+        except Exception:
             continue
     return float(output.text == sample.target)
 

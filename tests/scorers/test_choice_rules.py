@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from assay.scorers.choice_rules import extract_choice
 
-
 HERE = Path(__file__).resolve().parent
 CORPUS = [json.loads(line) for line in (HERE / "corpus" / "choices.jsonl").read_text("utf-8").split("\n") if line]
 MMLU_PRO = HERE.parents[1].parent / "shared" / "data" / "mmlu_pro" / "slice.jsonl"

@@ -11,7 +11,7 @@ from assay.scorers.choice import Choice, JudgedChoice
 from assay.scorers.read_by_judge import reading_prompt
 
 ANIMALS = Sample(id="a", target="B", choices=("cat", "dog", "bird", "a fish"))
-JUDGE = '''
+JUDGE = """
 def judge(prompt):
     answer = prompt.split("==== answer ====")[1]
     if "barking" in answer:
@@ -19,7 +19,7 @@ def judge(prompt):
     if "feathers" in answer:
         return "(C)"
     return "NONE" if "hm" in answer else "I would rather talk about the weather."
-'''
+"""
 
 
 class Judge:
@@ -38,7 +38,9 @@ def read(reply, answer="the barking one"):
     return asyncio.run(scorer(ANIMALS, Output.of(answer)))
 
 
-@pytest.mark.parametrize(("reply", "value"), [("B", 1.0), ("(b)", 1.0), ("Option B.", 1.0), ("<think>A?</think>B", 1.0), ("C", 0.0)])
+@pytest.mark.parametrize(
+    ("reply", "value"), [("B", 1.0), ("(b)", 1.0), ("Option B.", 1.0), ("<think>A?</think>B", 1.0), ("C", 0.0)]
+)
 def test_the_letter_the_model_reads_is_the_answer(reply, value):
     score = read(reply)
 
@@ -77,7 +79,9 @@ def test_choice_with_a_judge_is_the_scorer_that_waits_and_an_unknown_extractor_i
 
 def test_a_run_keeps_the_calls_and_names_the_reader_in_the_protocol(tmp_path):
     (tmp_path / "reader.py").write_text(JUDGE)
-    rows = [{"input": said, "target": "B", "choices": list(ANIMALS.choices)} for said in ("barking", "feathers", "hm", "?")]
+    rows = [
+        {"input": said, "target": "B", "choices": list(ANIMALS.choices)} for said in ("barking", "feathers", "hm", "?")
+    ]
     task = assay.Task("animals", rows, scorers=[{"name": "choice", "extractor": "judge"}], template=lambda s: s.input)
 
     result = assay.run(

@@ -98,8 +98,9 @@ def parser() -> Parser:
     work.add_argument("--address", default=None, help="of a Ray cluster: HOST:PORT or auto (default: one started here)")
     work.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
     work.add_argument(
-        "--scorer_seconds", type=float, default=None, help="CPU time a scorer may take for one answer (default 30; 0: any)"
-    )
+        "--scorer_seconds", type=float, default=None,
+        help="CPU time a scorer may take for one answer (default 30; 0: no limit)",
+    )  # fmt: skip
     work.add_argument(
         "--cache", nargs="?", const="~/.cache/assay/responses", default=None,
         help="share answers between runs",

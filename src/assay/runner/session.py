@@ -18,8 +18,8 @@ from .counted import counted_samples
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
-from .helpers import HelperBudget, Helpers
 from .guard import GUARD
+from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
 from .labels import metrics_apart
 from .manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest

@@ -1,7 +1,7 @@
 """Multiple choice from generated text: which option did the model take?
 
-The rules that read the answer are in `choice_rules`; the one that fired is kept with every score. `extractor: judge` has a
-model read the answer instead (`read_by_judge`).
+The rules that read the answer are in `choice_rules`; the one that fired is kept with every score. With `extractor:
+judge` a model reads the answer instead (`read_by_judge`).
 """
 
 import string
@@ -38,7 +38,7 @@ class Choice:
         if self.extractor not in ("rules", "judge"):
             raise UsageError(f"scorer 'choice' has no extractor {self.extractor!r}", fix="rules or judge")
 
-    def __call__(self, sample: Sample, output: Output) -> Any:
+    def __call__(self, sample: Sample, output: Output) -> Score:
         options = self._options(sample)
         if isinstance(options, Score):
             return options
@@ -75,7 +75,7 @@ class JudgedChoice(Choice):
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
-    async def __call__(self, sample: Sample, output: Output) -> Score:
+    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         options = self._options(sample)
         if isinstance(options, Score):
             return options

@@ -87,17 +87,18 @@ CONCLUSION = _any(
     + r"|所以|因此|综上(?:所述)?|故|应该?|那么|而是|我觉得|我认为)[,:;.\s-]{0,3}){0,3}"
     r"(?:(?:i think|i believe|i meant?|i(?: am|'m) \w+ confident)\b)?"
     r"(?:\s?\b(?:it|that|this|which|the one|everything)\b)?"
-    r"(?:\s?(?:" + _words("is was (?:must|should|has_to|would)_be corresponds_to matches points_to leaves(?:_us_with|_only)?"
-                          " leaving(?:_only)? means only say") + r"|i\.e|'s|[就应]?该?是|选))?[,:;.\s]{0,2}"
+    r"(?:\s?(?:" + _words("is was (?:must|should|has_to|would)_be corresponds_to matches points_to"
+                          " leaves(?:_us_with|_only)? leaving(?:_only)? means only say")
+    + r"|i\.e|'s|[就应]?该?是|选))?[,:;.\s]{0,2}"
 )  # fmt: skip
 """What may stand before the letter in a last clause that has nothing else: "So it must be C"."""
 CORRECTION = _any(
     _words(r"""
         wait hold_on scratch_that correct(?:ion|ed) on_(?:second|further)_(?:thou?ghts?|reflection|look) oops sorry
         my_mistake let_me_(?:re\w+|correct|fix|double) upon_\w+ i_made_an? i_was_(?:wrong|mistaken) changed?_my_mind
-        revis\w+ i_take_that_back (?:edit|update)(?=:) correct_(?:myself|that|this) after_re\w+ no,_\w+ on_reflection i_mis\w+ espera correcci[óo]n perd[óo]n
-        attend(?:ez|s) pardon warte korrektur corrijo aspetta correzione подожди\w* стоп исправ\w* espere desculp\w*
-        mi_correggo je_me_corrige
+        revis\w+ i_take_that_back (?:edit|update)(?=:) correct_(?:myself|that|this) after_re\w+ no,_\w+
+        on_reflection i_mis\w+ espera correcci[óo]n perd[óo]n attend(?:ez|s) pardon warte korrektur corrijo aspetta
+        correzione подожди\w* стоп исправ\w* espere desculp\w* mi_correggo je_me_corrige
     """),
     r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no|however)\b|\bactually,|不对|不對|等等|等一下|更正|纠正|重新|修正|说错|搞错|待って|訂正"
     r"|いや|아니요|잠깐|정정",
@@ -108,10 +109,12 @@ WITHDRAWN = _any(
 )
 DENIED = _any(
     _words(r"""
-        not(?!_difficult|_hard|_surprising|_only) never neither nor cannot without(?!_a_doubt|_doubt|_question) avoid wrong incorrect false worst least no(?!_doubt|_other|_question) unlikely doubtful improbable weder noch ni ни except exclud\w+ rules?_out
-        eliminat\w+ reject\w* instead_of rather_than unlike than anything_but nunca incorrect[ao] pas jamais fausse
-        mauvaise incorrecte nicht kein\w* falsche?\w* não errad[ao] non sbagliat[ao] не неправильн\w* неверн\w* niet
-        nie bukan salah değil yanlış không sai fout\w* verkeerde inte ikke
+        not(?!_difficult|_hard|_surprising|_only) never neither nor cannot without(?!_a_doubt|_doubt|_question)
+        avoid wrong incorrect false worst least no(?!_doubt|_other|_question) unlikely doubtful improbable weder
+        noch ni ни except exclud\w+ rules?_out eliminat\w+ reject\w* instead_of rather_than unlike than anything_but
+        nunca incorrect[ao] pas jamais fausse mauvaise incorrecte nicht kein\w* falsche?\w* não errad[ao] non
+        sbagliat[ao] не неправильн\w* неверн\w* niet nie bukan salah değil yanlış không sai fout\w* verkeerde inte
+        ikke
     """),
     r"n't\b|不|别选|错|勿|没有|并非|排除|誤|間違|틀린|오답|아닌|ليس|خاطئة|गलत",
 )
@@ -150,7 +153,8 @@ ATTRIBUTED = _any(
 )
 FRAME = _any(
     r"(?:it|this|he|she)\s*|(?:it|this|that|the|there|he|she|we|these|those|i see|i think)\b[^,;:\n]{0,80}"
-    r"(?<![\w'])(?:is|are|was|were|be|shows?|will|by|takes?|has|have|contains?|called|'s)(?: (?:an?|the|most likely|clearly|probably|about))*\s?",
+    r"(?<![\w'])(?:is|are|was|were|be|shows?|will|by|takes?|has|have|contains?|called|'s)"
+    r"(?: (?:an?|the|most likely|clearly|probably|about))*\s?",
     r"[\w ]{0,24}[是为叫有][一二三]?[只个条头位名张]?|\w?\s?=\s?|答:?",
 )
 """What may stand before an option's text that ends an answer of one sentence."""
@@ -162,7 +166,8 @@ REFUSAL = _any(
     r"\b(?:unable|impossible|inappropriate)(?: for me)? to (?:answer|assist|help|determine|identify|tell|choose|say)",
     r"\b(?:cannot|can't|can not|could not) (?:be (?:answer|determin|decid|identif)\w*|say)|\bi'?m (?:just )?an ai\b",
     r"\bas an? (?:ai|artificial|(?:large )?language model|assistant)\b|\bi apologi[sz]e\b",
-    r"\bi(?:'m| am) (?:so |very )?sorry\b|^\W{0,3}(?:sorry|unfortunately)\b|\b(?:(?:no|not) (?:enough|sufficient)|insufficient) information",
+    r"\bi(?:'m| am) (?:so |very )?sorry\b|^\W{0,3}(?:sorry|unfortunately)\b",
+    r"\b(?:(?:no|not) (?:enough|sufficient)|insufficient) information",
     r"(?:无法|不能|没法|無法|难以|拒绝)[^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|解答|讨论)"
     r"|抱歉|对不起|對不起|不知道|不清楚|信息不足|\bneed (?:more|additional|further) (?:context|information)",
 )

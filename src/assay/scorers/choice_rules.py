@@ -49,7 +49,7 @@ _LONE = re.compile(
 _SKIP = re.compile(
     r"(?:[\s:=,>…–—-]|\.\.\.|\b(?:the|option|choice|letter|answer|alternative|most|likely|probably|clearly|definitely"
     r"|therefore|thus|indeed|simply|actually|obviously|it|is|i think|be|number|la|die|opci[óo]n|opção|opzione"
-    r"|вариант|буква|lettre|letra|a letra|r[ée]ponse|respuesta|resposta|risposta|antwort|ответ)\b|选项?|選項|选择|是|为){0,6}",
+    r"|вариант|буква|lettre|(?:a )?letra|r[ée]ponse|respuesta|r[ei]sposta|antwort|ответ)\b|选项?|選項|选择|是|为){0,6}",
     re.IGNORECASE,
 )
 _OPEN = re.compile(r"[\s\"'(\[{<$\\【「『]{0,6}")
@@ -70,7 +70,7 @@ _ENTRY = re.compile(
     r"(?:^|[\s,;(\[。?])[(\[]?(?P<letter>[A-Za-z])(?:\.\)|[.):、]|\s[-=]\s|(?=[\u3400-\u9fff]))(?=\s?\w)"
 )
 _LINE_ENTRY = re.compile(
-    r"^[ \t>#*•(\[-]{0,6}(?:option )?(?P<letter>[A-Z])[ \t]?[.:)\]、-]{1,3}(?=[^\n]{0,9}\w)", re.MULTILINE | re.IGNORECASE
+    r"^[ \t>#*•(\[-]{0,6}(?:option )?(?P<letter>[A-Z])[ \t]?[.:)\]、-]{1,3}(?=[^\n]{0,9}\w)", re.M | re.IGNORECASE
 )
 _REASON = re.compile(
     r"\b(?:because|since|as|not|while|whereas|but|rather|instead|unlike|which|is|are|was|than)\b|[因不而]", re.I
@@ -91,8 +91,11 @@ _OPENER = re.compile(
 )
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _CONNECTIVES = re.compile(
-    r"\W*(?:(?:so|therefore|thus|hence|overall|in conclusion|i think|i believe|the|my|best|correct|right|final|that)\W*){0,6}", re.I
+    r"\W{0,9}(?:(?:so|therefore|thus|hence|overall|in conclusion|i think|i believe|the|my|best|correct|right|final"
+    r"|that)\W{1,9}){0,6}",
+    re.IGNORECASE,
 )
+_ASKS_WRONG = re.compile(r"\b(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?$", re.IGNORECASE)
 _YES_NO = ("yes,", "no,", "true,", "false,", "是,", "否,")
 _ENDS = " .!)]}\"'。$】*"
 
@@ -148,7 +151,8 @@ class _Reader:
         other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
         beside = re.compile(r"\W*(?:the|and|or|so|和|或)?\W*", re.IGNORECASE)
         # Two in a row are one utterance, of several letters: `\boxed{A} and \boxed{C}`.
-        is_pair = other is not None and beside.fullmatch(text, stands.end, other.start) is not None
+        gap = other.start - stands.end if other else 99
+        is_pair = other is not None and gap < 60 and beside.fullmatch(text, stands.end, other.start) is not None
         if is_pair and not is_corrected and claims[-1].answer != stands.answer:
             return Extraction(None, "ambiguous", "unparsed", evidence)
         if taken_back := phrases.CORRECTION.search(text, stands.end):
@@ -227,7 +231,7 @@ class _Reader:
         is_word = found["letter"].islower() and (first[0].isupper() or not found["sep"])
         if is_word or (found["letter"] in "AI" and _WORD.match(found["after"])):
             return False
-        own = self.texts.options.get(first[0].upper(), "").strip(" .()\"'")  # a letter itself where blood groups are asked
+        own = self.texts.options.get(first[0].upper(), "").strip(" .()\"'")  # a letter where blood groups are asked
         if name == own or phrases.DENIED_AFTER.match(text, found.end("letter")):
             return False
         if found["sep"] is None and ("\n" in found[0] or found["noun"]):
@@ -245,7 +249,8 @@ class _Reader:
             pair = (entries[0], others[0])
             has_texts = all(self.texts.is_own(one["letter"].upper(), line[one.end() :]) for one in pair)
             is_judged = phrases.DENIED.search(line, others[0].end(), others[0].end() + 80)
-            return (has_texts and not is_judged) or (len(others) > 1 and not re.search(r"[.!?]\s+[A-Za-z]{2,}.*[.!?]", between))
+            has_sentences = re.search(r"[.!?]\s{1,9}[A-Za-z]{2,}[^\n]*[.!?]", between)
+            return (has_texts and not is_judged) or (len(others) > 1 and not has_sentences)
         following = _LINE_ENTRY.match(text, line_end + 1) if line_end >= 0 and _LINE_ENTRY.match(line) else None
         return following is not None and ord(following["letter"].upper()) == ord(line[0].upper()) + 1
 
@@ -268,12 +273,13 @@ class _Reader:
         is_bare = not rest.strip() or rest.startswith("\n") or gives_reason
         own, end = self.texts.is_own(name, rest), opening.end("letter")
         letter = re.compile("[A-Za-z]").match(text, end - 1)
-        alone = set(re.findall(r"^\W*([A-Z])\W*$", rest, re.MULTILINE)) if is_bare else set()
+        alone = set(re.findall(r"^[^\w\n]{0,6}([A-Z])[^\w\n]{0,6}$", rest, re.MULTILINE)) if is_bare else set()
         if (letter and self.joined(text, letter)) or alone & self.letters - {name}:
             return Extraction(None, "ambiguous", "unparsed", text[:80])
         entries = (*_LINE_ENTRY.finditer(rest), *_ENTRY.finditer(rest))
+        denied = phrases.DENIED
         listed = {
-            one["letter"].upper() for one in entries if not phrases.DENIED.search(rest, max(0, one.start() - 8), one.start())
+            one["letter"].upper() for one in entries if not denied.search(rest, max(0, one.start() - 8), one.start())
         }
         stands_apart = is_bare or (own and "\n\n" in rest)
         is_list = self.is_listed(text, end - 1) or (not stands_apart and listed & self.letters - {name})
@@ -322,7 +328,7 @@ class _Reader:
         if (_LINE_ENTRY.match(last) and len(named) > 1) or len(_ENTRY.findall(last)) > 1:
             return None
         window = last[-200:]
-        if re.search(r"\b(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?\s*$", text[: text.rfind(last)][-80:], re.IGNORECASE):
+        if _ASKS_WRONG.search(text[: text.rfind(last)][-80:].rstrip()):
             return None  # "Which one is wrong? B."
         for start in (*([0] if window == last else []), *(turn.end() for turn in phrases.TURN.finditer(window))):
             lead = _end(phrases.CONCLUSION, window, start)

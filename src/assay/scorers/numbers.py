@@ -41,13 +41,16 @@ def _number(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     shows which is meant. A blank that does not break lines joins in any case.
     """
     group = f"[{_FIXED_BLANK}{' ' if has_blanks else ''}]"
-    comma = rf"\d{{1,3}}(?:(?:\.|{group})\d{{3}})+,\d+|0,\d+|[1-9]\d*,(?:\d{{1,2}}|\d{{4,}})" if has_comma else r"\d{1,3}(?:\.\d{3})+,\d{1,2}"
+    comma = r"\d{1,3}(?:\.\d{3})+,\d{1,2}"
+    if has_comma:
+        comma = rf"\d{{1,3}}(?:(?:\.|{group})\d{{3}})+,\d+|0,\d+|[1-9]\d*,(?:\d{{1,2}}|\d{{4,}})"
     return re.compile(
         r"(?<![\w.])(?P<sign>[-+−]?)[$€£¥₹]?(?P<sign2>-?)(?=\.?\d)"
         r"(?:(?P<units>\d{1,9}) (?P<above>\d{1,3})/(?P<under>\d{1,3})(?![\d/.,]\d|\d)"
         # After a bracket or another number it may be a pair or a list: (3,45).
         rf"|(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
-        rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d\d){{1,4}},\d{{3}}(?![\d,])|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
+        rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d\d){{1,4}},\d{{3}}(?![\d,])"
+        rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
         r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?(?:\s?/\s?(?P<below>\d{1,40}))?)\s?(?P<percent>\\?%)?"
     )
 
@@ -60,8 +63,9 @@ _DECLARED = re.compile(
 )
 """What declares a result. Where the words are those of a language with decimal commas, `3,5` is one number."""
 _RESULT = re.compile(
-    r"(?P<left>(?:(?!\b(?:because|since|as|so|if|when|where|not|and|but|or)\b)[^\n=;!?]){0,120}?)(?:(?<=[\s\d)}A-Za-z%])|^)=\s?"
+    r"(?:(?!\b(?:because|since|as|so|if|when|where|not|and|but|or)\b)[^\n=;!?]){0,120}?(?:(?<=[\s\d)}A-Za-z%])|^)=\s?"
 )
+_GOES_ON = re.compile(r"\s?(?:[-+*/×÷·−^]|x\s?\d|\\times)\s?[\d(\\$]")
 _OPERATOR = re.compile(r"[-+*/×x÷·⋅−^]|\\(?:times|cdot|div)")
 _MAX_DIGITS = 400
 
@@ -228,7 +232,7 @@ def _result(text: str, start: int, first: re.Match[str], pattern: re.Pattern[str
         number = pattern.match(text, equation.end()) or pattern.match(text, equation.end() + 1)
         left = text[first.start() : equation.end() - 1]
         is_sum = _OPERATOR.search(left[1:]) is not None or first.start() >= equation.end()
-        goes_on = number is not None and re.match(r"\s?(?:[-+*/×÷·−^]|x\s?\d|\\times)\s?[\d(\\$]", text[number.end() : number.end() + 9])
+        goes_on = number is not None and _GOES_ON.match(text, number.end()) is not None
         if number is None or (goes_on and not is_sum):
             break
         found = number
@@ -258,7 +262,8 @@ def _has_several(target: str) -> bool:
     """Whether a target that declares none of its numbers has different ones: nobody can tell which is meant."""
     if _DECLARED.search(target) or _restated(target):
         return False
-    numbers = [_quantity(found) for found in _written_numbers(_IN_UNITS.sub("", one_spelling(target)), 0, _number(True, True))]
+    plain = _IN_UNITS.sub("", one_spelling(target))
+    numbers = [_quantity(found) for found in _written_numbers(plain, 0, _number(True, True))]
     return any(not number.equals(numbers[0]) for number in numbers)
 
 
