@@ -142,7 +142,7 @@ def vlmeval(checkout: str, commit: str) -> None:
                 cases.append(case(other, answer, 0.0, outcome="scored", sample=sample))
             else:
                 cases.append(case("A", answer, 0.0, outcome="unparsed", sample=sample))
-    made = f"can_infer of vlmeval/utils/matching_util.py, called by tools/make_peer_fixtures.py vlmeval CHECKOUT {commit}"
+    made = f"can_infer of vlmeval/utils/matching_util.py, called by make_peer_fixtures.py vlmeval CHECKOUT {commit}"
     write("choice_vlmeval@can-infer", f"VLMEvalKit {commit}", made, cases, scorer="choice_vlmeval")
 
 
@@ -162,5 +162,5 @@ def _parts(wanted: list[Any]) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    commands = {"lm_eval": lm_eval, "ifeval_counts": ifeval_counts, "televal": televal, "mmlu_pro": mmlu_pro, "vlmeval": vlmeval}
+    commands = {one.__name__: one for one in (lm_eval, ifeval_counts, televal, mmlu_pro, vlmeval)}
     commands[sys.argv[1]](*sys.argv[2:])

@@ -109,8 +109,10 @@ def transcripts() -> None:
     empty += [case(t, a, 1.0) for t in blanks for a in ("a", " yes ")]
     grow("wer@empty", empty, "the policy written out for every pair of blanks")
     normalize = BasicTextNormalizer()
-    scripts = ["नमस्ते", "สวัสดีครับ", "Привет, мир!", "Ça va bien?", "¡Hola! ¿Qué tal?", "مرحبا بالعالم", "γειά σου", "Straße & Co.",
-               "[laughs] hello", "(music) ok", "A  B   C", "don't stop", "naïve café", "x_y-z", "100% sure", "e-mail @ home",
+    scripts = ["नमस्ते", "สวัสดีครับ", "Привет, мир!", "Ça va bien?", "¡Hola! ¿Qué tal?", "مرحبا بالعالم",
+    "γειά σου", "Straße & Co.",
+               "[laughs] hello", "(music) ok", "A  B   C", "don't stop", "naïve café", "x_y-z", "100% sure",
+               "e-mail @ home",
                "तुम कैसे हो", "ไม่เป็นไร", "Łódź żyje", "日本", "한국어 문장", "Tiếng Việt", "O'Brien"]  # fmt: skip
     lines = [(line, normalize(line)) for line in scripts]
     grow("wer@whisper-basic", [case(plain, written, 0.0) for written, plain in lines if plain.strip()],
@@ -139,8 +141,10 @@ def chinese_numbers() -> None:
     from wetext import Normalizer  # type: ignore[import-untyped]
 
     spoken = Normalizer(lang="zh", operator="tn")
-    lines = ["共有3个人", "2023年", "12月25日", "价格是99元", "增长了15%", "下午3点30分", "3.14", "-5度", "1/2", "第10名", "电话110", "1000米",
-             "10000人", "温度25度", "2比1", "占0.5%", "1992年3月", "5公斤", "30分钟", "重2.5千克", "有100本书", "8月1日", "6:30", "20岁"]  # fmt: skip
+    lines = ["共有3个人", "2023年", "12月25日", "价格是99元", "增长了15%", "下午3点30分", "3.14", "-5度", "1/2",
+    "第10名", "电话110", "1000米",
+             "10000人", "温度25度", "2比1", "占0.5%", "1992年3月", "5公斤", "30分钟", "重2.5千克", "有100本书",
+             "8月1日", "6:30", "20岁"]  # fmt: skip
     more = [called(spoken.normalize(line), line) for line in lines]
     grow("spoken_numbers@wetext", more, f"wetext {version('wetext')}")
 
@@ -191,7 +195,7 @@ def _drawn_pairs(drawn: random.Random) -> list[list[list[str]]]:
 
 
 def _folded(pairs: Sequence[Sequence[str]]) -> Plain:
-    """The first letter is the verdict with our answer first, the second that of the same pair with it second, turned."""
+    """The first is the verdict with our answer first, the second that of the same pair with it second, turned."""
     wins = sum(pair == ["A", "A"] for pair in pairs)
     losses = sum(pair == ["B", "B"] for pair in pairs)
     points = {"A": 1.0, "B": 0.0, "tie": 0.5}
@@ -278,7 +282,7 @@ def _leaf(drawn: random.Random) -> Any:
 
 
 def pictures() -> None:
-    """PSNR and SSIM of scikit-image, torchmetrics and piq on seeded noise; CLIPScore, Fréchet, cosine by definition."""
+    """PSNR and SSIM of scikit-image, torchmetrics, piq on seeded noise; CLIPScore, Fréchet, cosine by definition."""
     import numpy as np
     import piq  # type: ignore[import-untyped]
     import torch
@@ -313,7 +317,8 @@ def pictures() -> None:
     drawn = random.Random(27)
     cosines = [round(drawn.uniform(-0.3, 0.6), 3) for _ in range(ENOUGH)]
     for variant, scale in (("official", 2.5), ("torchmetrics", 100)):
-        grow(f"clip_score@{variant}", [{"output": {"json": {"cosine": c}}, "score": scale * max(c, 0)} for c in cosines],
+        more = [{"output": {"json": {"cosine": c}}, "score": scale * max(c, 0)} for c in cosines]
+        grow(f"clip_score@{variant}", more,
              "the formula worked out")  # fmt: skip
     more = []
     for seed in range(ENOUGH):
@@ -449,7 +454,8 @@ def captions() -> None:
 
 def several_metrics() -> None:
     """What a scorer with several values comes to over all cases: the mean of each, whatever became of the others."""
-    for name in ("mmlu_pro@official", "gsm8k@lm-eval", "bbh@lm-eval", "single_choice_zh@televal", "rouge@rouge-score", "rouge@lsum",
+    for name in ("mmlu_pro@official", "gsm8k@lm-eval", "bbh@lm-eval", "single_choice_zh@televal",
+    "rouge@rouge-score", "rouge@lsum",
                  "ocr_text@ned"):  # fmt: skip
         plain = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
         columns: dict[str, list[float]] = {}

@@ -220,17 +220,23 @@ VLM_OPTIONS: list[dict[str, str]] = [
     {"A": "12", "B": "15", "C": "18", "D": "21", "E": "24"},
 ]
 VLM_ANSWERS: list[str] = [
-    "B", "B.", "(B)", "[B]", "b", "**B**", "B: dog", "Answer: B", "The answer is B", "The answer is B.", "the answer is b.",
+    "B", "B.", "(B)", "[B]", "b", "**B**", "B: dog", "Answer: B", "The answer is B", "The answer is B.",
+    "the answer is b.",
     "The correct answer is **B**. Here's why: A is wrong because of reasons and C too.",
     "The answer is A. Later I say the answer is B because of this.", "The answer is E", "the answer is **E**.",
-    "The answer  is   *B*", "The answer is\nB", "answer is (B)", "Option B", "I would say B here", "B because it barks and has four legs",
-    "A dog", "It is a dog", "dog", "DOG", "a cat and a dog", "The dog is chasing the cat", "hotdog", "no dog", "No", "no", "Yes, it is",
-    "A", "A B", "A, B", "A or B", "Both A and B are right", "A cat is sitting on the mat today", "It must be A", "A is what I see in the image",
+    "The answer  is   *B*", "The answer is\nB", "answer is (B)", "Option B", "I would say B here",
+    "B because it barks and has four legs",
+    "A dog", "It is a dog", "dog", "DOG", "a cat and a dog", "The dog is chasing the cat", "hotdog", "no dog",
+    "No", "no", "Yes, it is",
+    "A", "A B", "A, B", "A or B", "Both A and B are right", "A cat is sitting on the mat today", "It must be A",
+    "A is what I see in the image",
     "Z", "I choose Z", "Z or B", "", " ", "I don't know", "Cannot determine the answer", "I can't process this file.",
     "Sorry, I can't help with images of people yet.", "I'm sorry, but without the image provided I see no B",
-    "Failed to obtain answer via API. dog", "Failed to obtain answer via API. B", "18", "18 apples", "15 or 18", "The sum is 15.", "E", "D.",
+    "Failed to obtain answer via API. dog", "Failed to obtain answer via API. B", "18", "18 apples", "15 or 18",
+    "The sum is 15.", "E", "D.",
     "The animal that is shown here in the middle of the picture is a dog, as far as anybody can tell from the fur.",
-    "The answer is F", "answer is", "my answer is: B", "correct answer is C!", "{B}", "#B#", "B!", "B?", "B;", "<B>", "'B'", "Final: B\n\n", "B\nA",
+    "The answer is F", "answer is", "my answer is: B", "correct answer is C!", "{B}", "#B#", "B!", "B?", "B;",
+    "<B>", "'B'", "Final: B\n\n", "B\nA",
     "The ANSWER IS d", "First the answer is C, then the answer is D.", "答案是B", "B。", "（B）",
 ]  # fmt: skip
 """Ours, written before upstream's verdicts were known."""
@@ -318,9 +324,11 @@ NUMBERS: list[tuple[str, str, float]] = [
 ]
 """An answer, a target, and whether a person calls it right."""
 FLOATS: list[tuple[float, str, float]] = [
-    *((3.0, said, 1.0) for said in ("3", "3.0", " 3 ", "3\n")), *((3.0, said, 0.0) for said in ("3.5", "30", "", "03", "three")),
+    *((3.0, said, 1.0) for said in ("3", "3.0", " 3 ", "3\n")), *((3.0, said, 0.0) for said in ("3.5", "30", "",
+    "03", "three")),
     *((-2.0, said, 1.0) for said in ("-2", "-2.0")), *((-2.0, said, 0.0) for said in ("2", "2.0")),
     *((0.5, said, 1.0) for said in ("0.5",)), *((0.5, said, 0.0) for said in ("0", "1", ".5")),
-    *((0.0, said, 1.0) for said in ("0", "0.0")), *((1000.0, said, 1.0) for said in ("1000", "1000.0")), (1000.0, "100", 0.0),
+    *((0.0, said, 1.0) for said in ("0", "0.0")), *((1000.0, said, 1.0) for said in ("1000", "1000.0")),
+    (1000.0, "100", 0.0),
 ]  # fmt: skip
 """A number as a table holds it, an answer, and whether it is the same number in plain digits."""

@@ -11,8 +11,10 @@ from assay.registry import scorers
 
 SIZE = 1 << 20
 PIECES = {
-    "newlines": "\n", "blanks": " ", "blank lines": " \n", "one letter": "a", "brackets": "(", "nested LaTeX": "\\frac{1}{",
-    "boxes": "\\boxed{", "digits": "9", "numbers": "1,", "option letters": "A, B, ", "declarations": "answer is ", "答案": "答案是",
+    "newlines": "\n", "blanks": " ", "blank lines": " \n", "one letter": "a", "brackets": "(",
+    "nested LaTeX": "\\frac{1}{",
+    "boxes": "\\boxed{", "digits": "9", "numbers": "1,", "option letters": "A, B, ", "declarations": "answer is ",
+    "Chinese": "答案是",
     "tags": "<think>", "mixed": "A. (\\frac{1}{2}) the answer is 1,000\n",
 }  # fmt: skip
 CPU_SECONDS = 5.0

@@ -156,7 +156,8 @@ def test_an_empty_cut_answer_never_starts_a_comparison():
 
 GOLDS = [
     r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}", r"\$20", r"\$1{,}000",
-    r"\{1,2,3\}", r"(-\infty, 3]", r"[0,1)\cup(2,3]", r"\text{Monday}", r"\text{(B)}", r"5\text{ cm}", r"50\%", r"90^\circ",
+    r"\{1,2,3\}", r"(-\infty, 3]", r"[0,1)\cup(2,3]", r"\text{Monday}", r"\text{(B)}",
+    r"5\text{ cm}", r"50\%", r"90^\circ",
     "3\\frac{1}{2}", "(1, -2)", r"x \in (1,2)", "x=5", r"2\sqrt{3}+1", "10^{-3}", r"1:2", "P, Q", r"\emptyset", "1,000",
 ]  # fmt: skip
 

@@ -296,10 +296,12 @@ def test_results_of_equations_scripts_units_and_spellings_are_read(answer, targe
     assert NumberMatch()(Sample(id="a", target=target), Output.of(answer)).value == 1.0
 
 
-CUES = ["The answer is {}.", "Answer: {}", "#### {}", "答案是{}。", "答えは{}です", "정답은 {}입니다", "La respuesta es {}.",
+CUES = ["The answer is {}.", "Answer: {}", "#### {}", "答案是{}。", "答えは{}です", "정답은 {}입니다",
+        "La respuesta es {}.",
         "Die Antwort ist {}.", "Réponse : {}", "Ответ: {}", "共{}个", "\\boxed{{{}}}", "{}"]  # fmt: skip
 SPELLINGS = [
-    str, lambda n: f"{n:,}", lambda n: f"{n}.0", lambda n: str(n).translate(str.maketrans("0123456789", "０１２３４５６７８９")),
+    str, lambda n: f"{n:,}", lambda n: f"{n}.0",
+    lambda n: str(n).translate(str.maketrans("0123456789", "０１２３４５６７８９")),
     lambda n: f"${n}", lambda n: f"{n} kg", lambda n: f"{n - 1} + 1 = {n}", lambda n: f"{2 * n} ÷ 2 = {n}",
 ]  # fmt: skip
 

@@ -1,8 +1,8 @@
 """A model reads which option an answer takes: for answers that no rule can read, and for checking the rules.
 
 The model is *given* under the role `judge`. It is shown the options and the answer, neither the question nor the right
-letter, and replies with one letter or NONE. Its calls stand in the journal, its name in the protocol id. Nothing else is
-tried: NONE is `unparsed`, and a reply that is neither is `judge_error`.
+letter, and replies with one letter or NONE. Its calls stand in the journal, its name in the protocol id. Nothing else
+is tried: NONE is `unparsed`, and a reply that is neither is `judge_error`.
 """
 
 import re
