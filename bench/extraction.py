@@ -1,6 +1,10 @@
-"""Scores a corpus of labelled multiple-choice outputs: agreement, precision per rule, every disagreement.
+"""How well letters are read: agreement on labelled or real outputs, and two rates under attack, reported apart.
 
-Usage: python bench/extraction.py [FILE]     (default: the repository's own corpus; format in docs/extraction.md)
+    python bench/extraction.py                 the repository's corpus: both rates, precision per rule, wrong letters
+    python bench/extraction.py FILE            your own outputs in the same form (docs/extraction.md)
+    python bench/extraction.py --attacks       hostile phrasings: wrong letters and unparsed answers per family
+
+Exits 1 where a letter is wrong.
 """
 
 import argparse
@@ -9,6 +13,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from extraction_attacks import attacks
 
 from assay.scorers.choice_rules import Extraction, extract_choice
 
@@ -21,10 +27,17 @@ def read_corpus(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
-def agrees(row: dict[str, Any], found: Extraction) -> bool:
-    """Whether letter and outcome are the labelled ones; a row without `outcome` is judged by its letter."""
-    outcome = row.get("outcome", "scored" if row["expected"] else found.outcome)
-    return (found.answer, found.outcome) == (row["expected"], outcome)
+def verdict(expected: str | None, found: Extraction) -> str:
+    """`right`, `wrong` for another letter than the one that was taken, `unparsed` for none."""
+    return "right" if found.answer == expected else "unparsed" if found.answer is None else "wrong"
+
+
+def rates(verdicts: Iterable[str]) -> str:
+    """The number of answers, wrong letters and unparsed ones, with their shares."""
+    counts = Counter(verdicts)
+    total = max(counts.total(), 1)
+    shares = "".join(f"{counts[name]:>7} {counts[name] / total:>8.2%}" for name in ("wrong", "unparsed"))
+    return f"{counts.total():>7}{shares}"
 
 
 def precision_table(rows: Iterable[dict[str, Any]]) -> str:
@@ -34,27 +47,41 @@ def precision_table(rows: Iterable[dict[str, Any]]) -> str:
     for row in rows:
         found = extract_choice(row["output"], row["options"])
         fired[found.rule] += 1
-        right[found.rule] += agrees(row, found)
+        right[found.rule] += found.answer == row["expected"]
     lines = [f"{'rule':<16} {'fired':>6} {'right':>6} {'precision':>10}"]
     lines += [f"{rule:<16} {n:>6} {right[rule]:>6} {right[rule] / n:>10.4f}" for rule, n in fired.most_common()]
     return "\n".join(lines)
 
 
+def attacked() -> int:
+    """Prints both rates for each half and family; returns the number of wrong letters."""
+    rows = [(one.half, one.family, verdict(one.expected, extract_choice(one.text, one.options))) for one in attacks()]
+    print(f"{'half':<8} {'family':<26} {'answers':>7} {'wrong':>15} {'unparsed':>15}")
+    for half, family in dict.fromkeys((half, family) for half, family, _ in rows):
+        print(f"{half:<8} {family:<26} {rates(found for h, f, found in rows if (h, f) == (half, family))}")
+    for half in dict.fromkeys(half for half, _, _ in rows):
+        print(f"{half:<8} {'all':<26} {rates(found for h, _, found in rows if h == half)}")
+    return sum(found == "wrong" for _, _, found in rows)
+
+
 def main() -> int:
-    """Prints the report; 0 when every row agrees, else 1."""
+    """Prints the report; 0 where no letter is wrong, else 1."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, default=CORPUS)
-    rows = read_corpus(parser.parse_args().file)
+    parser.add_argument("--attacks", action="store_true", help="hostile phrasings in place of a file")
+    given = parser.parse_args()
+    if given.attacks:
+        return 1 if attacked() else 0
+    rows = read_corpus(given.file)
     found = [extract_choice(row["output"], row["options"]) for row in rows]
-    wrong = [(row, result) for row, result in zip(rows, found, strict=True) if not agrees(row, result)]
-    share = (len(rows) - len(wrong)) / len(rows) if rows else 0.0
-    print(f"rows {len(rows)}   agree {len(rows) - len(wrong)}   agreement {share:.4f}\n")
+    verdicts = [verdict(row["expected"], one) for row, one in zip(rows, found, strict=True)]
+    print(f"{'':<8} {'':<26} {'answers':>7} {'wrong':>15} {'unparsed':>15}\n{'':<35} {rates(verdicts)}\n")
     print(precision_table(rows))
-    for row, result in wrong:
-        expected = row["expected"] or row.get("outcome", "no answer")
-        print(f"\n{row['id']}: expected {expected}, got {result.answer or result.outcome} by {result.rule}")
-        print(f"  output:   {row['output'][:200]!r}\n  evidence: {result.evidence!r}")
-    return 1 if wrong else 0
+    for row, one, said in zip(rows, found, verdicts, strict=True):
+        if said == "wrong":
+            print(f"\n{row['id']}: expected {row['expected'] or 'none'}, got {one.answer} by {one.rule}")
+            print(f"  output:   {row['output'][:200]!r}\n  evidence: {one.evidence!r}")
+    return 1 if "wrong" in verdicts else 0
 
 
 if __name__ == "__main__":

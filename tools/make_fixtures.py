@@ -10,6 +10,7 @@ from typing import Any
 
 from fixture_files import CHINESE, FOLDER, HAN, WORDS, case, sentence, write
 from known_vectors import KNOWN
+from more_vectors import MORE
 
 
 def captions() -> None:
@@ -151,7 +152,15 @@ def mathematics() -> None:
         ("1/2", "0.5"), (r"\frac12", r"\boxed{\frac24}"), ("0.5", "50%"), (r"2\sqrt2", r"\sqrt8"), ("(1,2)", "[1,2]"),
         ("{1,2}", "{2,1}"), ("x=5", "5"), ("x^2+2x+1", "(x+1)^2"), ("1,000", "1000"), ("10", "10.0000001"),
         (r"\pi", "3.14159"), ("1/3", "0.333"), ("1/3", "0.333333"), (r"5\text{ cm}", "5"), ("1000000", "1e6"),
-        (r"\text{Yes}", "Yes"), ("[0,1)", r"0\le x<1"), (r"0\le x<1", "[0,1)"), ("A", "A"),
+        (r"\text{Yes}", "Yes"), ("[0,1)", r"0\le x<1"), (r"0\le x<1", "[0,1)"),
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\boxed{\begin{pmatrix} 1 \\ 7 \end{pmatrix}}"),
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", "7"), (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\boxed{1}"),
+        (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}"),
+        (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", r"\begin{pmatrix} 1 & 2 \\ 3 & 5 \end{pmatrix}"),
+        (r"\$20", r"\boxed{20}"), (r"\$20", r"\$20"), (r"\$20", "21"), (r"90^\circ", "90"), (r"50\%", "50"),
+        (r"50\%", "0.5"),
+        (r"\{1,2,3\}", r"\{3,2,1\}"), (r"(-\infty, 3]", r"(-\infty,3)"), ("3.0", "3"), ("3", "3.0"), ("3.0",
+        "3.00"), ("0.10", "0.1"),
     ]  # fmt: skip
     made = f"math-verify {version('math-verify')}, called by tools/make_fixtures.py"
     read = [(gold, said, _expression(parse, gold), _expression(parse, said)) for gold, said in pairs]
@@ -167,7 +176,7 @@ def _expression(parse: Any, text: str) -> Any:
 def main() -> None:
     """Writes these fixtures anew; those of `make_peer_fixtures.py` stay as they are."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for make in (*KNOWN, captions, caption_bleu, translations, summaries, transcripts, mathematics):
+    for make in (*KNOWN, captions, caption_bleu, translations, summaries, transcripts, mathematics, *MORE):
         make()
 
 

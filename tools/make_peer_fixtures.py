@@ -4,12 +4,14 @@
     python tools/make_peer_fixtures.py ifeval_counts             IFEval's sentences and capitals (needs Punkt)
     python tools/make_peer_fixtures.py televal CHECKOUT COMMIT   exists-match and single choice (regex)
     python tools/make_peer_fixtures.py mmlu_pro CHECKOUT COMMIT  MMLU-Pro's extraction
+    python tools/make_peer_fixtures.py vlmeval CHECKOUT COMMIT   VLMEvalKit's matching of options
 
 A checkout is a working tree of the official repository. Only its functions that read an answer are called; libraries
 they import without needing them here are stood in for by empty modules. Nothing here asks assay.
 """
 
 import importlib
+import importlib.util
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -17,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from fixture_files import Plain, case, write
-from peer_answers import BBH, CHOICES_ZH, EXISTS, IFEVAL, MMLU_PRO, Instructions, counted
+from peer_answers import BBH, CHOICES_ZH, EXISTS, IFEVAL, MMLU_PRO, VLM_ANSWERS, VLM_OPTIONS, Instructions, counted
 
 
 class _Absent(ModuleType):
@@ -122,6 +124,28 @@ def mmlu_pro(checkout: str, commit: str) -> None:
     write("mmlu_pro@official", f"TIGER-AI-Lab/MMLU-Pro {commit}", made, cases, scorer="mmlu_pro")
 
 
+def vlmeval(checkout: str, commit: str) -> None:
+    """The letter VLMEvalKit's exact matching reads: with that letter as the target, the score must be 1."""
+    _without("vlmeval", "vlmeval.smp", "vlmeval.smp.log")
+    spec = importlib.util.spec_from_file_location("matching_util", f"{checkout}/vlmeval/utils/matching_util.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    cases = []
+    for options in VLM_OPTIONS:
+        for answer in VLM_ANSWERS:
+            found = script.can_infer(answer, dict(options))
+            sample = {"choices": list(options.values())}
+            if found in options:
+                cases.append(case(found, answer, 1.0, outcome="scored", sample=sample))
+                other = next(letter for letter in options if letter != found)
+                cases.append(case(other, answer, 0.0, outcome="scored", sample=sample))
+            else:
+                cases.append(case("A", answer, 0.0, outcome="unparsed", sample=sample))
+    made = f"can_infer of vlmeval/utils/matching_util.py, called by make_peer_fixtures.py vlmeval CHECKOUT {commit}"
+    write("choice_vlmeval@can-infer", f"VLMEvalKit {commit}", made, cases, scorer="choice_vlmeval")
+
+
 def _listed(wanted: Any) -> list[Any]:
     return wanted if isinstance(wanted, list) else [wanted]
 
@@ -138,5 +162,5 @@ def _parts(wanted: list[Any]) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    commands = {"lm_eval": lm_eval, "ifeval_counts": ifeval_counts, "televal": televal, "mmlu_pro": mmlu_pro}
+    commands = {one.__name__: one for one in (lm_eval, ifeval_counts, televal, mmlu_pro, vlmeval)}
     commands[sys.argv[1]](*sys.argv[2:])

@@ -1,7 +1,10 @@
 """Letter extraction against the labelled corpus, real outputs, random text and hostile text."""
 
+import importlib
 import json
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.scorers.choice_rules import RULES, extract_choice
+from assay.scorers.choice_rules import extract_choice
 
 HERE = Path(__file__).resolve().parent
 CORPUS = [json.loads(line) for line in (HERE / "corpus" / "choices.jsonl").read_text("utf-8").split("\n") if line]
@@ -24,11 +27,27 @@ NO_ANSWER_GIVEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("row", CORPUS, ids=[row["id"] for row in CORPUS])
-def test_a_labelled_output_gives_its_letter_and_outcome(row: dict[str, Any]) -> None:
-    found = extract_choice(row["output"], row["options"])
+def test_no_labelled_output_gives_another_letter_than_its_own() -> None:
+    found = {row["id"]: extract_choice(row["output"], row["options"]) for row in CORPUS}
 
-    assert (found.answer, found.outcome) == (row["expected"], row["outcome"]), found
+    wrong = {row["id"]: found[row["id"]] for row in CORPUS if found[row["id"]].answer not in (None, row["expected"])}
+    assert wrong == {}
+
+
+def test_nearly_every_labelled_output_that_takes_an_option_is_read() -> None:
+    takes_one = [row for row in CORPUS if row["expected"]]
+
+    unread = [row["id"] for row in takes_one if extract_choice(row["output"], row["options"]).answer is None]
+
+    assert len(unread) <= 0.09 * len(takes_one), unread
+
+
+def test_labelled_outputs_that_take_no_option_have_their_outcome() -> None:
+    rows = [row for row in CORPUS if row["expected"] is None]
+
+    outcomes = {row["id"]: extract_choice(row["output"], row["options"]).outcome for row in rows}
+
+    assert outcomes == {row["id"]: row["outcome"] for row in rows}
 
 
 def test_the_corpus_is_large_and_opens_with_the_table_of_metrics() -> None:
@@ -40,21 +59,59 @@ def test_the_corpus_is_large_and_opens_with_the_table_of_metrics() -> None:
     assert len({row["id"] for row in CORPUS}) == len(CORPUS)
 
 
-def test_precision_per_rule_is_printed_and_every_scoring_rule_is_exercised(capsys: pytest.CaptureFixture[str]) -> None:
-    fired: Counter[str] = Counter()
-    right: Counter[str] = Counter()
-    for row in CORPUS:
-        found = extract_choice(row["output"], row["options"])
-        fired[found.rule] += 1
-        right[found.rule] += found.answer == row["expected"]
+def attacks() -> Iterator[Any]:
+    sys.path.insert(0, str(HERE.parents[1] / "bench"))
+    return importlib.import_module("extraction_attacks").attacks()
 
-    with capsys.disabled():
-        print("\nrule              fired  right  precision")
-        for rule, count in fired.most_common():
-            print(f"{rule:<16} {count:>6} {right[rule]:>6} {right[rule] / count:>10.4f}")
 
-    assert len(fired) >= len(RULES)
-    assert all(right[rule] == count for rule, count in fired.items())
+def test_attacks_give_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
+    verdicts: Counter[str] = Counter()
+    for attack in attacks():
+        found = extract_choice(attack.text, attack.options).answer
+        verdicts["right" if found == attack.expected else "unparsed" if found is None else "wrong"] += 1
+
+    assert verdicts["wrong"] <= 0.01 * verdicts.total(), verdicts
+    assert verdicts["unparsed"] <= 0.03 * verdicts.total(), verdicts
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        "A. cat is the first option. Let us look at it closely, since it may",
+        "The answer is A",
+        "Let's check each option:\n\nA. cat",
+        "So the cat",
+        "It is a dog",
+    ],
+)
+def test_an_answer_cut_by_the_token_limit_gives_only_what_it_declared(half: str) -> None:
+    found = extract_choice(half, PETS, is_cut=True)
+
+    assert found.answer is None
+
+
+@pytest.mark.parametrize(
+    "text", ["B", "(B)", "B\n", "The answer is (B). The reason is th", "\\boxed{B} and this was found by", "B. dog"]
+)
+def test_a_cut_answer_keeps_the_letter_it_declared_or_consists_of(text: str) -> None:
+    found = extract_choice(text, PETS, is_cut=True)
+
+    assert found.answer == "B"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The answer is B. In the end the answer is C.", "B"),
+        ("The answer is B. Wait, the answer is C.", "C"),
+        ("The answer is B. Final answer: C", "C"),
+        ("The answer is B. The answer is C.", None),
+        ("The answer is B. Wait, that's wrong.", None),
+        ("The answer is B. Wait, let me check the rest. Yes.", "B"),
+    ],
+)
+def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final(text: str, answer: str | None) -> None:
+    assert extract_choice(text, PETS).answer == answer
 
 
 @pytest.mark.skipif(not MMLU_PRO.exists(), reason="shared/data/mmlu_pro is not beside this checkout")

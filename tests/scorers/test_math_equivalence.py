@@ -38,7 +38,7 @@ def compare(gold, answer, **options):
         (r"\text{Yes}", "Yes", False),
         ("[0,1)", r"0\le x<1", False),
         (r"0\le x<1", "[0,1)", True),
-        ("A", "A", False),
+        ("A", "A", True),
     ],
 )
 def test_expressions_compare_as_math_verify_does_with_the_gold_first(gold, answer, equal):
@@ -152,3 +152,39 @@ def test_an_empty_cut_answer_never_starts_a_comparison():
     score = MathEquivalence()(Sample(id="a", target="1"), Output((Candidate((), "length"),)))
 
     assert score.outcome is Outcome.TRUNCATED
+
+
+GOLDS = [
+    r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}", r"\$20", r"\$1{,}000",
+    r"\{1,2,3\}", r"(-\infty, 3]", r"[0,1)\cup(2,3]", r"\text{Monday}", r"\text{(B)}",
+    r"5\text{ cm}", r"50\%", r"90^\circ",
+    "3\\frac{1}{2}", "(1, -2)", r"x \in (1,2)", "x=5", r"2\sqrt{3}+1", "10^{-3}", r"1:2", "P, Q", r"\emptyset", "1,000",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("gold", GOLDS)
+@pytest.mark.parametrize("form", [r"\boxed{%s}", "%s", "$%s$"])
+def test_every_gold_equals_itself_boxed_bare_and_marked(gold, form):
+    assert compare(gold, form % gold).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", "7"),
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\boxed{1}"),
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"The answer is \begin{pmatrix} 1 \\ 8 \end{pmatrix}."),
+        ("7", r"\boxed{\begin{pmatrix} 1 \\ 7 \end{pmatrix}}"),
+        (r"\$20", r"\boxed{21}"),
+        ("P, Q", r"\boxed{Q}"),
+        ("P, Q", "P"),
+    ],
+)
+def test_a_number_is_no_matrix_and_another_text_is_not_the_gold(gold, answer):
+    assert compare(gold, answer).value == 0.0
+
+
+def test_a_matrix_in_a_sentence_is_read_whole():
+    gold = r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}"
+
+    assert compare(gold, f"The answer is {gold}.").value == 1.0

@@ -301,3 +301,24 @@ def test_the_details_of_a_result_are_plain_json():
     records = [record(str(i // 2), 1.0, epoch=i % 2, tags={"subject": "law"}) for i in range(6)]
 
     assert json.loads(json.dumps(dict(only(records).details)))["epochs"]["answers"] == 6
+
+
+def test_what_one_rule_could_not_read_leaves_the_value_of_another_alone():
+    records = [
+        record("a", {"ours": 1.0, "official": 1.0}),
+        record("b", {"ours": 0.0, "official": 1.0}, "unparsed"),
+        record("c", {"ours": 0.0, "official": 0.0}, "refused"),
+        record("d", {"ours": 0.0, "official": 1.0}, "truncated"),
+    ]
+
+    values = {result.metric: result.value for result in Mean()(records, Context())}
+
+    assert values == {"ours": 0.25, "official": 0.75}
+
+
+def test_an_unread_answer_has_the_worst_value_of_every_metric_its_scorer_gives_none():
+    records = [record("a", {"wer": 0.2, "ser": 0.5}), record("b", {"wer": 0.0, "ser": 0.0}, "unparsed")]
+
+    results = Mean()(records, Context(higher_is_better=False, bounds=(0.0, 1.0)))
+
+    assert {result.metric: result.value for result in results} == {"wer": 0.6, "ser": 0.75}

@@ -24,6 +24,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--data", default=None, help="where the data lies now")
     p.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL")
     p.add_argument("--judge_args", action="append", default=None, metavar="K=V,…")
+    p.add_argument("--scorer_seconds", type=float, default=None, help="CPU time a scorer may take for one answer")
     p.add_argument("--trust_pickle", action="store_true", help="guests' evaluations may read pickles of other runs")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
@@ -41,6 +42,8 @@ def command(arguments: Sequence[str]) -> int:
             settings["judges"] = dict(_judge(entry) for entry in given.judge)
         if given.judge_args:
             settings["judge_args"] = key_values(given.judge_args, option="--judge_args")
+        if given.scorer_seconds is not None:
+            settings["scorer_seconds"] = given.scorer_seconds
         if given.trust_pickle:
             settings["trust_pickle"] = True
         watching = watcher(given.json)

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core import UnknownName
@@ -31,11 +32,11 @@ def _brighter() -> "Array":
     return np.asarray(np.clip(_ramp().astype(int) + 10, 0, 255), np.uint8)
 
 
-def _noisy() -> "Array":
+def _noisy(seed: int = 0) -> "Array":
     """The ramp with up to 20 levels of seeded noise."""
     import numpy as np
 
-    noise = np.random.RandomState(0).randint(-20, 21, (64, 64))
+    noise = np.random.RandomState(seed).randint(-20, 21, (64, 64))
     return np.asarray(np.clip(_ramp().astype(int) + noise, 0, 255), np.uint8)
 
 
@@ -65,6 +66,7 @@ SIGNALS: dict[str, Callable[[], "Array"]] = {
     "ramp": _ramp,
     "brighter": _brighter,
     "noisy": _noisy,
+    **{f"noisy_{seed}": partial(_noisy, seed) for seed in range(1, 25)},
     "ramp_unit": lambda: _ramp() / 255,
     "noisy_unit": lambda: _noisy() / 255,
     "tone": _tone,

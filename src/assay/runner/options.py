@@ -65,6 +65,8 @@ class RunOptions:
     judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     on_error: str = "0.05"
     """The error budget: `stop`, `continue`, a fraction, or a count of infrastructure errors."""
+    scorer_seconds: float = 30.0
+    """CPU time a scorer may take for one answer; 0 sets no limit."""
     on_duplicate: Literal["error", "first", "suffix"] = "error"
     on_data_error: Literal["continue", "stop"] = "continue"
     batch_size: int | None = None

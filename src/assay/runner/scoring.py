@@ -12,6 +12,7 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
+from threading import get_ident
 from typing import Any
 
 from ..core import (
@@ -35,6 +36,7 @@ from ..scorers.answers import was_filtered
 from ..store.journal import score_line
 from ..store.secrets import scrub
 from .fingerprint import code_digest
+from .guard import GUARD, ScorerOverrun
 
 
 @dataclass(slots=True)
@@ -98,10 +100,20 @@ class Scoring:
         if output.error is not None:
             return failure_score(output.error)
         try:
-            score = self.scorer(sample, output)
+            if GUARD.thread == get_ident():
+                GUARD.serial += 1
+                GUARD.is_scoring = True
+                try:
+                    score = self.scorer(sample, output)
+                finally:
+                    GUARD.is_scoring = False
+            else:
+                score = self.scorer(sample, output)
             score = self._settle(score if type(score) is Score else as_score(score), output)
         except StoreError:
             raise
+        except ScorerOverrun:
+            score = self.overrun(sample)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the boundary to other people's scorers: becomes judge_error
             score = self.broken(error, sample)
         return refusal_of(score) if was_filtered(output) else score
@@ -133,6 +145,15 @@ class Scoring:
         """The verdict when the scorer itself failed."""
         described = scrub(str(blamed(ScorerError, error, f"scorer {self.name!r}", sample.id)))
         return Score(None, Outcome.JUDGE_ERROR, details={"error": described})
+
+    def overrun(self, sample: Sample) -> Score:
+        """The verdict when the scorer did not come to an end on this answer."""
+        error = ScorerError(
+            f"scorer {self.name!r} took more than {GUARD.seconds:g} s of CPU time on one answer",
+            where=f"sample {sample.id!r}",
+            fix="make it linear in the length of the answer, or allow more with --scorer_seconds",
+        )
+        return Score(None, Outcome.JUDGE_ERROR, details={"error": scrub(str(error))})
 
     def line(self, sample: Sample, score: Score, epoch: int, order: int) -> dict[str, Any]:
         """A score as a line of the journal."""
@@ -250,7 +271,10 @@ def reduce_candidates(
 def _counted(
     score: Score, higher_is_better: bool, bounds: tuple[float, float] | None
 ) -> float | Mapping[str, float] | None:
-    """The value a candidate has in the mean of its request: the worst there is, for one that could not be read."""
+    """The value a candidate has in the mean of its request: the worst there is, for one that could not be read.
+
+    Of several named values those that are not 0 stand: their rule did read it.
+    """
     if score.outcome not in COUNTED_AS_ZERO:
         return score.value
     if bounds is not None:
@@ -258,7 +282,7 @@ def _counted(
     else:
         worst = 0.0 if higher_is_better else None
     if isinstance(score.value, Mapping) and worst is not None:
-        return dict.fromkeys(score.value, worst)
+        return {name: number or worst for name, number in score.value.items()}
     return worst
 
 

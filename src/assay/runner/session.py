@@ -18,6 +18,7 @@ from .counted import counted_samples
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
+from .guard import GUARD
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
 from .labels import metrics_apart
@@ -88,7 +89,7 @@ class Session:
         self._name_own_models()
         ticking = asyncio.ensure_future(self._tick())
         try:
-            with interruptible(self._stop, self._stop_at_once):
+            with GUARD.watching(self.options.scorer_seconds), interruptible(self._stop, self._stop_at_once):
                 for cell, progress in zip(self.cells, self.progress, strict=True):
                     if self.stopped or self._failure:
                         break

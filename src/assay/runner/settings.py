@@ -15,7 +15,8 @@ from .components import build_scorer
 from .options import RunOptions
 from .scoring import Scoring
 
-LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0}
+LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0,
+         "scorer_seconds": 0}  # fmt: skip
 """The least that options can be; what kind each is stands in `RunOptions`."""
 
 

@@ -13,8 +13,12 @@ import signal
 import sys
 from typing import Any
 
-_ANCHOR = re.compile(r"\$|\\boxed|\\\(|\\\[|\\begin\{")
-_COMMAND = re.compile(r"\\(?:text|mathrm|textbf|mbox)\s?\{[^{}]*\}|\\[a-zA-Z]+")
+_ANCHOR = re.compile(r"(?<!\\)\$|\\boxed|\\\(|\\\[")
+"""What marks mathematics in a text. `\\$` is a sign of money, and `\\begin{pmatrix}` is mathematics without a mark."""
+_ENVIRONMENT = re.compile(r"\\begin\{([a-zA-Z]{1,20}\*?)\}.*?\\end\{\1\}", re.DOTALL)
+_COMMAND = re.compile(
+    r"\\(?:text|mathrm|textbf|mbox|begin|end)\s?\{[^{}]*\}|\\[a-zA-Z]+|(?<=\\begin\{array\})\{[lcr|]+\}"
+)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MATHS = re.compile(r"[\d\\^_=+*/<>{}()\[\]%]")
 _BARE_CHARS = 500
@@ -53,6 +57,8 @@ def _compare(request: dict[str, Any], parse: Any, verify: Any) -> dict[str, Any]
 
     answer = _read_expression(request["answer"], read)
     golds = [_read_expression(gold, read) for gold in request["golds"]]
+    if not any(golds) and is_same_text(request["golds"], request["answer"]):
+        return {"equal": True, "answer": plain_text(request["answer"])[:200], "gold_read": True}
     if not answer or not any(golds):
         return {"equal": None, "answer": _shown(answer), "gold_read": any(golds)}
     equal = any(verify(gold, answer, timeout_seconds=None, raise_on_error=True) for gold in golds if gold)
@@ -65,16 +71,39 @@ def _read_expression(text: str, read: Any) -> list[Any]:
         return read(text)  # type: ignore[no-any-return]
     if is_bare(text):
         return read(f"${text.strip()}$")  # type: ignore[no-any-return]
-    found = read(text)
+    # Unmarked, a matrix in a sentence would be read as the last of its numbers.
+    found = read(_ENVIRONMENT.sub(lambda environment: f"${environment[0]}$", text))
     if not found and "\\" in text and len(text) <= _BARE_CHARS:
         found = read(f"${text.strip()}$")
     return found  # type: ignore[no-any-return]
 
 
+def is_same_text(golds: list[str], answer: str) -> bool:
+    """Whether an answer is one of golds that are no mathematics, as `B, C`: marks, blanks and case aside."""
+    return bool(said := plain_text(answer)) and said in map(plain_text, golds)
+
+
+def plain_text(text: str) -> str:
+    """What stands in the last box, or between marks of mathematics, or the whole of a short text."""
+    box = text.rfind("\\boxed{")
+    if box >= 0:
+        depth, end = 1, box + len("\\boxed{")
+        while end < len(text) and depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        text = text[box + len("\\boxed{") : end - 1]
+    elif marked := re.search(r"\$([^$]{1,200})\$\s?\.?\s*$|\\\[(.{1,200}?)\\\]\s?\.?\s*$", text[-500:]):
+        text = marked[1] or marked[2]
+    if len(text) > _BARE_CHARS:
+        return ""
+    text = re.sub(r"\\(?:text|mathrm|textbf|mbox|mathbf)\s?\{([^{}]*)\}", r"\1", text)
+    return re.sub(r"\\[,;! ]|[\s$~]", "", text).rstrip(".").lower()
+
+
 def is_bare(text: str) -> bool:
     """Whether a text is one expression and nothing else: one short line, no words, something mathematical in it."""
     bare = text.strip()
-    if not bare or len(bare) > _BARE_CHARS or "\n" in bare or not _MATHS.search(bare):
+    if not bare or len(bare) > _BARE_CHARS or "\n" in _ENVIRONMENT.sub("", bare) or not _MATHS.search(bare):
         return False
     return not _WORD.search(_COMMAND.sub(" ", bare))
 

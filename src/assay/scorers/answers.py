@@ -21,7 +21,12 @@ def accepted(sample: Sample) -> tuple[str, ...]:
     if type(target) is str:
         return (target,)
     targets = without_nulls(sample)
-    return tuple(_text(one) for one in targets) if is_text(targets) else ()
+    if not is_text(targets):
+        return ()
+    texts = [_text(one) for one in targets]
+    # A table makes 3.0 of a whole number as soon as one cell of its column is empty: `3` is right too.
+    whole = (str(int(one)) for one in targets if isinstance(one, float) and one.is_integer() and abs(one) < 1e15)
+    return (*texts, *whole)
 
 
 def without_nulls(sample: Sample) -> tuple[Any, ...]:

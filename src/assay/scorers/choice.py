@@ -1,16 +1,19 @@
 """Multiple choice from generated text: which option did the model take?
 
-The rules that read the answer are in `choice_rules`; the one that fired is kept with every score.
+The rules that read the answer are in `choice_rules`; the one that fired is kept with every score. With `extractor:
+judge` a model reads the answer instead (`read_by_judge`).
 """
 
 import string
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from ..core import Outcome, Output, Sample, Score
+from ..core import EMPTY, ModelError, Outcome, Output, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
-from .choice_rules import extract_choice
+from .choice_rules import Extraction, extract_choice
+from .read_by_judge import ROLE, read_letter
 
 LETTERS = string.ascii_uppercase
 
@@ -22,24 +25,68 @@ class Choice:
 
     letters: str = ""
     """The letters to choose from where the options stand only in the question: `ABCD`."""
+    extractor: str = "rules"
+    """Who reads the answer: `rules`, or `judge`, a model named with `--judge`."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
+    def __new__(cls, letters: str = "", extractor: str = "rules", **_options: Any) -> "Choice":
+        """A scorer that asks a model must wait for it, and is another class."""
+        return super().__new__(JudgedChoice if extractor == "judge" else cls)
+
+    def __post_init__(self) -> None:
+        if self.extractor not in ("rules", "judge"):
+            raise UsageError(f"scorer 'choice' has no extractor {self.extractor!r}", fix="rules or judge")
+
     def __call__(self, sample: Sample, output: Output) -> Score:
+        options = self._options(sample)
+        if isinstance(options, Score):
+            return options
+        found = extract_choice(output.text, options, is_cut=output.stop_reason == "length")
+        return self._score(sample, output, found)
+
+    def _options(self, sample: Sample) -> dict[str, str] | Score:
+        """The options by letter, or the score of a sample that cannot be judged."""
         if not sample.targets:
             return no_target(sample)
         options = dict(zip(LETTERS, sample.choices, strict=False)) or dict.fromkeys(self.letters, "")
         if not options:
             return no_target(sample, "choices")
-        golds = {target.strip().upper() for target in accepted(sample)}
+        golds = _golds(sample)
         if len(sample.choices) > len(LETTERS) or not golds <= options.keys():
             reason = f"target {'/'.join(sorted(golds))} is not among the letters {'/'.join(options)}"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
-        found = extract_choice(output.text, options)
+        return options
+
+    def _score(self, sample: Sample, output: Output, found: Extraction) -> Score:
         details = {"rule": found.rule, "evidence": found.evidence, "options": sum(map(bool, sample.choices))}
         if found.answer is not None:
-            return Score(float(found.answer in golds), answer=found.answer, details=details)
+            return Score(float(found.answer in _golds(sample)), answer=found.answer, details=details)
         if output.stop_reason == "length":
             return Score(0.0, Outcome.TRUNCATED, details=details)
         silence = no_answer(output)
         return Score(0.0, silence.outcome if silence else Outcome(found.outcome), details=details)
+
+
+@dataclass(frozen=True)
+class JudgedChoice(Choice):
+    """The same, read by a model."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    needs: ClassVar[tuple[str, ...]] = (ROLE,)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
+        options = self._options(sample)
+        if isinstance(options, Score):
+            return options
+        if not output.text.strip():
+            return self._score(sample, output, Extraction(None, "empty", "unparsed"))
+        try:
+            letter = await read_letter(self.models, output.text, options)
+        except ModelError as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={"rule": "judge", "reason": str(error)})
+        return self._score(sample, output, Extraction(letter, "judge", "scored" if letter else "unparsed"))
+
+
+def _golds(sample: Sample) -> set[str]:
+    return {target.strip().upper() for target in accepted(sample)}

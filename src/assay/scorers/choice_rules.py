@@ -1,20 +1,18 @@
-"""Which option a generated answer takes: a stack of rules, the first that finds an answer decides.
+"""Which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
 
-The order follows the evidence: reasoning is removed, then explicit declarations (the last one counts), a lone
-letter, a leading answer, a concluding letter, an option's text, a letter in the last line. No answer is ever
-guessed: a refusal is `refused`, anything else that stays open is `unparsed`.
+Reasoning is removed. The first declaration stands; a later one replaces it only as a correction or as a final answer.
+Where nothing is declared, a lone or leading letter, an option's text alone or a last clause that only names a letter
+is read. Remarks about other options never count, and no answer is guessed: a refusal is `refused`, the rest `unparsed`.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from .choice_claims import Claim, denied_after, denies, find_claims
-from .choice_cues import Firmness
-from .choice_letters import LAST_CHARS, last_sentence, unique_letter
-from .choice_lists import LONGEST_LIST, graded_list, list_end
-from .choice_text import OptionTexts, first_turn, flatten, strip_reasoning
+from . import choice_phrases as phrases
+from .choice_text import OptionTexts, first_turn, flatten
+from .reasoning import strip_reasoning
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,354 +27,368 @@ class Extraction:
     """The words the rule relied on, shortened."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """An output prepared once for all rules."""
+class _Claim(NamedTuple):
+    """One place that names an answer; `None` where it names several at once, or a letter no option has."""
 
-    text: str
-    letters: frozenset[str]
-    texts: OptionTexts
-    claims: list[Claim]
+    end: int
+    start: int
+    rule: str
+    answer: str | None
+    is_final: bool
 
 
-_Rule = Callable[[_Reading], Extraction | None]
-
-_SHORT_CHARS = 320
-_RETRACTION = re.compile(
-    r"\b(?:wait|hold\s+on|scratch\s+that|correction|on\s+second\s+thou?ghts?|oops|my\s+mistake|sorry"
-    r"|let\s+me\s+(?:re\w+|correct|fix|double)|upon\s+(?:re\w+|reflection)|i\s+made\s+an?\s+(?:mistake"
-    r"|error)|no,)"
-    r"|(?:^|[.!?\n]\s*)(?:hmm+|actually|no)\b|\bactually,|不对|不對|等等|等一下|更正|纠正|重新|修正|说错了|搞错了",
-    re.IGNORECASE,
-)
-_WITHDRAWN = re.compile(
-    r"(?:that|this|it)(?:'s|\s+is|\s+was|\s+can't\s+be|\s+cannot\s+be)\s*(?:not\s+(?:right|correct|quite)"
-    r"|wrong|incorrect|right)|n't\s+(?:right|correct)"
-    r"|scratch\s+that|my\s+mistake|i\s+made\s+an?\s+(?:mistake|error)|不对|不對|错了|有误",
-    re.IGNORECASE,
-)
+_MOST_CUES = 50
+"""Of a phrase repeated without end only the first and the last are read."""
+_STRUCTURED = ("boxed", "answer-tag", "answer-key")
 _BARE = re.compile(r"[ \n\t]*[(\[\"']?([A-Za-z])[)\]\"']?[.:,)]?[ \n\t]*")
-_SENTENCE = re.compile(
-    r"[ \n\t]*(?:(?:[Ss]o |[Tt]hus |[Tt]herefore,? )?[Tt]he )?(?:correct |final )?"
-    r"(?P<claim>(?:[Aa]nswer|ANSWER)(?: is:?|:) ?[(\"']?(?P<letter>[A-Z]))[)\"']?\.?[ \n\t]*"
-)
 _LONE = re.compile(
-    r"(?:[^\w]|\\text|\\boxed|\\\w+)*(?:(?:option|choice|letter|answer|选项|选择|选"
-    r"|答)\W{0,4})?(?P<letter>[A-Za-z])(?:\s?(?:选项|项|吧|啊|呀|呢|哦))?[\W_]*",
+    r"(?:[^\w]|\\[a-z]+)*(?:(?:option|choice|letter|answer|选项|选择?|答)\W{0,4})?(?P<letter>[a-z])"
+    r"(?:\W{1,3}(?P=letter)){0,60}(?:\s?(?:选项|项|吧|です|입니다))?[\W_]*",
     re.IGNORECASE,
 )
-_DENIED_REST = re.compile(
-    r"[\s:,-]*(?:is\s+|are\s+)?(?:not\b|wrong|incorrect|no\b|false|错|不|or\b|and\b)", re.IGNORECASE
-)
-_LINE_START = re.compile(
-    r"^[ \t>#\-•·\"'(\[【]{0,6}(?:(?:option|choice"
-    r"|选项)[ \t]{0,2})?(?P<letter>[A-Za-z])(?P<mark>[ \t]?[.:)\]】、,\-–—]|[ \t]*$|(?=[ \t]+(?:because|since"
-    r"|as|due)\b)|(?=(?:选项|项)?[,，。因]))",
-    re.MULTILINE,
-)
-_INLINE_START = re.compile(r"(?<![\w.])[(\[]?([A-Z])[.):、]\s?(?=\S)")
-_LETTER_LIST = re.compile(
-    r"\W*([A-Z])(?:[)\]\"'】]\s?(?=[(\[\"'【])|[)\]\"']?\s*(?:,|/|&|、|\+|\||\bplus\b|\band\b|\bor\b|和|或|及|与)\s*(?:and\b"
-    r"|or\b)?\s*)[(\[\"'【]?([A-Z])(?![A-Za-z'])(?!\s[a-z]{2})"
-)
-_BETWEEN_CLAIMS = re.compile(r"[})\]\"'$ ]{0,6}(?:</\w{1,12}>)?\s?(?:,|、|;|/|&|\band\b|\bor\b|和|或)?[$\\ ]{0,4}")
-_DESCRIBED = re.compile(
-    r"(?:\b(?:option|choice|answer|statement|letter)\s+[A-Z]\s+\w+(?:\s+(?:an?|the))?|选项[A-Z](?:是|为|指))\s*$",
+_SKIP = re.compile(
+    r"(?:[\s:=,>…–—-]|\.\.\.|\b(?:the|option|choice|letter|answer|alternative|most|likely|probably|clearly|definitely"
+    r"|therefore|thus|indeed|simply|actually|obviously|it|is|i think|be|number|la|die|opci[óo]n|opção|opzione"
+    r"|вариант|буква|lettre|(?:a )?letra|r[ée]ponse|respuesta|r[ei]sposta|antwort|ответ)\b|选项?|選項|选择|是|为){0,6}",
     re.IGNORECASE,
 )
-_CLOSING_MARKS = (".", ":", ")")
-_DASHES = (",", "-", "–", "—")
-_TEXT_ENDS = re.compile(r"\s*(?:$|[.,:;!\n。，(-])")
-_LINE_ENDS = re.compile(r"[ \t.!。\"')]*(?:\n|$)")
-_ARTICLE_FIRST = re.compile(r"[\W_]*(?:an?|the)(?![a-z])", re.IGNORECASE)
-_HEAD_ENDS = re.compile(r"[.\n。!]")
-_ALTERNATIVE = re.compile(r"\s*(?:,|/|\bor\b|\band\b)\s*(?:or\b|and\b)?\s*")
-_REFUSAL = re.compile(
-    r"\b(?:i|we|one)\s*(?:'m|am|are)?\s*(?:really\s+|truly\s+|simply\s+|currently\s+|also\s+)?(?:cannot"
-    r"|can\s?not|can't|could\s?n't|could\s+not|won't|will\s+not|unable\s+to|not\s+able\s+to"
-    r"|not\s+comfortable|don't|do\s+not|lack|must\s+(?:decline|refuse)|have\s+to\s+(?:decline|refuse)"
-    r"|refuse|decline|would\s+rather\s+not)"
-    r"(?:\s+(?:to|be\s+able\s+to|really|in\s+good\s+conscience|confidently|reliably|accurately|definitively"
-    r"|actually|currently|directly|have|possibly|personally))*"
-    r"\s*(?:answer|assist|help|provide|determine|identify|see|view|tell|say|know|comply|choose|select|pick"
-    r"|fulfil+|respond|discuss|engage|give|process|access|decide|make|offer|solve|complete|do\s+that|enough"
-    r"|the\s+ability|sufficient|support|continue|recommend|judge|recogni[sz]e|analy[sz]e|open|hear|listen"
-    r"|participate|advise|answering|helping|providing)?\b"
-    r"|\b(?:unable|not\s+able)\s+to\s+(?:answer|assist|help|determine|identify|provide|tell|choose|select"
-    r"|see|view|respond|process|comply|give|complete)"
-    r"|\b(?:cannot|can't|can\s+not|could\s+not|couldn't|impossible\s+to)\s+(?:be\s+)?(?:answer|determine"
-    r"|tell|say|know|decide|identif|help|assist|conclude)\w*"
-    r"|\bas\s+an?\s+(?:ai|artificial|(?:large\s+)?language\s+model|assistant|text-based|virtual)\b"
-    r"|\bi'?m\s+(?:just\s+)?an\s+ai\b"
-    r"|\bi(?:'m|\s+am)\s+(?:so\s+|very\s+|truly\s+)?sorry\b|\bmy\s+apologies\b|\bi\s+apologi[sz]e\b"
-    r"|^\s*(?:sorry|unfortunately)\b|\b(?:inappropriate|not\s+appropriate|unethical"
-    r"|irresponsible)\s+(?:for\s+me\s+)?to\b|\bagainst\s+my\s+(?:guidelines|policy|programming)|\b(?:no"
-    r"|not)\s+(?:enough|sufficient)\s+information|\binsufficient\s+information"
-    r"|\bneed\s+(?:more|additional|further)\s+(?:context|information|details)"
-    r"|(?:无法|不能|没法|無法|没有办法|不便|不宜|难以|拒绝|不予)(?:[^。\n]{0,16})(?:回答|回應|判断|确定|確定|作答|提供|给出|选择|选出|帮助|协助|识别|看到|查看"
-    r"|解答|讨论|得出|回复|分析|看见|辨认|处理|满足)"
-    r"|(?:抱歉|对不起|對不起|很遗憾|不好意思)|作为(?:一个|一名|一款)?(?:人工智能|AI|语言模型|大语言模型|大模型)|(?:我)?不知道|不清楚|信息不足|無可奉告|无可奉告",
+_OPEN = re.compile(r"[\s\"'(\[{<$\\【「『]{0,6}")
+_LETTER = re.compile(r"[A-Za-z](?![A-Za-z0-9_\u00c0-\u04ff]|'[a-z])")
+_RUN = re.compile(r"[A-Z]{2,10}(?![A-Za-z])")
+_CLOSE = re.compile(r"[)\]}.:,\"'】」』>$<]|\s{0,99}(?:$|\n)|[^\x00-\x7f]|\s?[-–—]\s|\s\(")
+_SEVERAL = re.compile(r"(?:both|either|all of|any of|an? (?:combination|mix)|among|between|one of)\b|都|以上", re.I)
+_NO_LETTER = re.compile(r"\(|\.[A-Za-z]\b|\s?[+*^=°/\\&|×]|[-–]\w|#|\.\s[a-z](?!ecause|ince)|\s(?:[a-z]\b(?!\))|\d)")
+_WORD = re.compile(r"\s+(?!(?:because|since|as|due|based|which|with|for|not|rather|and|or|but|would)\b)[a-z]")
+_JOIN = re.compile(
+    r"[)\]\"'.}$】\s]{0,4}(?:\([^()\n]{1,60}\)\s?)?(?P<sep>[,;/&+|、]|\b(?:and|or|plus|and/or|as well as|y|o|und|oder"
+    r"|et|ou|e|и|или)\b|和|或者?|与|及|以及|跟|と|か|または|및|또는|[와과])?\s{0,4}"
+    r"(?:(?:and|or|also|und|oder|possibly|maybe)\s{1,2}){0,2}(?P<noun>(?:option|choice|选项)\s?)?(?:\\f?boxed)?[(\[\"'【{$]{0,3}"
+    r"(?P<letter>[A-Za-z])(?![A-Za-z0-9'\u00c0-\u04ff])(?P<after>[^\n]{0,24})"
+)
+_REMARK = re.compile(r"[)\]\"']?(?:[.:](?=\s?\w)|\s+(?!and\b|or\b|plus\b|are\b|both\b)[a-z]{2,}|[项选是不])")
+_ENTRY = re.compile(
+    r"(?:^|[\s,;(\[。?])[(\[]?(?P<letter>[A-Za-z])(?:\.\)|[.):、]|\s[-=]\s|(?=[\u3400-\u9fff]))(?=\s?\w)"
+)
+_LINE_ENTRY = re.compile(
+    r"^[ \t>#*•(\[-]{0,6}(?:option )?(?P<letter>[A-Z])[ \t]?[.:)\]、-]{1,3}(?=[^\n]{0,9}\w)", re.M | re.IGNORECASE
+)
+_REASON = re.compile(
+    r"\b(?:because|since|as|not|while|whereas|but|rather|instead|unlike|which|is|are|was|than)\b|[因不而]", re.I
+)
+_SENTENCE_END = re.compile(
+    r"\n|[!?。;]|(?<!\b[A-Za-z])\.(?=[\"')]?(?:\s|$))|(?<=\b[A-Za-z])\.(?=\s{1,4}[A-Z][a-z]*\b)"
+)
+_LEADING = re.compile(
+    r"[ \t>#\-•✓✔✅\"'(\[【]{0,6}(?:(?:option|choice|选项) ?)?(?P<letter>[a-z])(?P<mark>[ \t]?[.:)\]】、,–—-]{1,3}"
+    r"|[ \t]*(?=\n)|,?(?=[ \t]+(?:because|since|as|due|rather than|not)\b)|(?=(?:选项|项)?[,。因]))",
     re.IGNORECASE,
 )
-_OPEN_OPTION = re.compile(
-    r"determin|information|unknown|not sure|uncertain|unclear|insufficient|cannot|can't"
-    r"|无法|不确定|未知|不足|不能|不知道",
+_OPENER = re.compile(
+    r"\W*(?:the|this|that|it|an?|because|since|as|in|explanation|reason\w*|if|we|by|there|these|they|when|here|its|to|for|based"
+    r"|using|given|from|my|although|while|other|option|both|all|only|what|not|many|some|most|students|people|do|don't|be|one"
+    r"|note|selecting|choosing|picking|beware|[a-j])\b|\W*[\u3040-\uffff]",
     re.IGNORECASE,
 )
+_TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
+_CONNECTIVES = re.compile(
+    r"\W{0,9}(?:(?:so|therefore|thus|hence|overall|in conclusion|i think|i believe|the|my|best|correct|right|final"
+    r"|that)\W{1,9}){0,6}",
+    re.IGNORECASE,
+)
+_ASKS_WRONG = re.compile(r"\b(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?$", re.IGNORECASE)
+_YES_NO = ("yes,", "no,", "true,", "false,", "是,", "否,")
+_ENDS = " .!)]}\"'。$】*"
 
 
-def extract_choice(text: str, options: Mapping[str, str]) -> Extraction:
+def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
     """The option a single-choice answer takes, the rule that found it and the outcome.
 
-    `options` maps each letter to its text; a text may be empty when it is not known.
+    `options` maps each letter to its text; a text may be empty when it is not known. Of an answer cut by the token
+    limit (`is_cut`) only what it declared is read, or its letter where that is all it says.
 
-    Example: `extract_choice("A dog is shown, so B.", {"A": "cat", "B": "dog"}).answer == "B"`
+    Example: `extract_choice("A dog is shown, so the answer is B.", {"A": "cat", "B": "dog"}).answer == "B"`
     """
     letters = frozenset(map(str.upper, options))
-    # Most short answers are a letter, or the sentence that was asked for: what the rules below say of them, at once.
+    # Most short answers are a letter: what the rules below say of it, at once.
     if (bare := _BARE.fullmatch(text)) and bare[1].upper() in letters:
         return Extraction(bare[1].upper(), "lone-letter", "scored", text.strip())
-    if (sentence := _SENTENCE.fullmatch(text)) and sentence["letter"] in letters:
-        return Extraction(sentence["letter"], "declared-en", "scored", sentence["claim"])
-    said = strip_reasoning(text)
-    texts = OptionTexts({letter.upper(): option for letter, option in options.items()})
-    readings = [flatten(first_turn(said))]
-    if len(readings[0]) < len(said.strip()):
-        readings.append(flatten(said))
-    if not readings[-1]:
-        return Extraction(None, "empty", "unparsed")
-    results = [_extract(plain, letters, texts) for plain in readings if plain]
-    return next((result for result in results if result.outcome == "scored"), results[0])
+    spoken = strip_reasoning(text)
+    reader = _Reader(letters, OptionTexts({letter.upper(): option for letter, option in options.items()}), is_cut)
+    turn = first_turn(spoken)
+    found = reader.read(flatten(turn))
+    if found.answer is None and len(turn) < len(spoken) and (whole := reader.read(flatten(spoken))).answer:
+        return whole
+    return found
 
 
-def _extract(plain: str, letters: frozenset[str], texts: OptionTexts) -> Extraction:
-    reading = _Reading(plain, letters, texts, find_claims(plain, letters, texts))
-    for rule in RULES:
-        if found := rule(reading):
-            return found
-    return Extraction(None, "none", "unparsed")
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads outputs to a question with these options."""
 
+    letters: frozenset[str]
+    texts: OptionTexts
+    is_cut: bool
 
-def _scored(answer: str, rule: str, evidence: str) -> Extraction:
-    return Extraction(answer, rule, "scored", evidence[:160].strip())
+    def read(self, text: str) -> Extraction:
+        if not text:
+            return Extraction(None, "empty", "unparsed")
+        found = self.declared(text) or self.lone(text) or self.leading(text)
+        if found is None and not self.is_cut:
+            found = self.verdict(text) or self.concluded(text) or self.option_text(text) or self.refusal(text)
+        return found or Extraction(None, "none", "unparsed")
 
-
-def declared(reading: _Reading) -> Extraction | None:
-    """The last explicit declaration, unless the output takes it back afterwards."""
-    firm = [claim for claim in reading.claims if claim.firmness is Firmness.DECLARED]
-    if not firm:
-        return None
-    last = firm[-1]
-    # A cue inside another claim ("I choose: the answer is B") ends at the same letter: one claim, not two.
-    rest = reading.text[last.end :]
-    if retraction := _RETRACTION.search(rest):
-        later = [
-            c for c in reading.claims if c.start >= last.end + retraction.start() and c.firmness is Firmness.CONCLUDED
-        ]
-        if later and later[-1].answer:
-            return _scored(later[-1].answer, "corrected", later[-1].evidence)
-        corrected = unique_letter(rest[retraction.end() :], reading.letters)
-        if corrected:
-            return _scored(corrected, "corrected", rest[retraction.start() :])
-        if _WITHDRAWN.search(rest[retraction.start() : retraction.start() + 80]):
-            return Extraction(None, "retracted", "unparsed", rest[retraction.start() :][:160])
-    if last.answer is None or (len(firm) > 1 and _declared_beside(reading.text, firm[-2], last)):
-        return Extraction(None, "ambiguous", "unparsed", last.evidence)
-    return _scored(last.answer, last.rule, last.evidence)
-
-
-def lone_letter(reading: _Reading) -> Extraction | None:
-    """The whole output is one letter, whatever its case, punctuation or markup."""
-    if len(reading.text) > 60:
-        return None
-    match = _LONE.fullmatch(reading.text)
-    if match and match["letter"].upper() in reading.letters:
-        return _scored(match["letter"].upper(), "lone-letter", reading.text)
-    return None
-
-
-def leading_answer(reading: _Reading) -> Extraction | None:
-    """The output opens with one option's letter or text and gives reasons after it, listing no other options."""
-    text = reading.text
-    opening = _LINE_START.match(text)
-    if opening and opening["letter"].upper() in reading.letters:
-        letter = opening["letter"].upper()
-        rest = text[opening.end() :]
-        later = [m for m in _LINE_START.finditer(text, opening.end()) if m["letter"].isupper() or m["mark"].strip()]
-        listed = {m["letter"].upper() for m in later}
-        alone = any(not m["mark"].strip() and m["letter"].upper() != letter for m in later)
-        listed |= {m[1] for m in _INLINE_START.finditer(text, opening.end(), opening.end() + 600)}
-        bare = opening["mark"].strip() == "" or not rest.strip() or rest.startswith("\n")
-        listed &= reading.letters - {letter}
-        mark = opening["mark"].strip()
-        lower_word = opening["letter"].islower() and not (bare or mark in _CLOSING_MARKS)
-        if lower_word or (opening["letter"] in "AI" and mark in _DASHES and not _names(reading, rest, letter)):
+    def declared(self, text: str) -> Extraction | None:
+        """The first declaration, or the later one that corrects it or is called final."""
+        claims = sorted(self.claims(text))
+        if not claims:
             return None
-        several = _listed_together(text[: opening.end() + 40], reading.letters)
-        if several:
+        stands, is_corrected = claims[0], False
+        for claim in claims[1:]:
+            corrects = phrases.CORRECTION.search(text, stands.end, claim.start) is not None
+            if claim.answer != stands.answer and ((claim.is_final and not stands.is_final) or corrects):
+                stands, is_corrected = claim, True
+        evidence = text[stands.start : min(stands.end, stands.start + 160)].strip()
+        other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
+        beside = re.compile(r"\W*(?:the|and|or|so|和|或)?\W*", re.IGNORECASE)
+        # Two in a row are one utterance, of several letters: `\boxed{A} and \boxed{C}`.
+        gap = other.start - stands.end if other else 99
+        is_pair = other is not None and gap < 60 and beside.fullmatch(text, stands.end, other.start) is not None
+        if is_pair and not is_corrected and claims[-1].answer != stands.answer:
+            return Extraction(None, "ambiguous", "unparsed", evidence)
+        if taken_back := phrases.CORRECTION.search(text, stands.end):
+            rest = text[taken_back.start() :]
+            if newer := self.concluded(rest):
+                return Extraction(newer.answer, "corrected", "scored", newer.evidence)
+            if phrases.WITHDRAWN.search(rest[:80]):
+                return Extraction(None, "retracted", "unparsed", rest[:160])
+        if stands.answer is None:
+            return Extraction(None, "ambiguous", "unparsed", evidence)
+        return Extraction(stands.answer, stands.rule, "scored", evidence)
+
+    def claims(self, text: str) -> Iterator[_Claim]:
+        """Every declaration that is neither denied, supposed, nor put in another's mouth."""
+        for rule, pattern in phrases.DECLARATIONS.items():
+            cues = list(pattern.finditer(text))
+            for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
+                before = _sentence_before(text, cue.start())
+                if rule not in _STRUCTURED and _is_idle(before, cue[0]):
+                    continue
+                name, end = self.letter_at(text, cue.end()) or self.marked_later(text, cue.end()) or ("", 0)
+                is_own = bool(name) and self.texts.is_own(name or "", text[end : end + 2_000])
+                is_denied = not is_own and phrases.DENIED_AFTER.match(text, end)
+                if name != "" and not is_denied and not phrases.SUPPOSED_AFTER.match(text, end):
+                    is_final = rule in _STRUCTURED or "final" in (before[-12:] + cue[0]).lower()
+                    yield _Claim(end, cue.start(), rule, name, is_final)
+
+    def letter_at(self, text: str, start: int, *, takes_text: bool = True) -> tuple[str | None, int] | None:
+        """The answer at a place, with its end; `(None, end)` where it is several letters or not one of the options."""
+        skipped = _end(_SKIP, text, start)
+        begin = _end(_OPEN, text, skipped)
+        letter = _LETTER.match(text, begin)
+        closed = letter is not None and _CLOSE.match(text, letter.end()) is not None
+        if takes_text and not closed and (by_text := self.text_at(text, skipped) or self.text_at(text, start)):
+            return by_text
+        run = _RUN.match(text, begin)
+        if (run and set(run[0]) <= self.letters and len(set(run[0])) == len(run[0])) or _SEVERAL.match(text, skipped):
+            return None, run.end() if run else skipped
+        if letter is None:
+            return None
+        name, end, opened = letter[0].upper(), letter.end(), text[begin - 1 : begin] in tuple("([{\"'【「『<$")
+        own = name in self.letters and self.texts.is_own(name, text[end : end + 2_000])
+        joined, listed, word = self.joined(text, letter), self.is_listed(text, begin), _WORD.match(text, end)
+        marked = closed or own or (opened and letter[0].isupper() and not word)
+        if ("\n" in text[start:begin] and listed) or (not own and not joined and _NO_LETTER.match(text, end)):
+            return None
+        if not marked and (letter[0].islower() or (letter[0] in "AI" and not joined and word)):
+            return None
+        if self.is_cut and letter[0] in "AIai" and not opened and end == len(text):
+            return None
+        return (name if name in self.letters and not joined and not listed else None), end
+
+    def text_at(self, text: str, start: int) -> tuple[str | None, int] | None:
+        """The option whose text stands at a place; `None` for it where another's is joined to it."""
+        window = text[start : start + 2_000]
+        found = self.texts.at_start(window)
+        if found is None or _TEXT_GOES_ON.match(window, found[1]):
+            return None
+        joined = re.match(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*", window[found[1] :])
+        other = self.texts.at_start(window[found[1] + joined.end() :]) if joined else None
+        return (None if other and other[0] != found[0] else found[0]), start + found[1]
+
+    def marked_later(self, text: str, start: int) -> tuple[str | None, int] | None:
+        """A letter in brackets at the end of the sentence: "the answer is 12 kJ (option C)"."""
+        end = _SENTENCE_END.search(text, start, start + 300)
+        sentence = text[start : end.start() if end else start + 300]
+        named = re.findall(r"[(\[](?:option |choice )?([A-Z])[)\]]|\b(?:option|choice) ([A-Z])\b", sentence)
+        name = (named[0][0] or named[0][1]) if len(named) == 1 else ""
+        return (name, start + len(sentence)) if name in self.letters and not phrases.DENIED.search(sentence) else None
+
+    def joined(self, text: str, first: re.Match[str]) -> bool:
+        """Whether another letter is named with the first: "B and C", "(A)(B)", "A/D"."""
+        found = _JOIN.match(text, first.end())
+        if found is None or (name := found["letter"].upper()) not in self.letters or name == first[0].upper():
+            return False
+        is_word = found["letter"].islower() and (first[0].isupper() or not found["sep"])
+        if is_word or (found["letter"] in "AI" and _WORD.match(found["after"])):
+            return False
+        own = self.texts.options.get(first[0].upper(), "").strip(" .()\"'")  # a letter where blood groups are asked
+        if name == own or phrases.DENIED_AFTER.match(text, found.end("letter")):
+            return False
+        if found["sep"] is None and ("\n" in found[0] or found["noun"]):
+            return False
+        return not (found["sep"] in (None, ",", ";") and _REMARK.match(found["after"]))
+
+    def is_listed(self, text: str, begin: int) -> bool:
+        """Whether the letter at a place opens a list of the options: "A. cat B. dog", or one a line."""
+        line_end = text.find("\n", begin)
+        line = text[begin : line_end if line_end >= 0 else len(text)][:2_000]
+        entries = [entry for entry in _ENTRY.finditer(line) if entry["letter"].upper() in self.letters]
+        others = [entry for entry in entries if entry["letter"].upper() > line[0].upper()]
+        between = line[1 : others[0].start()] if others else ""
+        if others and entries[0].start() <= 1 and not _REASON.search(between):
+            pair = (entries[0], others[0])
+            has_texts = all(self.texts.is_own(one["letter"].upper(), line[one.end() :]) for one in pair)
+            is_judged = phrases.DENIED.search(line, others[0].end(), others[0].end() + 80)
+            has_sentences = re.search(r"[.!?]\s{1,9}[A-Za-z]{2,}[^\n]*[.!?]", between)
+            return (has_texts and not is_judged) or (len(others) > 1 and not has_sentences)
+        following = _LINE_ENTRY.match(text, line_end + 1) if line_end >= 0 and _LINE_ENTRY.match(line) else None
+        return following is not None and ord(following["letter"].upper()) == ord(line[0].upper()) + 1
+
+    def lone(self, text: str) -> Extraction | None:
+        """The whole output is one letter, whatever its case, punctuation or markup."""
+        lone = _LONE.fullmatch(text) if len(text) <= 60 else None
+        if lone and lone["letter"].upper() in self.letters:
+            return Extraction(lone["letter"].upper(), "lone-letter", "scored", text)
+        if len(text) <= 60 and len(names := set(re.findall(r"[^\W\d_]+", text))) > 1 and names <= self.letters:
+            return Extraction(None, "ambiguous", "unparsed", text)
+        return None
+
+    def leading(self, text: str) -> Extraction | None:
+        """The output opens with one option's letter, or with its text as a line of its own, and lists no other."""
+        opening = _LEADING.match(text)
+        if opening is None or opening["letter"].upper() not in self.letters:
+            return None if self.is_cut else self.leading_text(text)
+        name, rest, mark = opening["letter"].upper(), text[opening.end() :], opening["mark"].strip()
+        gives_reason = mark == "" or re.match(r"\s{1,2}(?:because|since|as|due)\b", rest) is not None
+        is_bare = not rest.strip() or rest.startswith("\n") or gives_reason
+        own, end = self.texts.is_own(name, rest), opening.end("letter")
+        letter = re.compile("[A-Za-z]").match(text, end - 1)
+        alone = set(re.findall(r"^[^\w\n]{0,6}([A-Z])[^\w\n]{0,6}$", rest, re.MULTILINE)) if is_bare else set()
+        if (letter and self.joined(text, letter)) or alone & self.letters - {name}:
             return Extraction(None, "ambiguous", "unparsed", text[:80])
-        if list_end(text[:LONGEST_LIST].split("\n", 1)[0], reading.letters, reading.texts):
+        entries = (*_LINE_ENTRY.finditer(rest), *_ENTRY.finditer(rest))
+        denied = phrases.DENIED
+        listed = {
+            one["letter"].upper() for one in entries if not denied.search(rest, max(0, one.start() - 8), one.start())
+        }
+        stands_apart = is_bare or (own and "\n\n" in rest)
+        is_list = self.is_listed(text, end - 1) or (not stands_apart and listed & self.letters - {name})
+        is_denied = not own and phrases.DENIED_AFTER.match(text, end)
+        is_numeral = name == "I" and re.search(r"\bII\b", rest)
+        is_open = self.is_cut and not is_bare and not (own and name != min(self.letters))
+        is_word = opening["letter"].islower() or (mark in (",", "-") and name in "AI")
+        says_why = _OPENER.match(rest) and not _NO_LETTER.match(text, end) and not is_word
+        is_marked = mark in (":", ")", "]", "】", "、") and opening["letter"].isupper()
+        is_read = is_bare or own or is_marked or says_why
+        if is_list or is_denied or is_numeral or is_open or not is_read:
             return None
-        denied = _DENIED_REST.match(rest)
-        # A long text after "A." that is not option A's own may be the first point of an argument cut short.
-        is_short = len(text) <= _SHORT_CHARS and opening["letter"].isupper()
-        has_reasons = not listed and (is_short or bare or _names(reading, rest, letter))
-        # Above a list of all options the answer stands apart, by a blank line.
-        stands_apart = listed and not alone and _blank_line_after(text, opening.end())
-        heads_list = stands_apart and (bare or _names(reading, rest, letter))
-        if (has_reasons or heads_list) and not denied and not _overruled(reading, letter):
-            return _scored(letter, "leading-letter", text[: opening.end() + 60])
+        corrected = phrases.CORRECTION.search(text, opening.end())
+        newer = self.concluded(text[corrected.start() :]) if corrected else None
+        return newer or Extraction(name, "leading-letter", "scored", text[: opening.end() + 60])
+
+    def leading_text(self, text: str) -> Extraction | None:
+        """The output opens with an option's text: as its first line, or in a short output as its first sentence."""
+        first = self.texts.at_start(text[:2_000])
+        closing = r"[ \t.!。\"')]*(?:\n|$)" if len(text) > 320 else r"[ \t\"')]*(?:\n|$|[.!。](?!\w))"
+        if first and (text[: first[1] + 1].lower() in _YES_NO or re.match(closing, text[first[1] :])):
+            return Extraction(first[0], "leading-text", "scored", text[: first[1]])
         return None
-    first = reading.texts.at_start(text[:400])
-    # In a long output the opening text counts only as a line of its own: working may begin with any option's words.
-    closing = _TEXT_ENDS if len(text) <= _SHORT_CHARS else _LINE_ENDS
-    if first and closing.match(text[first[1] :]):
-        head = _HEAD_ENDS.split(text[: first[1]], maxsplit=1)[0]
-        # A head of no words but the option's own mentions no other.
-        is_own = len(head) == first[1] and not _ARTICLE_FIRST.match(head)
-        mentioned = set() if is_own else {letter for letter, _, _ in reading.texts.mentions(head)}
-        if mentioned <= {first[0]} and not _overruled(reading, first[0]):
-            tail = _ALTERNATIVE.match(text[first[1] :])
-            other = reading.texts.at_start(text[first[1] + tail.end() :][:400]) if tail else None
-            if other is None or other[0] == first[0]:
-                return _scored(first[0], "leading-text", text[: first[1]])
-    return None
 
+    def verdict(self, text: str) -> Extraction | None:
+        """The one option that is called right."""
+        verdicts: dict[str, str] = {}
+        for found in phrases.VERDICT.finditer(text):
+            name = found["letter"] or found["cjk"] or found["other"] or found["short"]
+            name = name.upper() if "(" in found[0][:12] else name
+            between, before = (found["text"] or "").strip(" .:),"), _sentence_before(text, found.start())
+            is_joined = re.search(r"(?<!nlike )\b[A-Z]\W{0,3}(?:,|and|or|&|、|和|或)\s?$", before)
+            is_plain = name in self.letters and (not between or self.texts.is_own(name, between)) and not is_joined
+            if is_plain and not _is_idle(before, found[0]) and not phrases.SUPPOSED_AFTER.match(text, found.end()):
+                verdicts.setdefault(name, found[0])
+        if len(verdicts) != 1:
+            return None
+        name, words = next(iter(verdicts.items()))
+        return Extraction(name, "verdict", "scored", words.strip())
 
-def concluded(reading: _Reading) -> Extraction | None:
-    """A conclusion without the word answer: "so B", "it must be (C)", "B is correct", "所以是B"."""
-    made = [claim for claim in reading.claims if claim.firmness is Firmness.CONCLUDED]
-    if not made:
+    def concluded(self, text: str) -> Extraction | None:
+        """A last clause that says nothing but its letter: "So it must be (C)."""
+        last = _last_sentence(text)
+        named = {entry["letter"].upper() for entry in _LINE_ENTRY.finditer(text[-4_000:])}
+        named |= {entry["letter"].upper() for entry in _ENTRY.finditer(text[-400:])}
+        if (_LINE_ENTRY.match(last) and len(named) > 1) or len(_ENTRY.findall(last)) > 1:
+            return None
+        window = last[-200:]
+        if _ASKS_WRONG.search(text[: text.rfind(last)][-80:].rstrip()):
+            return None  # "Which one is wrong? B."
+        for start in (*([0] if window == last else []), *(turn.end() for turn in phrases.TURN.finditer(window))):
+            lead = _end(phrases.CONCLUSION, window, start)
+            name, end = self.letter_at(window, lead, takes_text=False) or (None, 0)
+            if name is None or window[end - 1].islower() or _is_idle(window[:start], window[start:lead]):
+                continue
+            if start == 0 and chr(ord(name) - 1) in named and len(window) < 4:
+                continue  # the next entry of a list that was cut
+            own = self.texts.at_start(window[end:])
+            rest = window[end + own[1] :] if own and own[0] == name else window[end:]
+            if not rest.strip(_ENDS) or re.match(r"[)\]]?,? (?:not|rather than|instead of) ", rest):
+                return Extraction(name, "concluded", "scored", last[-160:])
         return None
-    if len({claim.answer for claim in made if claim.rule == "verdict"}) > 1 and made[-1].rule == "verdict":
-        corrected = _RETRACTION.search(reading.text, made[0].end, made[-1].start)
-        return _scored(made[-1].answer, "concluded", made[-1].evidence) if corrected and made[-1].answer else None
-    last = made[-1]
-    near_end = last.end >= len(reading.text) - LAST_CHARS
-    if last.answer is None:
-        return Extraction(None, "ambiguous", "unparsed", last.evidence) if near_end else None
-    if near_end or {claim.answer for claim in made} == {last.answer}:
-        return _scored(last.answer, last.rule, last.evidence)
-    return None
 
-
-def graded(reading: _Reading) -> Extraction | None:
-    """A list of the options in which one is called right and all the others wrong."""
-    letter = graded_list(reading.text, reading.letters, reading.texts)
-    return _scored(letter, "graded", reading.text) if letter else None
-
-
-def refusal(reading: _Reading) -> Extraction | None:
-    """The output declines to answer, at its start or in its last sentence."""
-    said = _REFUSAL.search(reading.text[:_SHORT_CHARS]) or _REFUSAL.search(last_sentence(reading.text))
-    if not said:
+    def option_text(self, text: str) -> Extraction | None:
+        """An answer of one sentence that ends in one option's text, with its letter in brackets or without."""
+        lettered = re.search(r"\(?(?:\boption |\bchoice )?\(?\b([A-Z])\)\W*$", text[-40:])
+        body = text[: len(text) - len(lettered[0])] if lettered else text
+        name, begin = (self.texts.at_end(body) if len(body) <= 200 else None) or ("", 0)
+        frame = body[:begin]
+        is_framed = lettered[1] == name if lettered else phrases.FRAME.fullmatch(frame) is not None
+        if name and is_framed and not _is_idle("", frame) and not re.search(r"\b[A-Z]\b[^(]*$|[.;!?]\s", frame[1:]):
+            return Extraction(name, "option-text", "scored", text[-160:])
         return None
-    mentioned = {
-        letter for letter, at, _ in reading.texts.mentions(reading.text[:1000]) if not denies(reading.text[:at])
-    }
-    if len(mentioned) == 1:
-        letter = mentioned.copy().pop()
-        if any(_OPEN_OPTION.search(reading.text[at:end]) for _, at, end in reading.texts.mentions(reading.text[:1000])):
-            return _scored(letter, "option-text", said[0])
-    return Extraction(None, "refusal", "refused", said[0].strip()[:160])
+
+    def refusal(self, text: str) -> Extraction | None:
+        """The output declines to answer, unless to say so is one of the options."""
+        found = phrases.REFUSAL.search(text[:320]) or phrases.REFUSAL.search(text[-320:])
+        if found and (option := self.texts.at_start(found.string[found.start() :])):
+            return Extraction(option[0], "option-text", "scored", found[0])
+        return Extraction(None, "refusal", "refused", found[0].strip()[:160]) if found else None
 
 
-def tentative(reading: _Reading) -> Extraction | None:
-    """Only hedged claims, and all of them for the same option."""
-    hedged = [claim for claim in reading.claims if claim.firmness is Firmness.TENTATIVE]
-    answers = {claim.answer for claim in hedged}
-    if len(answers) == 1 and (answer := hedged[-1].answer) and hedged[-1].end >= len(reading.text) - LAST_CHARS:
-        return _scored(answer, "tentative", hedged[-1].evidence)
-    return None
-
-
-def option_text(reading: _Reading) -> Extraction | None:
-    """Exactly one option's text stands, undenied, in a short output or in the conclusion of a long one."""
-    short = len(reading.text) <= _SHORT_CHARS
-    passage = reading.text if short else last_sentence(reading.text)
-    if not short and (len(passage) > LAST_CHARS or not _CONCLUDES.search(passage)):
-        return None
-    found = [
-        (letter, at, end)
-        for letter, at, end in reading.texts.mentions(passage)
-        if not denies(passage[:at]) and not denied_after(passage, end)
-    ]
-    answers = {letter for letter, _, _ in found}
-    if len(answers) == 1 and _only_described(passage[: found[0][1]], answers, reading.letters):
-        return None
-    if len(answers) == 1 and not (len(passage) > 120 and reading.texts.is_number(found[0][0])):
-        return _scored(found[0][0], "option-text", passage[found[0][1] : found[0][2]])
-    return None
-
-
-def last_line(reading: _Reading) -> Extraction | None:
-    """The only standalone capital of the last line or sentence: not an article, a pronoun, a name or a variable."""
-    starts = [match["letter"] for match in _LINE_START.finditer(reading.text)]
-    if len(set(starts)) > 1 and starts.count(starts[-1]) == 1 and _LINE_START.match(reading.text.rsplit("\n", 1)[-1]):
-        return None  # the last entry of a list of options, not a choice
-    line = reading.text.rsplit("\n", 1)[-1][-LONGEST_LIST:]
-    # Of a line that lists the options, what comes after the list: "A. cat B. dog: B".
-    listed = list_end(line, reading.letters, reading.texts)
-    passages = (line, last_sentence(reading.text)) if not listed else (line[listed:],)
-    for passage in passages:
-        if len(passage) <= LAST_CHARS and (letter := unique_letter(passage, reading.letters)):
-            return _scored(letter, "last-line", passage)
-    return None
-
-
-RULES: tuple[_Rule, ...] = (
-    declared,
-    lone_letter,
-    leading_answer,
-    concluded,
-    graded,
-    refusal,
-    tentative,
-    option_text,
-    last_line,
-)
-
-_CONCLUDES = re.compile(
-    r"\b(?:so|therefore|thus|hence|conclusion|consequently|overall|finally|in\s+summary|ultimately"
-    r"|must\s+be|it\s+is|this\s+is|answer)\b|所以|因此|综上|故|可见|总之|应该是|就是",
-    re.IGNORECASE,
-)
-
-
-def _overruled(reading: _Reading, letter: str) -> bool:
-    """Whether a later conclusion or correction names another answer than the opening did."""
-    made = [claim for claim in reading.claims if claim.firmness is Firmness.CONCLUDED and claim.start > 1]
-    if made and made[-1].answer not in (None, letter):
+def _is_idle(before: str, cue: str) -> bool:
+    """Whether the clause of a cue denies, supposes, doubts or reports what follows."""
+    clause_start = comma = 0
+    concedes = re.match(r"\W*(?:though|although|while|whereas|unlike|despite|even)\b", before, re.IGNORECASE)
+    for found in phrases.BREAK.finditer(before):
+        comma = found.end() if found[0] != ":" or before[found.end() :].strip() else comma
+        if found[0] not in ",:" or concedes:
+            clause_start = comma = found.end()
+    clause = before[clause_start:] + cue
+    is_denied = phrases.DENIED.search(before[comma:] + cue)
+    if is_denied or phrases.ATTRIBUTED.search(clause) or phrases.SUPPOSED.search(clause):
         return True
-    retraction = _RETRACTION.search(reading.text, 2)
-    return retraction is not None and unique_letter(reading.text[retraction.end() :], reading.letters) not in (
-        None,
-        letter,
-    )
+    return "would be" in cue and _CONNECTIVES.fullmatch(before) is None
 
 
-def _declared_beside(text: str, before: Claim, last: Claim) -> bool:
-    """Whether two declarations of different letters are one utterance: `\\boxed{A} and \\boxed{C}`."""
-    is_other = before.answer != last.answer and before.end <= last.start
-    return is_other and _BETWEEN_CLAIMS.fullmatch(text[before.end : last.start]) is not None
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    found = pattern.match(text, start)
+    return found.end() if found else start
 
 
-def _only_described(before: str, described: set[str], letters: frozenset[str]) -> bool:
-    """Whether "option A is" leads to the only text named, after another letter was: B, with a word on A."""
-    return _DESCRIBED.search(before) is not None and unique_letter(before, letters) not in (None, *described)
+def _sentence_before(text: str, start: int) -> str:
+    begin = max(0, start - 240)
+    ends = [end.end() for end in _SENTENCE_END.finditer(text, begin, start + 24) if end.end() <= start]
+    return text[ends[-1] if ends else begin : start]
 
 
-def _names(reading: _Reading, rest: str, letter: str) -> bool:
-    """Whether the option's own text follows its letter."""
-    own = reading.texts.at_start(rest[:400])
-    return own is not None and own[0] == letter
-
-
-def _listed_together(opening: str, letters: frozenset[str]) -> bool:
-    match = _LETTER_LIST.match(opening)
-    return match is not None and match[1] != match[2] and match[2] in letters
-
-
-def _blank_line_after(text: str, end: int) -> bool:
-    line_end = text.find("\n", end)
-    return line_end >= 0 and text[line_end : line_end + 2] == "\n\n"
+def _last_sentence(text: str) -> str:
+    tail = text[-800:]
+    ends = [end.end() for end in _SENTENCE_END.finditer(tail) if tail[end.end() :].strip(_ENDS)]
+    return tail[ends[-1] :].strip() if ends else tail

@@ -15,6 +15,15 @@ from ..registry import scorers
 from .answers import no_answer, no_target
 
 _BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_DECLARED = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
+"""The first counts, and letters beyond D are not looked for, as there."""
+_REJECTIONS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+_FAILED = "Failed to obtain answer via API"
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
 """An answer longer than so many times all options together is not searched for an option's text."""
@@ -41,16 +50,24 @@ class ChoiceVlmeval:
 
 
 def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
-    """The letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text."""
-    tokens = answer.translate(_BLANKED).split()
-    named = [letter for letter in options if letter in tokens]
-    if len(named) == 1 and tokens.index(named[0]) >= len(tokens) - LAST_TOKENS:
-        return named[0], "one letter"
-    said = re.findall(rf"answer is ([{''.join(options)}])\b", answer, re.IGNORECASE)
-    if said and said[-1] in options:
-        return said[-1], "answer is"
-    if len(answer) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
-        return None, "too long for text"
+    """The letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
+
+    What upstream calls `Z`, an answer that was rejected, has no letter here.
+    """
+    if _FAILED not in answer:
+        if any(words in answer for words in _REJECTIONS):
+            return None, "rejected"
+        tokens = answer.translate(_BLANKED).split()
+        named = [letter for letter in options if letter in tokens]
+        if len(named) == 1 and tokens.index(named[0]) >= len(tokens) - LAST_TOKENS:
+            return named[0], "one letter"
+        if not named and "Z" in tokens:
+            return None, "rejected"
+        found = _DECLARED.search(answer)
+        if found and found[1].upper() in options:
+            return found[1].upper(), "answer is"
     lowered = answer.lower()
+    if len(lowered) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
+        return None, "too long for text"
     written = [letter for letter, text in options.items() if text and text.lower() in lowered]
     return (written[0], "option text") if len(written) == 1 else (None, "no match")

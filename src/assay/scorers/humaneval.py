@@ -54,6 +54,10 @@ class HumanEval:
         return Score(float(passed), answer=completion)
 
 
+_LONGEST = 300_000
+"""No function is so long, and Python's parser takes seconds for more."""
+
+
 @scorers.register("python_syntax")
 @dataclass(frozen=True)
 class PythonSyntax:
@@ -66,6 +70,8 @@ class PythonSyntax:
         completion = cut(output.text)
         before = str(sample.fields.get("prompt", sample.input))
         wanted = sample.fields.get("entry_point")
+        if len(completion) > _LONGEST:
+            return Score(0.0, answer=completion[:200], details={"reason": f"longer than {_LONGEST} characters"})
         try:
             tree = ast.parse(before + completion)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

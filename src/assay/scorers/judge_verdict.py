@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .answers import last_of
-from .choice_text import strip_reasoning
 from .judge_prompts import Scale
+from .reasoning import strip_reasoning
 
 _CODE_BLOCK = re.compile(r"```(?:json)?[ \t]*\n?(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")

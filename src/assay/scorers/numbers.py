@@ -15,6 +15,7 @@ from typing import ClassVar
 from ..core import Outcome, Output, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, last_of, named, no_answer, no_target
+from .number_text import one_spelling
 
 _STRICT = re.compile(r"#### (-?[0-9.,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
@@ -40,18 +41,32 @@ def _number(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
     shows which is meant. A blank that does not break lines joins in any case.
     """
     group = f"[{_FIXED_BLANK}{' ' if has_blanks else ''}]"
-    comma = rf"\d{{1,3}}(?:(?:\.|{group})\d{{3}})+,\d+|0,\d+|[1-9]\d*,(?:\d{{1,2}}|\d{{4,}})" if has_comma else "(?!)"
+    comma = r"\d{1,3}(?:\.\d{3})+,\d{1,2}"
+    if has_comma:
+        comma = rf"\d{{1,3}}(?:(?:\.|{group})\d{{3}})+,\d+|0,\d+|[1-9]\d*,(?:\d{{1,2}}|\d{{4,}})"
     return re.compile(
         r"(?<![\w.])(?P<sign>[-+−]?)[$€£¥₹]?(?P<sign2>-?)(?=\.?\d)"
         r"(?:(?P<units>\d{1,9}) (?P<above>\d{1,3})/(?P<under>\d{1,3})(?![\d/.,]\d|\d)"
         # After a bracket or another number it may be a pair or a list: (3,45).
         rf"|(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
-        rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
+        rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d\d){{1,4}},\d{{3}}(?![\d,])"
+        rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
         r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?(?:\s?/\s?(?P<below>\d{1,40}))?)\s?(?P<percent>\\?%)?"
     )
 
 
-_DECLARED = re.compile(r"####|\\boxed\s?\{|\banswer(?:\s{1,3}is|\s{0,3}[:=])|答案(?:是|为|：|:)", re.IGNORECASE)
+_DECLARED = re.compile(
+    r"####|\\boxed\s?\{|\banswer(?:\s{1,3}is|\s{0,3}[:=])|答案(?:应[该为]?|就)?(?:是|为|：|:)|(?:答え|正解|解答)(?:は|：|:)"
+    r"|(?:정답|답)(?:은|：|:)|(?P<comma>\b(?:respuesta|resposta|risposta|r[ée]ponse|antwort|antwoord|ответ)\b"
+    r"(?:\s{1,2}[^\W\d]{3,12})?\s{0,3}(?:es|est|é|è|ist|is|lautet|[:=—-]))",
+    re.IGNORECASE,
+)
+"""What declares a result. Where the words are those of a language with decimal commas, `3,5` is one number."""
+_RESULT = re.compile(
+    r"(?:(?!\b(?:because|since|as|so|if|when|where|not|and|but|or)\b)[^\n=;!?]){0,120}?(?:(?<=[\s\d)}A-Za-z%])|^)=\s?"
+)
+_GOES_ON = re.compile(r"\s?(?:[-+*/×÷·−^]|x\s?\d|\\times)\s?[\d(\\$]")
+_OPERATOR = re.compile(r"[-+*/×x÷·⋅−^]|\\(?:times|cdot|div)")
 _MAX_DIGITS = 400
 
 
@@ -155,7 +170,7 @@ class _Golds:
     def of(cls, targets: Iterable[str]) -> "_Golds":
         """The numbers of targets; one said twice, `16 oz (1 lb)`, is right in both units."""
         parts = [part for target in targets for part in _restated(target) or (target,)]
-        found = [match for part in parts if (match := _final(part, _number(True, True)))]
+        found = [match for part in parts if (match := _final(part, True, True))]
         return cls(
             tuple(map(_quantity, found)),
             any(" " in (match["whole"] or match["comma"] or "") for match in found),
@@ -194,23 +209,41 @@ def _comparable(text: str) -> str:
 
 def final_number(text: str, *, has_blanks: bool = False, has_comma: bool = False) -> Quantity | None:
     """The number an answer gives: the first after its last declaration (`####`, boxed, "answer is"), else the last."""
-    found = _final(text, _number(has_blanks, has_comma))
+    found = _final(text, has_blanks, has_comma)
     return None if found is None else _quantity(found)
 
 
-def _final(text: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
-    text = _IN_UNITS.sub("", text)
+def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None:
+    text = _IN_UNITS.sub("", one_spelling(text))
     declared = last_of(_DECLARED.finditer(text))
     if declared is not None:
+        is_other = declared["comma"] is not None
+        pattern = _number(has_blanks or is_other, has_comma or is_other)
         first = next(_written_numbers(text, declared.end(), pattern), None)
         if first is not None:
-            return first
-    return last_of(_written_numbers(text, 0, pattern))
+            return _result(text, declared.end(), first, pattern)
+    return last_of(_written_numbers(text, 0, _number(has_blanks, has_comma)))
+
+
+def _result(text: str, start: int, first: re.Match[str], pattern: re.Pattern[str]) -> re.Match[str]:
+    """The right side of an equation that was declared, `5 + 10 = 15`; of `15 = 5 + 10` the left."""
+    found = first
+    while equation := _RESULT.match(text, found.end() if found is not first else start):
+        number = pattern.match(text, equation.end()) or pattern.match(text, equation.end() + 1)
+        left = text[first.start() : equation.end() - 1]
+        is_sum = _OPERATOR.search(left[1:]) is not None or first.start() >= equation.end()
+        goes_on = number is not None and _GOES_ON.match(text, number.end()) is not None
+        if number is None or (goes_on and not is_sum):
+            break
+        found = number
+        if not goes_on and "=" not in text[number.end() : number.end() + 40]:
+            break
+    return found
 
 
 def _alone(text: str, *, needs_unit: bool = False) -> Quantity | None:
     """The number a text is, if it is nothing but one, perhaps with a currency or a unit."""
-    bare = _CURRENCY.sub("", _IN_UNITS.sub("", text.strip()[: 2 * _MAX_DIGITS]))
+    bare = _CURRENCY.sub("", _IN_UNITS.sub("", one_spelling(text.strip()[: 2 * _MAX_DIGITS]).strip()))
     found = _number(True, True).match(bare)
     if found is None or len(text.strip()) > _MAX_DIGITS or not (unit := _UNIT.fullmatch(bare, found.end())):
         return None
@@ -229,7 +262,8 @@ def _has_several(target: str) -> bool:
     """Whether a target that declares none of its numbers has different ones: nobody can tell which is meant."""
     if _DECLARED.search(target) or _restated(target):
         return False
-    numbers = [_quantity(found) for found in _written_numbers(_IN_UNITS.sub("", target), 0, _number(True, True))]
+    plain = _IN_UNITS.sub("", one_spelling(target))
+    numbers = [_quantity(found) for found in _written_numbers(plain, 0, _number(True, True))]
     return any(not number.equals(numbers[0]) for number in numbers)
 
 

@@ -4,6 +4,7 @@ The value of one sample is its sentence score; the number to report is the corpu
 `chrf`, which is not the mean of these.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
 """Those that work without a download."""
+LONG_CHARS = 50_000
+"""Of a longer answer only the n-grams that a reference has are counted: the same number, in a tenth of the time."""
 
 
 @scorers.register("bleu")
@@ -43,7 +46,10 @@ class Bleu:
         if not references:
             return no_target(sample)
         metric = _bleu(self.tokenize, self.lowercase)
-        sentence = metric.sentence_score(output.text, list(references))
+        if len(output.text) > LONG_CHARS:
+            sentence = _score_of_long(metric, output.text, references)
+        else:
+            sentence = metric.sentence_score(output.text, list(references))
         details = {
             "stats": [sentence.sys_len, sentence.ref_len, *sentence.counts, *sentence.totals],
             "references": len(references),
@@ -85,6 +91,20 @@ class Chrf:
             f"|version:{_version()}",
         }
         return _with_outcome(min(metric._compute_f_score(stats), 100.0), output, details)
+
+
+def _score_of_long(metric: "BLEU", text: str, references: tuple[str, ...]) -> Any:
+    """What `sentence_score` gives, without a count for each n-gram of an endless answer."""
+    info = metric._extract_reference_info([metric._preprocess_segment(reference) for reference in references])
+    words = metric._preprocess_segment(text).split()
+    correct, totals = [0] * metric.max_ngram_order, [0] * metric.max_ngram_order
+    for order in range(1, metric.max_ngram_order + 1):
+        wanted = {ngram: n for ngram, n in info["ref_ngrams"].items() if len(ngram) == order}
+        found = Counter(ngram for ngram in zip(*(words[at:] for at in range(order)), strict=False) if ngram in wanted)
+        correct[order - 1] = sum(min(n, wanted[ngram]) for ngram, n in found.items())
+        totals[order - 1] = max(0, len(words) - order + 1)
+    ref_length = metric._get_closest_ref_len(len(words), info["ref_lens"]) if info["ref_lens"] else 0
+    return metric._compute_score_from_stats([len(words), ref_length, *correct, *totals])
 
 
 def _with_outcome(value: float, output: Output, details: dict[str, Any]) -> Score:

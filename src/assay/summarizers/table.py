@@ -72,7 +72,11 @@ class Table:
         return array("d", (value if scored[code] else NO_VALUE for value, code in cells))
 
     def resolved(self, name: str, zero: float | None) -> "array[float]":
-        """The column of a metric with the outcomes applied: `zero` for an answer that could not be read."""
+        """The column of a metric with the outcomes applied: `zero` for an answer that could not be read.
+
+        Of a scorer with several metrics one may have read what another could not: a value that is not 0 stands, since
+        the outcome is the verdict of the rule that read nothing.
+        """
         counted = UNKNOWN if zero is None else zero
         fixed: list[float | None] = []
         for outcome in self.outcome_names:
@@ -90,12 +94,14 @@ class Table:
         return done
 
     def _spare_other_metrics(self, done: "array[float]", name: str, column: "array[float]") -> None:
-        """An unread answer with values for other metrics only says that this one does not apply to it."""
+        """An unread answer with values for other metrics only does not concern this one; what this one read stands."""
         others = [self.metrics[other] for other in self.names(name) if other != name]
         zero = [outcome in COUNTED_AS_ZERO for outcome in self.outcome_names]
         for row, code in enumerate(self.outcomes):
-            absent = zero[code] and math.isnan(column[row])
-            if absent and any(not math.isnan(other[row]) for other in others):
+            value = column[row]
+            if zero[code] and value and math.isfinite(value):
+                done[row] = value
+            elif zero[code] and math.isnan(value) and any(not math.isnan(other[row]) for other in others):
                 done[row] = NO_VALUE
 
 
