@@ -101,17 +101,21 @@ class CellRun:
     def jobs(self) -> Iterator[Job | None]:
         """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
         scores what was answered but not scored on the way."""
+        met = 0
         for order, item in enumerate(self.cell.view()):
             self.expected += 1
             if isinstance(item, BadSample):
                 self._count_bad(item.id, str(item.error), order * self._epochs)
+                met += self._index.places.find(item.id, 0) >= 0
                 continue
             for epoch in range(self._epochs):
+                met += self._index.places.find(item.id, epoch) >= 0
                 job = self._job(item, epoch, order * self._epochs + epoch)
                 if job is not None:
                     yield job
                 elif self.verdicts.is_behind():
                     yield None
+        self.cell.holds_more = met < len(self._index.places)
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
         stored = self._index.answers.get((sample.id, epoch), ())

@@ -3,33 +3,35 @@
 Derived from the journal whenever a run folder is opened; a later line for the same thing replaces the earlier one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
 import msgspec
 
 from ..core import OutputRecord, ScoreRecord
+from .cell_index import Answered, CellIndex
 from .journal import decode_output, decode_score, read_lines
+from .places import HashTable
 
 BLOCK_BYTES = 1 << 18
 Cell = tuple[str, str]
 """Task and model: what one number is about."""
 
 
-class _Details(msgspec.Struct):
+class _Details(msgspec.Struct, gc=False):
     truncated_tokens: Any = None
     answer_room: Any = None
 
 
-class _Answer(msgspec.Struct):
+class _Answer(msgspec.Struct, gc=False):
     error: Any = None
-    state: Any = None
     details: _Details | None = None
 
 
-class _OutputHead(msgspec.Struct):
+class _OutputHead(msgspec.Struct, gc=False):
     task: str
     model: str
     id: str
@@ -39,7 +41,7 @@ class _OutputHead(msgspec.Struct):
     output: _Answer = msgspec.field(default_factory=_Answer)
 
 
-class _ScoreHead(msgspec.Struct):
+class _ScoreHead(msgspec.Struct, gc=False):
     task: str
     model: str
     id: str
@@ -53,47 +55,29 @@ _output_head = msgspec.json.Decoder(_OutputHead).decode
 _score_head = msgspec.json.Decoder(_ScoreHead).decode
 
 
-@dataclass(slots=True)
-class Answered:
-    """Where the answer of one sample lies."""
+class AnswersByKey:
+    """What was answered in a task by the keys of its requests, whatever samples and models are called now.
 
-    key: str
-    offset: int
-    failed: bool = False
-    truncated_tokens: Any = None
-    """This and the next: what the model said in the details of its output, whatever that is."""
-    answer_room: Any = None
+    A key has all an answer depends on, the model's identity too. Of a key, only a hash is held in memory: the line
+    that is found says whether it is the one.
+    """
 
+    def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
+        self._index = index
+        self._table = HashTable()
+        self._offsets = array("q")
+        for cell in cells:
+            for key, offset in chain(cell.replaced, cell.answers.that_came()):
+                self._table.add(hash(key))
+                self._offsets.append(offset)
 
-@dataclass(slots=True)
-class CellIndex:
-    """What is known of one task and model."""
-
-    answers: dict[tuple[str, int], list[Answered | None]] = field(default_factory=dict)
-    """By sample id and epoch: one entry for each round."""
-    scores: dict[str, dict[tuple[str, int], tuple[int, str]]] = field(default_factory=dict)
-    """By scorer, then sample id and epoch: offset and the scorer's digest."""
-    replaced: list[Answered] = field(default_factory=list)
-    """Answers in whose place another question was answered since: rows may have moved."""
-
-    def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
-        """Notes an answer; rounds may come again after a restart."""
-        rounds = self.answers.setdefault((id, epoch), [])
-        while len(rounds) <= round:
-            rounds.append(None)
-        before = rounds[round]
-        if before is not None and before.key != answer.key:
-            self.replaced.append(before)
-        rounds[round] = answer
-
-    def by_key(self) -> dict[str, Answered]:
-        """Every answer that came, whatever its sample is called now."""
-        known = {answer.key: answer for answer in self.replaced if not answer.failed}
-        for rounds in self.answers.values():
-            for answer in rounds:
-                if answer is not None and not answer.failed:
-                    known[answer.key] = answer
-        return known
+    def get(self, key: str) -> Answered | None:
+        """The answer to the request with this key."""
+        found = self._table.find(hash(key))
+        if found < 0:
+            return None
+        answer = self._index.answer_at(self._offsets[found])
+        return answer if answer.key == key else None
 
 
 class Index:
@@ -105,26 +89,29 @@ class Index:
         self.damaged = 0
         self.damaged_range: tuple[int, int] | None = None
         """From the first damaged byte to behind the last, as far as lines can tell."""
-        self._by_key: dict[str, dict[str, Answered]] = {}
+        self.media: dict[str, list[tuple[Cell, str, int, int]]] = {}
+        """Media that models made, by digest: task and model, sample id, epoch and round of the answers they are in."""
+        self._by_key: dict[str, AnswersByKey] = {}
         self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
 
     def cell(self, task: str, model: str) -> CellIndex:
         """The index of one task and model."""
-        return self.cells.setdefault((task, model), CellIndex())
+        cell = self.cells.get((task, model))
+        if cell is None:
+            cell = self.cells[task, model] = CellIndex()
+        return cell
 
-    def by_key(self, task: str) -> Mapping[str, Answered]:
-        """What was answered in a task by the keys of its requests, whatever the sample and the model are called now.
-
-        A key has all an answer depends on, the model's identity too. It is made when it is first asked for.
-        """
+    def by_key(self, task: str) -> AnswersByKey:
+        """What was answered in a task by the keys of its requests; made when it is first asked for."""
         if task not in self._by_key:
-            known = self._by_key[task] = {}
-            for (own, _), cell in self.cells.items():
-                if own == task:
-                    known.update(cell.by_key())
+            self._by_key[task] = AnswersByKey(self, [cell for (own, _), cell in self.cells.items() if own == task])
         return self._by_key[task]
+
+    def answer_at(self, offset: int) -> Answered:
+        """What the line of an answer says of it."""
+        return _answered(self._line(offset), offset)[1]
 
     def output(self, answer: Answered) -> OutputRecord:
         """The output record at its place."""
@@ -158,21 +145,12 @@ class Index:
             self.damaged_range = damaged[0], damaged[-1] + len(self._line(damaged[-1])) + 1
 
     def _add_output(self, offset: int, line: bytes) -> None:
-        try:
-            head = _output_head(line)
-            failed = head.output.error is not None
-            details = head.output.details
-            cut, room = (details.truncated_tokens, details.answer_room) if details is not None else (None, None)
-            id, epoch, round, key, task, model = head.id, head.epoch, head.round, head.key, head.task, head.model
-        except msgspec.DecodeError:
-            record = decode_output(line)
-            failed = record.failed
-            said = record.output.get("details")
-            said = said if isinstance(said, dict) else {}
-            cut, room = said.get("truncated_tokens"), said.get("answer_room")
-            id, epoch, round, key = record.id, record.epoch, record.round, record.key
-            task, model = record.task, record.model
-        self.cell(task, model).add_output(id, epoch, round, Answered(key, offset, failed, cut, room))
+        head, answer = _answered(line, offset)
+        self.cell(head.task, head.model).add_output(head.id, head.epoch, head.round, answer)
+        if b'"sha256"' in line:
+            for digest in made_media(decode_output(line).output):
+                named = self.media.setdefault(digest, [])
+                named.append(((head.task, head.model), head.id, head.epoch, head.round))
 
     def _add_score(self, offset: int, line: bytes) -> None:
         head: _ScoreHead | ScoreRecord
@@ -180,9 +158,9 @@ class Index:
             head = _score_head(line)
         except msgspec.DecodeError:
             head = decode_score(line)
-        scored = self.cell(head.task, head.model).scores.setdefault(head.scorer, {})
         # A judge that failed is an infrastructure error: without a digest its line is stale, and it is asked again.
-        scored[head.id, head.epoch] = (offset, "" if head.outcome == "judge_error" else head.digest)
+        digest = "" if head.outcome == "judge_error" else head.digest
+        self.cell(head.task, head.model).add_score(head.scorer, head.id, head.epoch, offset, digest)
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.
@@ -191,6 +169,28 @@ class Index:
             file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
         file.seek(offset)
         return file.readline()[:-1]
+
+
+def _answered(line: bytes, offset: int) -> tuple[_OutputHead | OutputRecord, Answered]:
+    try:
+        head = _output_head(line)
+        details = head.output.details
+        cut, room = (details.truncated_tokens, details.answer_room) if details is not None else (None, None)
+        return head, Answered(head.key, offset, head.output.error is not None, cut, room)
+    except msgspec.DecodeError:
+        record = decode_output(line)
+        found = record.output.get("details")
+        found = found if isinstance(found, dict) else {}
+        cut, room = found.get("truncated_tokens"), found.get("answer_room")
+        return record, Answered(record.key, offset, record.failed, cut, room)
+
+
+def made_media(output: Any) -> Iterator[str]:
+    """The digests of the media in an output as the journal has it."""
+    for candidate in output.get("candidates", ()):
+        for part in candidate.get("parts", ()):
+            if "sha256" in part:
+                yield part["sha256"]
 
 
 class Scores(Sequence[ScoreRecord]):

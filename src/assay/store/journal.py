@@ -23,7 +23,6 @@ from .secrets import Redactor
 
 SYNC_SECONDS = 0.2
 SYNC_LINES = 64
-_TRAILER = 18  # len(',"crc":"01234567"}')
 
 _R = TypeVar("_R")
 
@@ -54,9 +53,9 @@ def seal(record: Mapping[str, Any], redactor: Redactor | None = None) -> bytes:
 
 def is_whole(line: bytes) -> bool:
     """Whether a line (without newline) is complete and unchanged since it was written."""
-    if len(line) <= _TRAILER or line[-_TRAILER : -_TRAILER + 8] != b',"crc":"' or not line.endswith(b'"}'):
+    if line[-18:-10] != b',"crc":"' or line[-2:] != b'"}':
         return False
-    return b"%08x" % crc32(b"}", crc32(memoryview(line)[:-_TRAILER])) == line[-10:-2]
+    return b"%08x" % crc32(b"}", crc32(line[:-18])) == line[-10:-2]  # 18: the length of ,"crc":"01234567"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +201,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     with open(path, "rb") as file:
         offset = 0
         for line in file:
-            body = line[:-1] if line.endswith(b"\n") else line
+            body = line[:-1] if line[-1] == 10 else line
             yield offset, body if is_whole(body) else None
             offset += len(line)
 

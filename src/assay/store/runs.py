@@ -13,7 +13,8 @@ from ..core.message import to_plain
 from ..core.record import output_to_plain
 from ..media import described
 from .blobs import Blobs
-from .index import Answered, CellIndex, Index, Scores
+from .cell_index import Answered, CellIndex
+from .index import Index, Scores
 from .journal import Journal, Repair, open_journal, output_line
 from .layout import Layout, disk_error, drafts_of, write_whole
 from .lock import FolderLock
