@@ -16,9 +16,8 @@ QUESTION = Prompt((Message("user", (Text("draw"),)),))
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_manifest({"cells": [], "status": "complete"})
         writer.write_output("t", "m", "a", "key", QUESTION, Output.of(Image(b"\x89PNG\r\n\x1a\n" + bytes(60))))
-        writer.write_summary({"results": [], "status": "complete"})
+        writer.finish({"cells": [], "status": "complete"}, {"results": [], "status": "complete"})
     return tmp_path / "run"
 
 

@@ -9,6 +9,7 @@ from ..core import BadSample, Model, StoreError
 from ..media.checks import check_media
 from ..store import Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
+from ..store.ownership import refuse_foreign
 from .budget import ErrorBudget
 from .cell import Cell
 from .events import Silent, Watcher
@@ -116,6 +117,8 @@ async def _run(
     recorded: RecordedWays | None = None,
 ) -> RunResult:
     options = options.with_one_spelling(objects)
+    if options.output:
+        refuse_foreign(run_folder(options))  # before any of the work that a plan takes
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
         cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)

@@ -19,6 +19,8 @@ from .places import HashTable
 BLOCK_BYTES = 1 << 18
 Cell = tuple[str, str]
 """Task and model: what one number is about."""
+Round = tuple[Cell, str, int, int]
+"""One answer: task and model, sample id, epoch and round."""
 
 
 class _Details(msgspec.Struct, gc=False):
@@ -89,12 +91,21 @@ class Index:
         self.damaged = 0
         self.damaged_range: tuple[int, int] | None = None
         """From the first damaged byte to behind the last, as far as lines can tell."""
-        self.media: dict[str, list[tuple[Cell, str, int, int]]] = {}
-        """Media that models made, by digest: task and model, sample id, epoch and round of the answers they are in."""
+        self.media: dict[str, set[Round]] = {}
+        """By digest: the answers that hold a medium the model made; none where all were replaced by later ones."""
+        self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
         self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
+
+    @property
+    def damage(self) -> str:
+        """What is wrong with the lines, in one line; empty if nothing is."""
+        if self.damaged_range is None:
+            return ""
+        lines = "1 damaged line was" if self.damaged == 1 else f"{self.damaged} damaged lines were"
+        return f"records.jsonl: {lines} passed over (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
 
     def cell(self, task: str, model: str) -> CellIndex:
         """The index of one task and model."""
@@ -147,10 +158,22 @@ class Index:
     def _add_output(self, offset: int, line: bytes) -> None:
         head, answer = _answered(line, offset)
         self.cell(head.task, head.model).add_output(head.id, head.epoch, head.round, answer)
-        if b'"sha256"' in line:
-            for digest in made_media(decode_output(line).output):
-                named = self.media.setdefault(digest, [])
-                named.append(((head.task, head.model), head.id, head.epoch, head.round))
+        if self._media_of or b'"sha256"' in line:
+            self._add_media(((head.task, head.model), head.id, head.epoch, head.round), line)
+
+    def _add_media(self, round: "Round", line: bytes) -> None:
+        for digest in self._media_of.pop(round, ()):
+            self.media[digest].discard(round)
+        if digests := tuple(made_media(line)):
+            self._media_of[round] = digests
+            for digest in digests:
+                self.media.setdefault(digest, set()).add(round)
+
+    def drop(self, digest: str) -> None:
+        """Forgets the answers that hold a medium, as if they had never come."""
+        for (task, model), id, epoch, round in self.media.get(digest, ()):
+            self.cell(task, model).answers.drop(id, epoch, round)
+        self._by_key.clear()
 
     def _add_score(self, offset: int, line: bytes) -> None:
         head: _ScoreHead | ScoreRecord
@@ -185,11 +208,13 @@ def _answered(line: bytes, offset: int) -> tuple[_OutputHead | OutputRecord, Ans
         return record, Answered(record.key, offset, record.failed, cut, room)
 
 
-def made_media(output: Any) -> Iterator[str]:
-    """The digests of the media in an output as the journal has it."""
-    for candidate in output.get("candidates", ()):
+def made_media(line: bytes) -> Iterator[str]:
+    """The digests of the media that the answer of a line holds."""
+    if b'"sha256"' not in line:
+        return
+    for candidate in decode_output(line).output.get("candidates", ()):
         for part in candidate.get("parts", ()):
-            if "sha256" in part:
+            if isinstance(part, dict) and isinstance(part.get("sha256"), str):
                 yield part["sha256"]
 
 

@@ -23,6 +23,7 @@ from .secrets import Redactor
 
 SYNC_SECONDS = 0.2
 SYNC_LINES = 64
+_TAIL_BYTES = 1 << 20
 
 _R = TypeVar("_R")
 
@@ -86,12 +87,17 @@ class Journal:
         self._unsynced = 0
         self._last_sync = time.monotonic()
         try:
-            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise disk_error(error, path) from error
         self._end = os.fstat(self._handle).st_size
         self._syncer: threading.Thread | None = None
         self._sync_error: OSError | None = None
+
+    @property
+    def end(self) -> int:
+        """Where the next line will lie."""
+        return self._end
 
     def append(self, record: Mapping[str, Any]) -> int:
         """Adds a record to what the next `flush` writes; returns where its line will lie."""
@@ -172,27 +178,22 @@ def open_journal(path: Path, redactor: Redactor | None = None) -> tuple[Journal,
 
 
 def _cut_torn_tail(path: Path) -> int:
-    """Removes an incomplete last line; damage further up stays in place and is skipped by readers."""
+    """Removes a last line without its end; damage further up stays in place and is skipped by readers."""
     size = path.stat().st_size
     if size == 0:
         return 0
-    with open(path, "rb+") as file:
-        end = size
-        window = 1 << 20
-        start = max(0, end - window)
-        file.seek(start)
-        tail = file.read(end - start)
-        while b"\n" not in tail[:-1] and start > 0:
-            start = max(0, start - window)
+    with open(os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW), "rb+") as file:
+        keep = size
+        while keep:
+            start = max(0, keep - _TAIL_BYTES)
             file.seek(start)
-            tail = file.read(end - start)
-        last = tail.rfind(b"\n", 0, len(tail) - 1) + 1
-        line = tail[last:]
-        if line.endswith(b"\n") and is_whole(line[:-1]):
-            return 0
-        keep = start + last
-        file.truncate(keep)
-        os.fsync(file.fileno())
+            end = file.read(keep - start).rfind(b"\n")
+            keep = start + end + 1
+            if end >= 0:
+                break
+        if keep < size:
+            file.truncate(keep)
+            os.fsync(file.fileno())
         return size - keep
 
 
