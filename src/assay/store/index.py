@@ -237,6 +237,10 @@ class Scores(Sequence[ScoreRecord]):
     def __len__(self) -> int:
         return len(self._offsets)
 
+    def arranged(self, order: Sequence[int]) -> "Scores":
+        """The same records in another order."""
+        return Scores(self._index, [self._offsets[position] for position in order])
+
     def __iter__(self) -> Iterator[ScoreRecord]:
         """Reads the journal block by block: most lines follow each other."""
         with open(self._index.path, "rb") as file:

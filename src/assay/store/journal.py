@@ -18,6 +18,7 @@ from zlib import crc32
 import msgspec
 
 from ..core import EMPTY, DiskFull, OutputRecord, ScoreRecord
+from ..core.record import is_whole as is_whole
 from .layout import disk_error
 from .secrets import Redactor
 
@@ -50,13 +51,6 @@ def seal(record: Mapping[str, Any], redactor: Redactor | None = None) -> bytes:
     if redactor is not None:
         body = redactor.line(body)
     return b'%b,"crc":"%08x"}\n' % (body[:-1], crc32(body))
-
-
-def is_whole(line: bytes) -> bool:
-    """Whether a line (without newline) is complete and unchanged since it was written."""
-    if line[-18:-10] != b',"crc":"' or line[-2:] != b'"}':
-        return False
-    return b"%08x" % crc32(b"}", crc32(line[:-18])) == line[-10:-2]  # 18: the length of ,"crc":"01234567"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,10 +86,15 @@ class RunReader:
         return read_json(self.layout.summary) if is_own else {}
 
     @property
-    def is_verified(self) -> bool:
-        """Whether `run.json` says what the other files must be; a run that is not finished, or of the first version,
-        has no digests there."""
-        return is_vouched(self._manifest_or_none())
+    def is_unverified(self) -> bool:
+        """Whether a finished run noted no digests, as those of the first version."""
+        manifest = self._manifest_or_none()
+        return manifest.get("format") == 1 and manifest.get("status") in FINISHED
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run came to an end, well or not, and its numbers were written."""
+        return self.is_unverified or is_vouched(self._manifest_or_none())
 
     @cached_property
     def damage(self) -> tuple[str, ...]:
@@ -342,14 +347,15 @@ class RunWriter:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file."""
+    again = "move it away, then `assay run` the same command again: the journal is enough to write it anew"
     try:
         value = json.loads(path.read_bytes())
     except OSError as error:
         raise StoreError(f"cannot read: {error.strerror}", where=str(path)) from error
     except ValueError as error:
-        raise StoreError(f"not valid JSON: {error}", where=str(path)) from error
+        raise StoreError(f"not valid JSON: {error}", where=str(path), fix=again) from error
     if not isinstance(value, dict):
-        raise StoreError("expected a JSON object", where=str(path))
+        raise StoreError("expected a JSON object", where=str(path), fix=again)
     return value
 
 
