@@ -110,7 +110,7 @@ def test_the_drafts_of_a_killed_writer_are_removed_by_the_next(tmp_path: Path):
         pass
     (tmp_path / ".run.json.0123456789abcdef").write_text('{\n  "format": 2,')
     (tmp_path / ".summary.json.0123456789abcdef").write_text("")
-    (tmp_path / ".lock.0123456789abcdef").write_text('{"pi')
+    (tmp_path / "..lock.0123456789abcdef").write_text('{"pi')
     foreign = {".run.json.abc": "{", ".summary.json.0123456789abcde0": "my notes", ".mine": ""}
     for name, text in foreign.items():
         (tmp_path / name).write_text(text)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, Model, StoreError
+from ..core import BadSample, Model, StoreError, UsageError
 from ..media.checks import check_media
-from ..store import Redactor, RunReader, RunWriter, safe_name
+from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
 from .budget import ErrorBudget
@@ -145,6 +145,7 @@ async def _planned_run(
         check_spread(options, cells)
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
     folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
+    _refuse_own_data(folder, cells)
     for cell in cells:
         if hasattr(cell.model, "write_under"):
             cell.model.write_under(folder)
@@ -168,6 +169,18 @@ def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
     names = [safe_name(Path(str(getattr(t, "name", t))).stem, 24) for t in options.tasks]
     label = "+".join(names)[:48] + "--" + safe_name(Path(models[0].partition(":")[0]).stem, 24)
     return Path("runs") / f"{label}-{options.but(models=models).folder_digest()}"
+
+
+def _refuse_own_data(folder: Path, cells: Sequence[Cell]) -> None:
+    """A run that reads what it writes would never end, or judge its own records."""
+    layout = Layout(folder.resolve())
+    for file in (file.resolve() for cell in cells for file in cell.samples.files):
+        if file in (layout.journal, layout.summary, layout.manifest) or file.is_relative_to(layout.media):
+            raise UsageError(
+                f"{file.name} is written by this run, and it is also its data",
+                where=str(folder),
+                fix="choose another folder with -o",
+            )
 
 
 def _refuse_bad_rows(cells: Sequence[Cell]) -> None:

@@ -23,8 +23,8 @@ NEW_RUN: Mapping[str, Any] = {"format": FORMAT, "status": "new"}
 """The first `run.json` of a run, written before anything else, so that the folder is known by it after a kill."""
 FINISHED = ("complete", "partial", "failed", "interrupted")
 STATUSES = (*FINISHED, "running")
-_DRAFT = re.compile(r"\.(run\.json|summary\.json|lock)\.[0-9a-f]{16}")
-_DRAFT_BEGINS = {"run.json": b'{\n  "format":', "summary.json": b'{\n  "status":', "lock": b'{"pid":'}
+_DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock)\.[0-9a-f]{16}")
+_DRAFT_BEGINS = {"run.json": b'{\n  "format":', "summary.json": b'{\n  "status":', ".lock": b'{"pid":'}
 _LINE_BEGINS = (b'{"kind":"output","task":', b'{"kind":"score","task":')
 _SEARCHED_BYTES = 1 << 20
 
