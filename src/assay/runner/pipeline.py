@@ -6,6 +6,7 @@ scored; scoring goes on while the model works.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from ..core import (
@@ -120,7 +121,7 @@ class CellRun:
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
         stored = self._index.answers.get((sample.id, epoch), ())
         if stored and self._known_by_id and (finished := self._finished(stored, sample)):
-            self._reuse(sample, epoch, order, finished)
+            self._reuse(sample, epoch, order, finished, stored)
             return None
         try:
             prompt = self._prompt(sample)
@@ -135,7 +136,7 @@ class CellRun:
         job = Job(sample, request, epoch, order=order)
         known = self._known_answer(job, stored)
         if known is not None:
-            self._reuse(sample, epoch, order, [known])
+            self._reuse(sample, epoch, order, [known], stored)
             return None
         cached = self._cache.get(request.key) if self._cache else None
         if cached is not None:
@@ -154,7 +155,7 @@ class CellRun:
         """A sample the model may not be asked: a request that failed is counted as it was."""
         known = stored[: round + 1]
         if known and known[-1] is not None and known[-1].failed:
-            self._reuse(sample, epoch, order, known)
+            self._reuse(sample, epoch, order, known, stored)
         else:
             self.unanswered.append(sample.id)
 
@@ -218,14 +219,27 @@ class CellRun:
         self.writer.journal.flush()
         return answer
 
-    def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
-        """An answer from the journal: its scores too, unless a scorer or what it judges by has changed since."""
+    def _reuse(
+        self,
+        sample: Sample,
+        epoch: int,
+        order: int,
+        answers: Sequence[Answered | None],
+        stored: Sequence[Answered | None],
+    ) -> None:
+        """Answers from the journal: their scores too, unless a scorer or what it judges by has changed since.
+
+        Scores at the sample's place belong to the answers that are `stored` there, and not to others.
+        """
         self.progress.reused += 1
-        self._note_rounds(sample.id, epoch, len(stored))
-        self._remark_on(sample, epoch, stored)
-        stale = self.verdicts.take_known(sample, epoch, order) if self._ask_model else self.cell.scorings
+        if len(stored) > len(answers):
+            self.cell.rounds[sample.id, epoch] = len(answers)
+        self._remark_on(sample, epoch, answers)
+        is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
+        is_current = self._ask_model and is_in_place
+        stale = self.verdicts.take_known(sample, epoch, order) if is_current else self.cell.scorings
         if stale:
-            records = [self._read(answer) for answer in stored if answer is not None]
+            records = [self._read(answer) for answer in answers if answer is not None]
             self.redacted += any(record.details.get("redacted") for record in records)
             outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
             prompts = [record.prompt for record in records]
@@ -343,7 +357,7 @@ class CellRun:
             following = self._next_round(job, self._output(answer), dialogue)
             if following is None:
                 del self._dialogues[sample.id, epoch]
-                self._reuse(sample, epoch, order, answers)
+                self._reuse(sample, epoch, order, answers, stored)
                 return None
             job = following
         if not self._ask_model:

@@ -191,6 +191,11 @@ class Scored(Mapping[Place, tuple[int, str]]):
         offsets[number] = offset
         self._digests[number] = digest
 
+    def outdate(self, number: int) -> None:
+        """Takes away the digest of a line: an answer came after it, and nobody has judged that one yet."""
+        if number < len(self._offsets) and self._offsets[number] >= 0:
+            self._digests[number] = ""
+
     def offsets(self) -> Iterator[int]:
         """Where the lines lie, in the order in which their places were first met."""
         return (offset for offset in self._offsets if offset >= 0)
@@ -213,7 +218,10 @@ class CellIndex:
 
     def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
         """Notes an answer; rounds may come again after a restart."""
-        before = self.answers.put(self.places.number(id, epoch), round, answer)
+        number = self.places.number(id, epoch)
+        before = self.answers.put(number, round, answer)
+        for scored in self.scores.values():
+            scored.outdate(number)
         if before is not None and before.key != answer.key and not before.failed:
             self.replaced.append((before.key, before.offset))
 

@@ -7,6 +7,7 @@ with a checksum, noted before the file is written.
 
 import json
 import os
+from collections.abc import Set
 from pathlib import Path
 
 from ..core import StoreError
@@ -47,6 +48,12 @@ class FileLedger:
         except OSError as error:
             raise disk_error(error, path) from error
         return path
+
+    def note_new(self, there: Set[Path]) -> None:
+        """Notes the files that a guest's code wrote into the folder itself: all but those that were there."""
+        for path in sorted(set(self.root.iterdir()) - there):
+            if path != self._path:
+                self.note(path)
 
     def holds(self, path: str | Path) -> bool:
         """Whether assay wrote a file."""

@@ -43,9 +43,9 @@ class FolderLock:
         try:
             os.pwrite(handle, _note(), 0)
             os.ftruncate(handle, NOTE_BYTES)
-        except OSError as error:
+        except BaseException as error:
             self.__exit__(None, None, None)
-            raise disk_error(error, self.path) from error
+            raise disk_error(error, self.path) if isinstance(error, OSError) else error
         return self
 
     def __exit__(

@@ -91,9 +91,10 @@ def _holds_run(layout: Layout, names: list[str]) -> bool:
                 fix="choose another folder with -o; or, if this is a run, move run.json away: its journal is enough",
             )
         return True
-    if layout.journal.exists():
+    if layout.journal.exists() and layout.journal.stat().st_size:
         return is_journal(layout.journal)
-    return all(is_lock(layout.lock) if name == layout.lock.name else is_draft(layout.folder / name) for name in names)
+    own = {layout.lock.name: is_lock, layout.journal.name: lambda path: layout.lock.name in names}
+    return all(own.get(name, is_draft)(layout.folder / name) for name in names)
 
 
 def manifest_problem(path: Path) -> str:

@@ -84,9 +84,7 @@ class Evaluation:
             with around(inside):
                 found = self._evaluate(eval_file, rows)
         finally:
-            ledger = FileLedger(eval_file.parent)
-            for file in sorted(set(eval_file.parent.iterdir()) - there):
-                ledger.note(file)
+            FileLedger(eval_file.parent).note_new(there)
             desk.close()
             self.writer.journal.flush()
         numbers = as_numbers(found)
