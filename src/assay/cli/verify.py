@@ -43,7 +43,9 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
     """What was found of each part: `ok`, `damaged`, `not checked` or `made again`, and a line."""
     for line in reader.damage:
         yield "damaged", line
-    if not reader.index.damage:
+    if reader.index.damage and reader.index.damage not in reader.damage:
+        yield "ok", f"{reader.index.damage}: the run knew them, and asked or scored again"
+    elif not reader.index.damage:
         answers = sum(len(cell.answers) for cell in reader.index.cells.values())
         verdicts = sum(len(scored) for cell in reader.index.cells.values() for scored in cell.scores.values())
         yield "ok", f"every line of the journal is whole: {answers} answers, {verdicts} verdicts"

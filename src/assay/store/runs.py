@@ -100,10 +100,12 @@ class RunReader:
     def damage(self) -> tuple[str, ...]:
         """All that is not as the run left it, each in one line."""
         manifest = self._manifest_or_none()
-        lines = [self.index.damage]
         if is_vouched(manifest):
-            found = journal_damage(self.layout, manifest)
-            lines += ["" if lines[0] else found, summary_damage(self.layout, manifest)]
+            # With the digest that was noted, damaged lines are those that the run itself has met and mended.
+            changed = journal_damage(self.layout, manifest)
+            lines = [changed and (self.index.damage or changed), summary_damage(self.layout, manifest)]
+        else:
+            lines = [self.index.damage]
         lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
 
