@@ -14,7 +14,7 @@ import msgspec
 from ..core import OutputRecord, ScoreRecord
 from .cell_index import Answered, CellIndex
 from .journal import decode_output, decode_score, read_lines
-from .places import HashTable
+from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
 Cell = tuple[str, str]
@@ -66,20 +66,31 @@ class AnswersByKey:
 
     def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
         self._index = index
-        self._table = HashTable()
+        self._cells = cells
+        self._searches = SEARCHES if any(cell.replaced or cell.answers.is_dialogue for cell in cells) else 0
+        self._table: HashTable | None = None
         self._offsets = array("q")
-        for cell in cells:
-            for key, offset in chain(cell.replaced, cell.answers.that_came()):
-                self._table.add(hash(key))
-                self._offsets.append(offset)
 
     def get(self, key: str) -> Answered | None:
         """The answer to the request with this key."""
-        found = self._table.find(hash(key))
-        if found < 0:
+        offset = self._search(key)
+        if offset < 0:
             return None
-        answer = self._index.answer_at(self._offsets[found])
+        answer = self._index.answer_at(offset)
         return answer if answer.key == key else None
+
+    def _search(self, key: str) -> int:
+        self._searches += 1
+        if self._table is None and self._searches <= SEARCHES:
+            return max((cell.answers.search(key) for cell in self._cells), default=NOWHERE)
+        if self._table is None:
+            self._table = HashTable()
+            for cell in self._cells:
+                for known, offset in chain(cell.replaced, cell.answers.that_came()):
+                    self._table.add(hash(known))
+                    self._offsets.append(offset)
+        found = self._table.find(hash(key))
+        return self._offsets[found] if found >= 0 else NOWHERE
 
 
 class Index:
@@ -122,7 +133,8 @@ class Index:
 
     def answer_at(self, offset: int) -> Answered:
         """What the line of an answer says of it."""
-        return _answered(self._line(offset), offset)[1]
+        record = decode_output(self._line(offset))
+        return Answered(record.key, offset, *_facts(record))
 
     def output(self, answer: Answered) -> OutputRecord:
         """The output record at its place."""
@@ -151,13 +163,19 @@ class Index:
                     self._add_score(offset, line)
             except (TypeError, ValueError, RecursionError):
                 damaged.append(offset)  # whole, but not a record: somebody else's line
+        for cell in self.cells.values():
+            cell.places.pack()
         if damaged:
             self.damaged = len(damaged)
             self.damaged_range = damaged[0], damaged[-1] + len(self._line(damaged[-1])) + 1
 
     def _add_output(self, offset: int, line: bytes) -> None:
-        head, answer = _answered(line, offset)
-        self.cell(head.task, head.model).add_output(head.id, head.epoch, head.round, answer)
+        try:
+            head: _OutputHead | OutputRecord = _output_head(line)
+        except msgspec.DecodeError:
+            head = decode_output(line)
+        cell = self.cell(head.task, head.model)
+        cell.add_output(head.id, head.epoch, head.round, head.key, offset, *_facts(head))
         if self._media_of or b'"sha256"' in line:
             self._add_media(((head.task, head.model), head.id, head.epoch, head.round), line)
 
@@ -194,18 +212,16 @@ class Index:
         return file.readline()[:-1]
 
 
-def _answered(line: bytes, offset: int) -> tuple[_OutputHead | OutputRecord, Answered]:
-    try:
-        head = _output_head(line)
-        details = head.output.details
-        cut, room = (details.truncated_tokens, details.answer_room) if details is not None else (None, None)
-        return head, Answered(head.key, offset, head.output.error is not None, cut, room)
-    except msgspec.DecodeError:
-        record = decode_output(line)
-        found = record.output.get("details")
+def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:
+    """Whether a request failed; what the model said of cut prompts and of the room for its answer."""
+    if isinstance(head, OutputRecord):
+        found = head.output.get("details")
         found = found if isinstance(found, dict) else {}
-        cut, room = found.get("truncated_tokens"), found.get("answer_room")
-        return record, Answered(record.key, offset, record.failed, cut, room)
+        return head.failed, found.get("truncated_tokens"), found.get("answer_room")
+    output = head.output
+    if output.details is None:
+        return output.error is not None, None, None
+    return output.error is not None, output.details.truncated_tokens, output.details.answer_room
 
 
 def made_media(line: bytes) -> Iterator[str]:
