@@ -42,15 +42,16 @@ def run(
 
 def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any) -> RunResult:
     """Scores a run again from its journal, without asking the model; `scorers=` replaces the task's own."""
-    options, models = recorded_options(folder, settings)
+    options, models, ways = recorded_options(folder, settings)
     # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
-    ways = recorded_ways(reader.manifest)
     return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways))
 
 
-def recorded_options(folder: str | Path, settings: Mapping[str, Any]) -> tuple[RunOptions, dict[str, Model]]:
-    """The options of a finished run, with `settings` in place of its own; and its models, as `run.json` has them."""
+def recorded_options(
+    folder: str | Path, settings: Mapping[str, Any]
+) -> tuple[RunOptions, dict[str, Model], RecordedWays]:
+    """The options of a finished run, with `settings` in place of its own; its models and the ways it asked them."""
     manifest = RunReader(folder).manifest
     config = manifest.get("config")
     if not isinstance(config, Mapping):
@@ -59,7 +60,7 @@ def recorded_options(folder: str | Path, settings: Mapping[str, Any]) -> tuple[R
     models = recorded_models(manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
-    return options, models
+    return options, models, recorded_ways(manifest)
 
 
 def _options(

@@ -53,9 +53,9 @@ class Recomputed:
 
 def recompute(reader: RunReader, **settings: Any) -> Recomputed:
     """The table of a run from its journal; `settings` as those of `score`."""
-    options, models = recorded_options(Path(reader.layout.folder), settings)
+    options, models, ways = recorded_options(Path(reader.layout.folder), settings)
     made = Recomputed()
-    for cell in make_plan(options, models, may_have_unused=True):
+    for cell in make_plan(options, models, may_have_unused=True, recorded=ways):
         if cell.task.driver is not None:
             made.unchecked.append(f"{cell.task.name}: its own evaluator made the numbers")
             continue

@@ -43,9 +43,12 @@ class FolderLock:
         try:
             os.pwrite(handle, _note(), 0)
             os.ftruncate(handle, NOTE_BYTES)
-        except BaseException as error:
+        except OSError as error:
             self.__exit__(None, None, None)
-            raise disk_error(error, self.path) if isinstance(error, OSError) else error
+            raise disk_error(error, self.path) from error
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
