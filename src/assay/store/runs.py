@@ -28,6 +28,7 @@ from .journal import Journal, Repair, open_journal, output_line, read_lines
 from .layout import Layout, disk_error, write_whole
 from .lock import FolderLock
 from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
+from .places import Place
 from .secrets import Redactor
 
 
@@ -121,7 +122,7 @@ class RunReader:
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
         """The score records of one scorer that the last summary counted, in the order of the samples' ids."""
-        places = self.index.cell(task, model).scores.get(scorer, {})
+        places: Mapping[Place, tuple[int, str]] = self.index.cell(task, model).scores.get(scorer, {})
         view = self.view(task, model)
         return Scores(self.index, [places[place][0] for place in sorted(places) if place in view])
 
