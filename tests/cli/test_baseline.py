@@ -1,5 +1,6 @@
 """A run against an earlier one."""
 
+import hashlib
 import json
 
 import pytest
@@ -232,6 +233,9 @@ def test_a_table_of_the_baseline_that_its_journal_does_not_give_is_not_compared(
     summary = json.loads((folder / "before" / "summary.json").read_text())
     summary["results"][0]["value"] = 0.9
     (folder / "before" / "summary.json").write_text(json.dumps(summary))
+    manifest = json.loads((folder / "before" / "run.json").read_text())
+    manifest["summary"]["sha256"] = hashlib.sha256((folder / "before" / "summary.json").read_bytes()).hexdigest()
+    (folder / "before" / "run.json").write_text(json.dumps(manifest))
 
     rows = assay("run", ten, *ADDER, "--scorer", "exact_match", "-o", "after", "--baseline", "before",
                  "--json").json["baseline"]["rows"]  # fmt: skip

@@ -58,3 +58,14 @@ def test_a_folder_that_is_not_there_is_said(assay, run):
     said = assay("export", run, "-o", "no/such/folder/x.csv")
 
     assert said.code == 1 and "no/such/folder/x.csv" in said.err and "Traceback" not in said.err
+
+
+def test_an_export_is_written_again_and_a_file_of_somebody_else_is_not_replaced(assay, folder, run):
+    (folder / "mine.csv").write_text("mine")
+
+    first, again = assay("export", run, "-o", "new.csv"), assay("export", run, "-o", "new.csv")
+    refused = assay("export", run, "-o", "mine.csv")
+
+    assert first.code == again.code == 0
+    assert refused.code == 1 and "mine.csv is there, was not written by assay" in refused.err
+    assert (folder / "mine.csv").read_text() == "mine"

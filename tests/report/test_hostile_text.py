@@ -85,8 +85,8 @@ def run(payload, tmp_path):
         writer.write_output(payload, payload, payload, "key", prompt, Output.of(payload), target=payload)
         writer.write_output(payload, payload, f"{payload}2", "key2", prompt, Output.failed("http", payload))
         writer.write_score(score_line(payload, payload, payload, payload, "d", {payload: 1.0}, payload, **verdict))
-        writer.write_manifest({"status": payload, "cells": []})
-        writer.write_summary({"status": payload, "results": [result(payload).to_plain()], "notes": [payload]})
+        numbers = {"status": payload, "results": [result(payload).to_plain()], "notes": [payload]}
+        writer.finish({"status": payload, "cells": []}, numbers)
     return tmp_path / "run"
 
 

@@ -171,7 +171,7 @@ def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_r
     assert (scored.results[0].value, again.results[0].value) == (1.0, 1.0)
     [row] = rows_of(RunReader(tmp_path / "run"))
     assert (row["answer"], row["value"]) == ("say:two", 1.0)
-    assert "three" not in "".join(run_lines(tmp_path / "run", ["1"], False, 1))
+    assert "three" not in "".join(run_lines(RunReader(tmp_path / "run"), ["1"], False, 1))
 
 
 def test_a_dialogue_asked_anew_is_read_without_the_rounds_it_had_before(tmp_path):

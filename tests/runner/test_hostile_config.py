@@ -150,18 +150,10 @@ def test_a_sample_id_is_never_a_path(place, capsys, id):
     assert names <= {"rows.jsonl", "evil.py", "run.json", "records.jsonl", "summary.json", ".lock"}
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        '{"status": "complete"}',
-        '{"status": "complete", "cells": [{}]}',
-        '{"status": "complete", "cells": [{"task": "rows", "model": "scripted", "digests": 3}]}',
-        '{"status": "complete", "cells": 3}',
-        '{"cells": 3}',
-    ],
-)
-def test_a_manifest_somebody_else_wrote_does_not_break_the_run(place, capsys, manifest):
+@pytest.mark.parametrize("cells", ["[{}]", '[{"task": "rows", "model": "scripted", "digests": 3}]', "3", "[]", "null"])
+def test_a_manifest_of_any_shape_does_not_break_the_run(place, capsys, cells):
     (place / "run").mkdir()
+    manifest = f'{{"format": 1, "status": "complete", "config": {{}}, "started": "", "cells": {cells}}}'
     (place / "run" / "run.json").write_text(manifest)
     (place / "run" / "records.jsonl").write_bytes(b"")
 

@@ -16,9 +16,9 @@ QUESTION = Prompt((Message("user", (Text("draw"),)),))
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_manifest({"cells": [], "status": "complete"})
         writer.write_output("t", "m", "a", "key", QUESTION, Output.of(Image(b"\x89PNG\r\n\x1a\n" + bytes(60))))
-        writer.write_summary({"results": [], "status": "complete"})
+        manifest = {"format": 2, "status": "complete", "config": {}, "started": "", "cells": []}
+        writer.finish(manifest, {"results": [], "status": "complete"})
     return tmp_path / "run"
 
 
@@ -62,3 +62,15 @@ def test_a_missing_library_is_named_with_its_pip_line(run: Path, monkeypatch):
 
     with pytest.raises(MissingExtra, match=r"fsspec is not installed; fix: pip install 'assay\[storage\]'"):
         copy_run(RunReader(run).layout, "s3://bucket/run")
+
+
+def test_a_place_with_files_of_somebody_else_is_refused_and_left_as_it_is(run: Path, tmp_path: Path):
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "summary.json").write_text("mine")
+
+    with pytest.raises(UsageError, match="files that are not a run of assay's are there"):
+        copy_run(RunReader(run).layout, f"file://{there}")
+
+    assert [path.name for path in there.iterdir()] == ["summary.json"]
+    assert (there / "summary.json").read_text() == "mine"

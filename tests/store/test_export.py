@@ -36,10 +36,13 @@ def verdict(writer: RunWriter, id: str, scorer: str, values: dict, outcome: str 
     writer.write_score(score_line("sums", "m", id, scorer, "digest", values, outcome, **more))
 
 
+MANIFEST = {"format": 2, "status": "complete", "config": {}, "started": "", "cells": []}
+
+
 @pytest.fixture
 def reader(tmp_path: Path) -> RunReader:
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_manifest({"cells": []})
+        writer.write_manifest(MANIFEST)
         answer(writer, "a", "=4+cmd|' /C calc'!A0")
         answer(writer, "b", "\udcff\x00 line\nbreak")
         verdict(writer, "a", "exact", {"exact": 0.0}, answer="-4", tags={"level": "@easy"})
@@ -97,7 +100,7 @@ def test_parquet_keeps_text_as_it_is_and_numbers_as_numbers(reader, tmp_path):
 
 def test_an_answer_nobody_scored_is_exported_too(tmp_path):
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_manifest({})
+        writer.write_manifest(MANIFEST)
         answer(writer, "a", "4")
 
     write_csv(RunReader(tmp_path / "run"), tmp_path / "x.csv")
@@ -122,8 +125,8 @@ def finished(tmp_path: Path) -> RunReader:
     row = {"task": "sums", "protocol": "sums@v2", "model": "m", "value": 0.5, "stderr": 0.1, "n": 9, "n_expected": 10}
     cell = {"task": "sums", "model": "m", "num_fewshot": 5, "options": {"max_tokens": 8}, "data_sha256": "abc"}
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_manifest({"cells": [cell], "started": "2026-01-01T00:00:00+0000", "config": {"tasks": ["sums"]}})
-        writer.write_summary({
+        ran = {"cells": [cell], "started": "2026-01-01T00:00:00+0000", "config": {"tasks": ["sums"]}}
+        writer.finish(ran, {
             "results": [
                 {**row, "metric": "acc", "higher_is_better": True},
                 {**row, "metric": "wer", "higher_is_better": False, "stderr": None},
@@ -158,7 +161,7 @@ def test_a_run_without_results_is_refused(reader):
 
 def test_samples_come_in_the_order_of_their_numbers(tmp_path):
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_manifest({})
+        writer.write_manifest(MANIFEST)
         for id in ("s10", "s2", "s1"):
             answer(writer, id, "4")
 
@@ -170,7 +173,7 @@ def test_samples_come_in_the_order_of_their_numbers(tmp_path):
 def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         verdict(writer, "a", "exact", {"exact": 1.0}, epoch=1)
-        writer.write_summary({"counted": [{"task": "sums", "model": "m", "epochs": 1, "ids": ["a", "c"]}]})
+        writer.finish(MANIFEST, {"counted": [{"task": "sums", "model": "m", "epochs": 1, "ids": ["a", "c"]}]})
     again = RunReader(tmp_path / "run")
 
     write_csv(again, tmp_path / "part.csv")
@@ -185,7 +188,7 @@ def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
 def test_only_scorers_and_cells_of_the_last_summary_are_exported(reader, tmp_path):
     with RunWriter(tmp_path / "run") as writer:
         writer.write_output("sums", "other", "a", "key", QUESTION, Output.of("4"))
-        writer.write_manifest({"cells": [{"task": "sums", "model": "m", "scorers": {"graded": "digest"}}]})
+        writer.write_manifest({**MANIFEST, "cells": [{"task": "sums", "model": "m", "scorers": {"graded": "digest"}}]})
 
     write_csv(RunReader(tmp_path / "run"), tmp_path / "out.csv")
 

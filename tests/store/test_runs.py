@@ -106,13 +106,19 @@ def test_a_derived_file_is_on_disk_before_it_takes_its_place_and_its_place_is_to
 
 
 def test_the_drafts_of_a_killed_writer_are_removed_by_the_next(tmp_path: Path):
-    for name in (".run.json.abc", ".summary.json.def", ".mine"):
-        (tmp_path / name).write_text("{")
+    with RunWriter(tmp_path):
+        pass
+    (tmp_path / ".run.json.0123456789abcdef").write_text('{\n  "format": 2,')
+    (tmp_path / ".summary.json.0123456789abcdef").write_text("")
+    (tmp_path / "..lock.0123456789abcdef").write_text('{"pi')
+    foreign = {".run.json.abc": "{", ".summary.json.0123456789abcde0": "my notes", ".mine": ""}
+    for name, text in foreign.items():
+        (tmp_path / name).write_text(text)
 
     with RunWriter(tmp_path):
         pass
 
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".lock", ".mine", "records.jsonl"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([".lock", *foreign, "records.jsonl", "run.json"])
 
 
 def test_media_are_stored_once_under_the_hash_of_their_content(tmp_path: Path):

@@ -23,6 +23,7 @@ from ..summarizers.mean import UNREAD_LEFT_OUT
 from ..summarizers.statistics import Comparison as Paired
 from ..summarizers.statistics import compare_paired, holm, seed_of
 from ..summarizers.units import one_value
+from .damage import damage_lines
 
 SIGNIFICANCE = 0.05
 _WAYS = ("template", "to_sample", "shots", "options")
@@ -148,7 +149,7 @@ def compare_with(baseline: str, result: RunResult) -> Comparison:
     adjusted = holm([row.paired.p for row in compared if row.paired is not None])
     for row, p in zip(compared, adjusted, strict=True):
         row.p_adjusted = p
-    notes = [*_reducer_notes(rows), *_notes(before.manifest, after.manifest)]
+    notes = [*damage_lines(before), *_reducer_notes(rows), *_notes(before.manifest, after.manifest)]
     return Comparison(str(before.layout.folder), rows, notes)
 
 

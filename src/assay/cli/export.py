@@ -1,13 +1,17 @@
 """`assay export`: a run as CSV, Parquet, or the results file of lm-eval; or the whole folder, to a URL."""
 
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..core import StoreError
 from ..store import RunReader
+from ..store.file_ledger import FileLedger
 from .arguments import Parser
+from .damage import say_damage
 
 SUFFIX = {"csv": ".csv", "parquet": ".parquet", "lm-eval-json": ".json"}
 
@@ -31,7 +35,7 @@ def command(arguments: Sequence[str]) -> int:
         from ..store.copying import copy_run
 
         sys.stdout.write(f"{given.url}: {copy_run(reader.layout, given.url)} files\n")
-        return 0
+        return say_damage(reader)
     name = "results" if given.to == "lm-eval-json" else "samples"
     if given.output == "-":
         with tempfile.TemporaryDirectory() as folder:
@@ -39,11 +43,24 @@ def command(arguments: Sequence[str]) -> int:
             _write(reader, given.to, draft, given.model)
             with draft.open("rb") as made:
                 shutil.copyfileobj(made, sys.stdout.buffer)
-        return 0
+        return say_damage(reader)
     path = Path(given.output).expanduser() if given.output else reader.layout.folder / f"{name}{SUFFIX[given.to]}"
+    claim_export(reader.layout.folder, path)
     count, what = _write(reader, given.to, path, given.model)
     sys.stdout.write(f"{path}: {count} {what}\n")
-    return 0
+    return say_damage(reader)
+
+
+def claim_export(run: Path, path: Path) -> None:
+    """Raises where an export would replace a file that no export of this run wrote."""
+    if not path.parent.is_dir():
+        return  # said when it is written
+    try:
+        FileLedger(run).claim(path)
+    except StoreError:
+        if os.path.lexists(path):
+            raise
+        # A run folder that cannot be written to takes no note: the file can be added, and not replaced later.
 
 
 def _write(reader: RunReader, kind: str, path: Path, model: str | None) -> tuple[int, str]:

@@ -12,6 +12,7 @@ VERBS = {
     "show": "what a name or a run is: where it is defined, its options, an example",
     "check": "try a file with three samples and explain the first fault",
     "new": "write a benchmark, model or scorer to start from",
+    "verify": "whether a run folder is what its run left, its table made again",
     "export": "a run as csv, parquet or lm-eval JSON",
     "doctor": "versions, extras, disk",
     "demo": "one real number for each modality",

@@ -1,7 +1,7 @@
 """`assay show`: what a name, a file or a run is."""
 
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
@@ -39,14 +39,20 @@ def command(arguments: Sequence[str]) -> int:
     given = p.parse(arguments)
     folder = Path(given.what).expanduser()
     if (folder / "run.json").is_file() or (folder / "records.jsonl").is_file():
+        from ..store import RunReader
+        from .damage import say_damage
         from .show_run import run_lines
 
-        lines = run_lines(folder, given.sample or (), given.failures, given.limit)
-    else:
-        lines = thing_lines(given.what, given.data)
+        reader = RunReader(folder)
+        _print(run_lines(reader, given.sample or (), given.failures, given.limit))
+        return say_damage(reader)
+    _print(thing_lines(given.what, given.data))
+    return 0
+
+
+def _print(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(line + "\n")
-    return 0
 
 
 def thing_lines(what: str, data: str | None) -> Iterator[str]:

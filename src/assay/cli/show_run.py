@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from ..core import OutputRecord, Result, ScoreRecord, StoreError, UsageError, nearest, shorten
@@ -24,9 +23,8 @@ REPLIES = ("reply", "replies")
 Place = tuple[str, int]
 
 
-def run_lines(folder: Path, ids: Sequence[str], failures: bool, limit: int) -> Iterator[str]:
+def run_lines(reader: RunReader, ids: Sequence[str], failures: bool, limit: int) -> Iterator[str]:
     """The table, then the samples that were asked for."""
-    reader = RunReader(folder)
     if not ids:
         yield from summary_lines(reader)
     shown = 0
@@ -69,7 +67,10 @@ def summary_lines(reader: RunReader) -> Iterator[str]:
     yield from (line.rstrip() for line in buffer.getvalue().rstrip().split("\n") if results)
     for note in summary.get("notes", ()):
         yield printable(f"note: {note}")
-    yield printable(f"{reader.manifest.get('status', 'unknown')}: {reader.layout.folder}")
+    if not summary and reader.layout.summary.exists():
+        yield "no numbers: summary.json is not what this run ended with"
+    manifest = reader.manifest if reader.layout.manifest.exists() else {}
+    yield printable(f"{manifest.get('status', 'unknown')}: {reader.layout.folder}")
 
 
 def _result(row: Mapping[str, Any]) -> Result:

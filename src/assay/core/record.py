@@ -7,12 +7,25 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from .media import MEDIA_KINDS, Media
 from .message import Message, Part, Text, as_message, as_part, part_to_plain, to_plain
 from .output import Candidate, ErrorInfo, Likelihood, Output, Token, Usage
 from .request import Prompt
 from .sample import EMPTY
+
+
+def is_sealed(line: bytes) -> bool:
+    """Whether a line (without newline) ends in a checksum, right or wrong."""
+    return line[-18:-10] == b',"crc":"' and line[-2:] == b'"}'
+
+
+def is_whole(line: bytes) -> bool:
+    """Whether a line (without newline) is complete and unchanged since it was written."""
+    if line[-18:-10] != b',"crc":"' or line[-2:] != b'"}':
+        return False
+    return b"%08x" % crc32(b"}", crc32(line[:-18])) == line[-10:-2]  # 18: the length of ,"crc":"01234567"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,14 @@ def fetch_declared(
     """The file, downloaded if it is not there or is not what the checksum says."""
     if path.is_file() and (checksum is None or has_checksum(path, checksum)):
         return path
+    if path.exists():
+        raise DataError(
+            f"the file is there and does not have the declared {_kind(checksum or '')} {checksum}",
+            file=str(path),
+            fix="move it away to have it downloaded",
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f".{path.name}.assay-part")  # what others leave half downloaded is theirs
     _download(url, part, allow_private, max_bytes)
     if checksum is None:
         found = _digest(part, "sha256")

@@ -16,6 +16,7 @@ from .media import placed
 from .reach import Reach
 from .shards import RowData, Shard, folder_of
 
+ROW_BITS = 40
 OnDuplicate = Literal["error", "first", "suffix"]
 Find = Callable[[tuple[str, ...], Columns | None], Columns]
 """The mapping of a set of columns, given what the first rows had."""
@@ -57,7 +58,8 @@ class Reading:
         self._to_sample = to_sample
         self._decide = decide
         self._mappings: dict[tuple[str, ...], Columns] = {}
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._seen: dict[str, int] = {}
+        """By id: shard and row number in one integer, since a tuple for each of a million rows would be felt."""
         self._reaches = [reach.beside(folder_of(shard)) for shard in shards]
         self._names = [shard.name for shard in shards]
         self._seed = shuffle_choices
@@ -95,7 +97,7 @@ class Reading:
             if made.media or type(made.input) is not str:
                 placed(made, self._names[at], number)
             if sample_id not in self._seen:
-                self._seen[sample_id] = (at, number)
+                self._seen[sample_id] = at << ROW_BITS | number
                 return made
             return self._unique(at, number, sample_id, made)
         except RowFault as fault:
@@ -140,14 +142,15 @@ class Reading:
     def _unique(self, at: int, number: int, sample_id: str, sample: Sample) -> Sample | BadSample | None:
         first = self._seen.get(sample_id)
         if first is None:
-            self._seen[sample_id] = (at, number)
+            self._seen[sample_id] = at << ROW_BITS | number
             return sample
         policy = self._on_duplicate
         if policy == "first":
             return None
         if policy == "suffix":
-            return sample.named(self._free(sample_id, 2, (at, number)))
-        there = f"row {first[1]}" if first[0] == at else f"{self._shards[first[0]].name}:{first[1]}"
+            return sample.named(self._free(sample_id, 2, at << ROW_BITS | number))
+        shard, row = divmod(first, 1 << ROW_BITS)
+        there = f"row {row}" if shard == at else f"{self._shards[shard].name}:{row}"
         head = self._head.columns
         raise RowFault(
             f"the id is already that of {there}",
@@ -159,16 +162,16 @@ class Reading:
     def _bad(self, at: int, number: int, own: str | None, error: DataError, *, is_named: bool = False) -> BadSample:
         """A name for the row that no good row has: its own id if it is free, else with the row number."""
         if is_named and own is not None and own not in self._seen:
-            self._seen[own] = (at, number)
+            self._seen[own] = at << ROW_BITS | number
             return BadSample(own, error)
         row = f"row-{number}" if len(self._shards) == 1 else f"row-{Path(self._shards[at].name).name}-{number}"
         bad_id = row if own is None else f"{own}#{row}"
         if bad_id in self._seen:
-            bad_id = self._free(bad_id, 2, (at, number))
-        self._seen[bad_id] = (at, number)
+            bad_id = self._free(bad_id, 2, at << ROW_BITS | number)
+        self._seen[bad_id] = at << ROW_BITS | number
         return BadSample(bad_id, error)
 
-    def _free(self, sample_id: str, start: int, place: tuple[int, int]) -> str:
+    def _free(self, sample_id: str, start: int, place: int) -> str:
         number = start
         while f"{sample_id}#{number}" in self._seen:
             number += 1

@@ -5,6 +5,7 @@ asked. Of several answers to one request the last that succeeded counts. Of a ru
 is meant must be said.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +15,7 @@ import msgspec
 
 from ..core import Abilities, Media, Output, Request, StoreError, UsageError
 from ..core.media import MEDIA_KINDS
-from ..core.record import output_from_plain, prompt_to_plain
+from ..core.record import is_sealed, is_whole, output_from_plain, prompt_to_plain
 from ..userfiles import file_digest
 
 JOURNAL = "records.jsonl"
@@ -163,8 +164,13 @@ class Replay:
     def _heads(self) -> Iterator[tuple[int, _Head]]:
         decoder = msgspec.json.Decoder(_Head)
         offset = 0
+        damaged = 0
         with self._journal.open("rb") as file:
             for number, line in enumerate(file, start=1):
+                if is_sealed(line[:-1]) and not is_whole(line[:-1]):
+                    damaged += 1
+                    offset += len(line)
+                    continue
                 try:
                     yield offset, decoder.decode(line)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -172,6 +178,9 @@ class Replay:
                     if line.endswith(b"\n"):
                         raise StoreError(f"not a record: {error}", where=f"{self._journal}:{number}") from error
                 offset += len(line)
+        if damaged:
+            lines = "1 damaged line was" if damaged == 1 else f"{damaged} damaged lines were"
+            warnings.warn(f"{self._journal}: {lines} passed over", stacklevel=2)
 
 
 def _owner(head: _Head, owners: dict[str, str]) -> str:
@@ -200,7 +209,10 @@ class _Media(Mapping[str, Media]):
         found = next((self.folder / digest[:2]).glob(f"{digest}.*"), None)
         if found is None:
             raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
-        return MEDIA_KINDS[KIND_OF_SUFFIX.get(found.suffix[1:], "image")](found)
+        medium = MEDIA_KINDS[KIND_OF_SUFFIX.get(found.suffix[1:], "image")](found)
+        if medium.digest != digest:
+            raise StoreError(f"the medium {digest[:12]}… has changed since the run kept it", where=str(found))
+        return medium
 
     def __iter__(self) -> Iterator[str]:
         return (path.stem for path in sorted(self.folder.glob("*/*")))

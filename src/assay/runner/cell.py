@@ -48,6 +48,8 @@ class Cell:
     digests: dict[str, Any] = field(default_factory=dict)
     rounds: dict[tuple[str, int], int] = field(default_factory=dict)
     """By sample and epoch: how many rounds of a dialogue count, where the journal holds more of it."""
+    holds_more: bool = True
+    """Whether the journal may have other samples or epochs than this run is about."""
     notices: tuple[str, ...] = ()
     """What the plan has to say of it beside its faults."""
     _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)

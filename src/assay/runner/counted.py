@@ -18,10 +18,9 @@ def counted_samples(cells: Sequence[Cell], writer: RunWriter) -> dict[str, Any]:
 
 def _entries(cells: Sequence[Cell], writer: RunWriter) -> Iterator[dict[str, Any]]:
     for cell in cells:
-        known = writer.cell(cell.task.name, cell.model_name)
-        places = {*known.answers, *(place for scored in known.scores.values() for place in scored)}
+        places = writer.cell(cell.task.name, cell.model_name).places
         # A driver goes through its data by itself, and what this run wrote belongs to its own view.
-        if cell.task.driver is not None or not places:
+        if cell.task.driver is not None or not len(places) or not (cell.holds_more or cell.rounds):
             continue
         ids = dict.fromkeys(item.id for item in cell.view())
         epochs = cell.task.epochs

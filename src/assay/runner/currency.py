@@ -61,7 +61,7 @@ def judged_digest(sample: Sample) -> str:
         known = {id(medium.source) for medium in sample.media}
         fields = {name: None if id(cell) in known else cell for name, cell in fields.items()}
     read = (sample.input, sample.target, sample.choices, fields, sample.turns, sample.media)
-    parts = (read, sample.tags, sample.group, sample.cluster)
+    parts = (read, sample.tags or {}, sample.group, sample.cluster)  # an empty view would take the slow way to text
     try:
         encoded = _encode(parts)
     except (TypeError, ValueError, OverflowError, RecursionError, AssayError):

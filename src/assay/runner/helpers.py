@@ -57,7 +57,8 @@ class Helper:
         self._gathered = None if self._scheduler.is_async else Gathered(self._scheduler)
         self._keys = KeyMaker(model.identity)
         # By key, whatever the model was called then: from another folder its file has another name.
-        self._known = dict(writer.index.by_key(self._task))
+        self._stored = writer.index.by_key(self._task)
+        self._known: dict[str, Answered] = {}
         self._asked: dict[str, asyncio.Future[Output]] = {}
         self.spent: dict[str, float] = {"asked": 0}
         """Questions this run really asked, with tokens and cost as the backend counted them."""
@@ -75,8 +76,9 @@ class Helper:
         key = self._keys.key(request)
         if (calls := helper_calls.get()) is not None:
             calls.append((self.role, key))
-        if key in self._known:
-            return output_from_plain(self._writer.read_output(self._known[key]).output, self._writer.blobs)
+        known = self._known.get(key) or self._stored.get(key)
+        if known is not None:
+            return output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
         if key not in self._asked:
             asked = self._asked[key] = asyncio.ensure_future(self._ask(request, key, removed))
             # Answers lie in the journal: only those on their way are held in memory.

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ..core.secrets import veiled
+from ..store.ownership import FORMAT
 from .cell import Cell
 from .options import RunOptions
 from .overrides import fewshot_of
 
-FORMAT = 1
 _LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")
 
 

@@ -6,6 +6,7 @@ scored; scoring goes on while the model works.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 from ..core import (
@@ -65,6 +66,7 @@ class CellRun:
         """Answers scored from the journal, which has them without the secret they held."""
         self._known_by_id = known_by_id
         self._ask_model = ask_model
+        self._may_be_settled = known_by_id and ask_model and getattr(cell.template, "next_turn", None) is None
         self._index = writer.cell(cell.task.name, cell.model_name)
         self._keys = KeyMaker(cell.model.identity)
         self._cache = cache
@@ -101,22 +103,39 @@ class CellRun:
     def jobs(self) -> Iterator[Job | None]:
         """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
         scores what was answered but not scored on the way."""
+        met, find = 0, self._index.places.find
         for order, item in enumerate(self.cell.view()):
             self.expected += 1
             if isinstance(item, BadSample):
                 self._count_bad(item.id, str(item.error), order * self._epochs)
+                met += find(item.id, 0) >= 0
                 continue
             for epoch in range(self._epochs):
-                job = self._job(item, epoch, order * self._epochs + epoch)
+                number, place = find(item.id, epoch), order * self._epochs + epoch
+                met += number >= 0
+                if number >= 0 and self._takes_settled(item, epoch, place, number):
+                    continue
+                job = self._job(item, epoch, place)
                 if job is not None:
                     yield job
                 elif self.verdicts.is_behind():
                     yield None
+        self.cell.holds_more = met < len(self._index.places)
+
+    def _takes_settled(self, sample: Sample, epoch: int, order: int, number: int) -> bool:
+        """Whether a sample is done: the short way for the many of a run that goes on, as `_reuse` has it."""
+        if not self._may_be_settled or sample.turns or self.remarks.reads_answers:
+            return False
+        if not self._index.answers.is_settled(number) or self.verdicts.take_known(sample, epoch, order):
+            return False
+        self.progress.reused += 1
+        self.progress.done += 1
+        return True
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
         stored = self._index.answers.get((sample.id, epoch), ())
         if stored and self._known_by_id and (finished := self._finished(stored, sample)):
-            self._reuse(sample, epoch, order, finished)
+            self._reuse(sample, epoch, order, finished, stored)
             return None
         try:
             prompt = self._prompt(sample)
@@ -131,7 +150,7 @@ class CellRun:
         job = Job(sample, request, epoch, order=order)
         known = self._known_answer(job, stored)
         if known is not None:
-            self._reuse(sample, epoch, order, [known])
+            self._reuse(sample, epoch, order, [known], stored)
             return None
         cached = self._cache.get(request.key) if self._cache else None
         if cached is not None:
@@ -150,7 +169,7 @@ class CellRun:
         """A sample the model may not be asked: a request that failed is counted as it was."""
         known = stored[: round + 1]
         if known and known[-1] is not None and known[-1].failed:
-            self._reuse(sample, epoch, order, known)
+            self._reuse(sample, epoch, order, known, stored)
         else:
             self.unanswered.append(sample.id)
 
@@ -214,14 +233,27 @@ class CellRun:
         self.writer.journal.flush()
         return answer
 
-    def _reuse(self, sample: Sample, epoch: int, order: int, stored: Sequence[Answered | None]) -> None:
-        """An answer from the journal: its scores too, unless a scorer or what it judges by has changed since."""
+    def _reuse(
+        self,
+        sample: Sample,
+        epoch: int,
+        order: int,
+        answers: Sequence[Answered | None],
+        stored: Sequence[Answered | None],
+    ) -> None:
+        """Answers from the journal: their scores too, unless a scorer or what it judges by has changed since.
+
+        Scores at the sample's place belong to the answers that are `stored` there, and not to others.
+        """
         self.progress.reused += 1
-        self._note_rounds(sample.id, epoch, len(stored))
-        self._remark_on(sample, epoch, stored)
-        stale = self.verdicts.take_known(sample, epoch, order) if self._ask_model else self.cell.scorings
+        if len(stored) > len(answers):
+            self.cell.rounds[sample.id, epoch] = len(answers)
+        self._remark_on(sample, epoch, answers)
+        is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
+        is_current = self._ask_model and is_in_place
+        stale = self.verdicts.take_known(sample, epoch, order) if is_current else self.cell.scorings
         if stale:
-            records = [self._read(answer) for answer in stored if answer is not None]
+            records = [self._read(answer) for answer in answers if answer is not None]
             self.redacted += any(record.details.get("redacted") for record in records)
             outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
             prompts = [record.prompt for record in records]
@@ -339,7 +371,7 @@ class CellRun:
             following = self._next_round(job, self._output(answer), dialogue)
             if following is None:
                 del self._dialogues[sample.id, epoch]
-                self._reuse(sample, epoch, order, answers)
+                self._reuse(sample, epoch, order, answers, stored)
                 return None
             job = following
         if not self._ask_model:

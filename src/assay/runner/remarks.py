@@ -36,6 +36,11 @@ class Remarks:
         if self._targets.may_be and epoch == 0 and round == 0:
             self._targets.count(sample)
 
+    @property
+    def reads_answers(self) -> bool:
+        """Whether answers in the journal still have to be read, as no two of them differed so far."""
+        return self._sameness.may_be
+
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where there is nothing to remark."""
         return {**self._cuts.to_plain(), **self._sameness.to_plain()}

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, Model, StoreError
+from ..core import BadSample, Model, StoreError, UsageError
 from ..media.checks import check_media
-from ..store import Redactor, RunReader, RunWriter, safe_name
+from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
+from ..store.ownership import refuse_foreign
 from .budget import ErrorBudget
 from .cell import Cell
 from .events import Silent, Watcher
@@ -41,18 +42,25 @@ def run(
 
 def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any) -> RunResult:
     """Scores a run again from its journal, without asking the model; `scorers=` replaces the task's own."""
-    reader = RunReader(folder)
-    config = reader.manifest.get("config")
+    options, models, ways = recorded_options(folder, settings)
+    # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
+    may_have_unused = not {"judges", "judge_args"} & settings.keys()
+    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways))
+
+
+def recorded_options(
+    folder: str | Path, settings: Mapping[str, Any]
+) -> tuple[RunOptions, dict[str, Model], RecordedWays]:
+    """The options of a finished run, with `settings` in place of its own; its models and the ways it asked them."""
+    manifest = RunReader(folder).manifest
+    config = manifest.get("config")
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
     options = RunOptions.from_plain(config, where=str(folder)).but(output=str(folder), fresh=False, **settings)
-    models = recorded_models(reader.manifest)
+    models = recorded_models(manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
-    # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
-    may_have_unused = not {"judges", "judge_args"} & settings.keys()
-    ways = recorded_ways(reader.manifest)
-    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways))
+    return options, models, recorded_ways(manifest)
 
 
 def _options(
@@ -116,6 +124,8 @@ async def _run(
     recorded: RecordedWays | None = None,
 ) -> RunResult:
     options = options.with_one_spelling(objects)
+    if options.output:
+        refuse_foreign(run_folder(options))  # before any of the work that a plan takes
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
         cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)
@@ -136,6 +146,7 @@ async def _planned_run(
         check_spread(options, cells)
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
     folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
+    _refuse_own_data(folder, cells)
     for cell in cells:
         if hasattr(cell.model, "write_under"):
             cell.model.write_under(folder)
@@ -159,6 +170,18 @@ def run_folder(options: RunOptions, planned: tuple[str, ...] = ()) -> Path:
     names = [safe_name(Path(str(getattr(t, "name", t))).stem, 24) for t in options.tasks]
     label = "+".join(names)[:48] + "--" + safe_name(Path(models[0].partition(":")[0]).stem, 24)
     return Path("runs") / f"{label}-{options.but(models=models).folder_digest()}"
+
+
+def _refuse_own_data(folder: Path, cells: Sequence[Cell]) -> None:
+    """A run that reads what it writes would never end, or judge its own records."""
+    layout = Layout(folder.resolve())
+    for file in (file.resolve() for cell in cells for file in cell.samples.files):
+        if file in (layout.journal, layout.summary, layout.manifest) or file.is_relative_to(layout.media):
+            raise UsageError(
+                f"{file.name} is written by this run, and it is also its data",
+                where=str(folder),
+                fix="choose another folder with -o",
+            )
 
 
 def _refuse_bad_rows(cells: Sequence[Cell]) -> None:

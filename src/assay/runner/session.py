@@ -11,6 +11,7 @@ from ..core.record import result_from_plain
 from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from ..store.cache import ResponseCache
+from ..store.integrity import is_vouched
 from .budget import ErrorBudget
 from .calls import close_model
 from .cell import Cell
@@ -73,7 +74,8 @@ class Session:
         before = self.writer.read_manifest()
         if not is_manifest(before):
             before = {}
-        kept = self._finished_before(before)
+        damage = self.writer.damage(before)
+        kept = None if damage else self._finished_before(before)
         if kept is not None:
             return kept
         for cell in self.cells:
@@ -83,6 +85,9 @@ class Session:
         if not self.ask_model:
             manifest["config"] = before.get("config", manifest["config"])
         self.writer.write_manifest(manifest)
+        end = self.writer.journal.end
+        for line in damage:
+            self._say(line)
         if str(self.writer.repair):
             self._say(f"{self.writer.layout.journal.name}: {self.writer.repair}")
         self.watcher.start(self.progress)
@@ -95,8 +100,9 @@ class Session:
                         break
                     await self._run_cell(cell, progress, before, self.cache)
         except AssayError:
-            # A run that asked has failed; one that only scored is what it was before.
-            self.writer.write_manifest({**manifest, "status": "failed"} if self.ask_model else before)
+            # A run that only scored, and wrote no verdict yet, is what it was before.
+            is_untouched = not self.ask_model and bool(before) and self.writer.journal.end == end
+            self.writer.write_manifest(before if is_untouched else {**manifest, "status": "failed"})
             raise
         finally:
             ticking.cancel()
@@ -120,7 +126,8 @@ class Session:
             return None
         if len(before.get("cells", ())) != len(self.cells):
             return None
-        if before.get("journal_bytes") != self.writer.journal_bytes:
+        if not is_vouched(before):
+            self._whisper("the run has no digests, as the first version wrote it: its numbers are made anew")
             return None
         for cell in self.cells:
             if cell.makes_rows:
@@ -348,10 +355,7 @@ class Session:
             described["data_sha256"] = cell.samples.digest()
             if not cell.unchecked:
                 described.pop("unchecked", None)
-        self.writer.journal.flush()
-        manifest["journal_bytes"] = self.writer.journal_bytes
-        self.writer.write_manifest(manifest)
-        self.writer.write_summary({**result.to_plain(), **counted_samples(self.cells, self.writer)})
+        self.writer.finish(manifest, {**result.to_plain(), **counted_samples(self.cells, self.writer)})
         return result
 
     def _count(self, progress: CellProgress, outcome: str) -> int:

@@ -80,7 +80,8 @@ class Verdicts:
         judged = self._judged(sample)
         missing = []
         for scoring in self.scorings:
-            known = self._known.get(scoring.name, {}).get((sample.id, epoch))
+            scored = self._known.get(scoring.name)
+            known = scored.get((sample.id, epoch)) if scored is not None else None
             if known is not None and known[1] == scoring.digest + judged:
                 self.tallies[scoring.name].add(order, known[0])
             else:

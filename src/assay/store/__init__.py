@@ -1,7 +1,8 @@
 """The store: what was run, answered and scored, on disk."""
 
 from .blobs import Blobs
-from .index import Answered, CellIndex, Index, Scores
+from .cell_index import Answered, CellIndex
+from .index import Index, Scores
 from .journal import Journal, Repair, open_journal
 from .layout import Layout, safe_name, write_whole
 from .lock import FolderLock

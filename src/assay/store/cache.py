@@ -4,10 +4,12 @@ The key holds the model's identity, the rendered messages and every option, so a
 found by mistake. Only answers are kept, never errors, and none that holds a secret: without it, it would be another.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 import msgspec
 
@@ -24,12 +26,31 @@ class ResponseCache:
         self._root = Path(folder).expanduser()
         self._redactor = redactor or Redactor()
         with self._said():
+            self._refuse_foreign()
             self._root.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(self._root / "responses.sqlite", timeout=30, isolation_level=None)
             self._database.execute("pragma journal_mode=wal")
             self._database.execute("pragma synchronous=normal")
             self._database.execute("create table if not exists responses (key text primary key, output blob not null)")
         self._blobs = Blobs(self._root / "media")
+
+    def _refuse_foreign(self) -> None:
+        """Raises where a file of the cache's name was not written by one."""
+        path = self._root / "responses.sqlite"
+        if not os.path.lexists(path) or path.stat().st_size == 0:
+            return
+        try:
+            database = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, timeout=30)
+            tables = database.execute("select name, sql from sqlite_master where type = 'table'").fetchall()
+            database.close()
+        except sqlite3.DatabaseError:
+            tables = [("", "")]
+        if any(name != "responses" or "key text primary key" not in sql for name, sql in tables):
+            raise StoreError(
+                "responses.sqlite is there and is not a cache of assay's",
+                where=str(self._root),
+                fix="choose another --cache folder",
+            )
 
     def get(self, key: str) -> Output | None:
         """The answer to a request, if it was ever given."""

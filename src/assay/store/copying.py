@@ -1,20 +1,23 @@
 """A run folder copied to where others read it: any URL that fsspec can write (`s3://…`, `gs://…`, `file://…`)."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 from ..core import MissingExtra, StoreError, UsageError
 from .layout import Layout
+from .ownership import is_manifest_of_ours
 
 
 def copy_run(layout: Layout, url: str) -> int:
     """Copies a run and returns how many files were sent; media that are there already are not sent again.
 
-    The numbers come last: whoever finds `summary.json` finds the records it was made from.
+    `run.json` comes last: only with it do the numbers count. A place that holds anything but a run is refused.
     """
     files, root = _filesystem(url)
+    _refuse_foreign(files, root, url)
     media = sorted(path for path in layout.media.rglob("*") if path.is_file() and not path.name.startswith("."))
-    derived = [layout.journal, layout.manifest, layout.summary]
+    derived = [layout.journal, layout.summary, layout.manifest]
     sent = 0
     try:
         for path in [*media, *(path for path in derived if path.exists())]:
@@ -27,6 +30,20 @@ def copy_run(layout: Layout, url: str) -> int:
     except OSError as error:
         raise StoreError(f"cannot write there: {error.strerror or error}", where=url) from error
     return sent
+
+
+def _refuse_foreign(files: Any, root: str, url: str) -> None:
+    try:
+        names = {str(name).rstrip("/").rpartition("/")[2] for name in files.ls(root, detail=False)}
+        if not names:
+            return
+        plain = json.loads(files.cat_file(f"{root.rstrip('/')}/run.json")) if "run.json" in names else None
+    except (FileNotFoundError, NotADirectoryError):
+        return  # nothing is there; what cannot be written to is said when it is tried
+    except (OSError, ValueError):
+        plain = None
+    if not is_manifest_of_ours(plain):
+        raise UsageError("files that are not a run of assay's are there", where=url, fix="name a new or empty place")
 
 
 def _send(files: Any, path: Path, there: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import OutputRecord, ScoreRecord
-from .index import CellIndex
+from .cell_index import CellIndex
 from .layout import disk_error, new_draft
 from .lm_eval import lm_eval_document
 from .runs import RunReader
@@ -59,8 +59,7 @@ def rows_of(reader: RunReader) -> Iterator[dict[str, Any]]:
 
 def places_of(cell: CellIndex) -> list[tuple[str, int]]:
     """Sample ids and epochs of a cell, numbers in ids counted as numbers."""
-    places = {*cell.answers, *(place for scored in cell.scores.values() for place in scored)}
-    return sorted(places, key=lambda place: (_natural(place[0]), place))
+    return sorted(cell.places, key=lambda place: (_natural(place[0]), place))
 
 
 def _natural(id: str) -> list[tuple[int, str]]:

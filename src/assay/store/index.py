@@ -3,33 +3,37 @@
 Derived from the journal whenever a run folder is opened; a later line for the same thing replaces the earlier one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, overload
 
 import msgspec
 
 from ..core import OutputRecord, ScoreRecord
+from .cell_index import Answered, CellIndex
 from .journal import decode_output, decode_score, read_lines
+from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
 Cell = tuple[str, str]
 """Task and model: what one number is about."""
+Round = tuple[Cell, str, int, int]
+"""One answer: task and model, sample id, epoch and round."""
 
 
-class _Details(msgspec.Struct):
+class _Details(msgspec.Struct, gc=False):
     truncated_tokens: Any = None
     answer_room: Any = None
 
 
-class _Answer(msgspec.Struct):
+class _Answer(msgspec.Struct, gc=False):
     error: Any = None
-    state: Any = None
     details: _Details | None = None
 
 
-class _OutputHead(msgspec.Struct):
+class _OutputHead(msgspec.Struct, gc=False):
     task: str
     model: str
     id: str
@@ -39,7 +43,7 @@ class _OutputHead(msgspec.Struct):
     output: _Answer = msgspec.field(default_factory=_Answer)
 
 
-class _ScoreHead(msgspec.Struct):
+class _ScoreHead(msgspec.Struct, gc=False):
     task: str
     model: str
     id: str
@@ -53,47 +57,40 @@ _output_head = msgspec.json.Decoder(_OutputHead).decode
 _score_head = msgspec.json.Decoder(_ScoreHead).decode
 
 
-@dataclass(slots=True)
-class Answered:
-    """Where the answer of one sample lies."""
+class AnswersByKey:
+    """What was answered in a task by the keys of its requests, whatever samples and models are called now.
 
-    key: str
-    offset: int
-    failed: bool = False
-    truncated_tokens: Any = None
-    """This and the next: what the model said in the details of its output, whatever that is."""
-    answer_room: Any = None
+    A key has all an answer depends on, the model's identity too. Of a key, only a hash is held in memory: the line
+    that is found says whether it is the one.
+    """
 
+    def __init__(self, index: "Index", cells: Sequence[CellIndex]) -> None:
+        self._index = index
+        self._cells = cells
+        self._searches = SEARCHES if any(cell.replaced or cell.answers.is_dialogue for cell in cells) else 0
+        self._table: HashTable | None = None
+        self._offsets = array("q")
 
-@dataclass(slots=True)
-class CellIndex:
-    """What is known of one task and model."""
+    def get(self, key: str) -> Answered | None:
+        """The answer to the request with this key."""
+        offset = self._search(key)
+        if offset < 0:
+            return None
+        answer = self._index.answer_at(offset)
+        return answer if answer.key == key else None
 
-    answers: dict[tuple[str, int], list[Answered | None]] = field(default_factory=dict)
-    """By sample id and epoch: one entry for each round."""
-    scores: dict[str, dict[tuple[str, int], tuple[int, str]]] = field(default_factory=dict)
-    """By scorer, then sample id and epoch: offset and the scorer's digest."""
-    replaced: list[Answered] = field(default_factory=list)
-    """Answers in whose place another question was answered since: rows may have moved."""
-
-    def add_output(self, id: str, epoch: int, round: int, answer: Answered) -> None:
-        """Notes an answer; rounds may come again after a restart."""
-        rounds = self.answers.setdefault((id, epoch), [])
-        while len(rounds) <= round:
-            rounds.append(None)
-        before = rounds[round]
-        if before is not None and before.key != answer.key:
-            self.replaced.append(before)
-        rounds[round] = answer
-
-    def by_key(self) -> dict[str, Answered]:
-        """Every answer that came, whatever its sample is called now."""
-        known = {answer.key: answer for answer in self.replaced if not answer.failed}
-        for rounds in self.answers.values():
-            for answer in rounds:
-                if answer is not None and not answer.failed:
-                    known[answer.key] = answer
-        return known
+    def _search(self, key: str) -> int:
+        self._searches += 1
+        if self._table is None and self._searches <= SEARCHES:
+            return max((cell.answers.search(key) for cell in self._cells), default=NOWHERE)
+        if self._table is None:
+            self._table = HashTable()
+            for cell in self._cells:
+                for known, offset in chain(cell.replaced, cell.answers.that_came()):
+                    self._table.add(hash(known))
+                    self._offsets.append(offset)
+        found = self._table.find(hash(key))
+        return self._offsets[found] if found >= 0 else NOWHERE
 
 
 class Index:
@@ -105,26 +102,39 @@ class Index:
         self.damaged = 0
         self.damaged_range: tuple[int, int] | None = None
         """From the first damaged byte to behind the last, as far as lines can tell."""
-        self._by_key: dict[str, dict[str, Answered]] = {}
+        self.media: dict[str, set[Round]] = {}
+        """By digest: the answers that hold a medium the model made; none where all were replaced by later ones."""
+        self._media_of: dict[Round, tuple[str, ...]] = {}
+        self._by_key: dict[str, AnswersByKey] = {}
         self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
 
+    @property
+    def damage(self) -> str:
+        """What is wrong with the lines, in one line; empty if nothing is."""
+        if self.damaged_range is None:
+            return ""
+        lines = "1 damaged line was" if self.damaged == 1 else f"{self.damaged} damaged lines were"
+        return f"records.jsonl: {lines} passed over (bytes {self.damaged_range[0]} to {self.damaged_range[1]})"
+
     def cell(self, task: str, model: str) -> CellIndex:
         """The index of one task and model."""
-        return self.cells.setdefault((task, model), CellIndex())
+        cell = self.cells.get((task, model))
+        if cell is None:
+            cell = self.cells[task, model] = CellIndex()
+        return cell
 
-    def by_key(self, task: str) -> Mapping[str, Answered]:
-        """What was answered in a task by the keys of its requests, whatever the sample and the model are called now.
-
-        A key has all an answer depends on, the model's identity too. It is made when it is first asked for.
-        """
+    def by_key(self, task: str) -> AnswersByKey:
+        """What was answered in a task by the keys of its requests; made when it is first asked for."""
         if task not in self._by_key:
-            known = self._by_key[task] = {}
-            for (own, _), cell in self.cells.items():
-                if own == task:
-                    known.update(cell.by_key())
+            self._by_key[task] = AnswersByKey(self, [cell for (own, _), cell in self.cells.items() if own == task])
         return self._by_key[task]
+
+    def answer_at(self, offset: int) -> Answered:
+        """What the line of an answer says of it."""
+        record = decode_output(self._line(offset))
+        return Answered(record.key, offset, *_facts(record))
 
     def output(self, answer: Answered) -> OutputRecord:
         """The output record at its place."""
@@ -153,26 +163,35 @@ class Index:
                     self._add_score(offset, line)
             except (TypeError, ValueError, RecursionError):
                 damaged.append(offset)  # whole, but not a record: somebody else's line
+        for cell in self.cells.values():
+            cell.places.pack()
         if damaged:
             self.damaged = len(damaged)
             self.damaged_range = damaged[0], damaged[-1] + len(self._line(damaged[-1])) + 1
 
     def _add_output(self, offset: int, line: bytes) -> None:
         try:
-            head = _output_head(line)
-            failed = head.output.error is not None
-            details = head.output.details
-            cut, room = (details.truncated_tokens, details.answer_room) if details is not None else (None, None)
-            id, epoch, round, key, task, model = head.id, head.epoch, head.round, head.key, head.task, head.model
+            head: _OutputHead | OutputRecord = _output_head(line)
         except msgspec.DecodeError:
-            record = decode_output(line)
-            failed = record.failed
-            said = record.output.get("details")
-            said = said if isinstance(said, dict) else {}
-            cut, room = said.get("truncated_tokens"), said.get("answer_room")
-            id, epoch, round, key = record.id, record.epoch, record.round, record.key
-            task, model = record.task, record.model
-        self.cell(task, model).add_output(id, epoch, round, Answered(key, offset, failed, cut, room))
+            head = decode_output(line)
+        cell = self.cell(head.task, head.model)
+        cell.add_output(head.id, head.epoch, head.round, head.key, offset, *_facts(head))
+        if self._media_of or b'"sha256"' in line:
+            self._add_media(((head.task, head.model), head.id, head.epoch, head.round), line)
+
+    def _add_media(self, round: "Round", line: bytes) -> None:
+        for digest in self._media_of.pop(round, ()):
+            self.media[digest].discard(round)
+        if digests := tuple(made_media(line)):
+            self._media_of[round] = digests
+            for digest in digests:
+                self.media.setdefault(digest, set()).add(round)
+
+    def drop(self, digest: str) -> None:
+        """Forgets the answers that hold a medium, as if they had never come."""
+        for (task, model), id, epoch, round in self.media.get(digest, ()):
+            self.cell(task, model).answers.drop(id, epoch, round)
+        self._by_key.clear()
 
     def _add_score(self, offset: int, line: bytes) -> None:
         head: _ScoreHead | ScoreRecord
@@ -180,9 +199,9 @@ class Index:
             head = _score_head(line)
         except msgspec.DecodeError:
             head = decode_score(line)
-        scored = self.cell(head.task, head.model).scores.setdefault(head.scorer, {})
         # A judge that failed is an infrastructure error: without a digest its line is stale, and it is asked again.
-        scored[head.id, head.epoch] = (offset, "" if head.outcome == "judge_error" else head.digest)
+        digest = "" if head.outcome == "judge_error" else head.digest
+        self.cell(head.task, head.model).add_score(head.scorer, head.id, head.epoch, offset, digest)
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.
@@ -191,6 +210,28 @@ class Index:
             file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
         file.seek(offset)
         return file.readline()[:-1]
+
+
+def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:
+    """Whether a request failed; what the model said of cut prompts and of the room for its answer."""
+    if isinstance(head, OutputRecord):
+        found = head.output.get("details")
+        found = found if isinstance(found, dict) else {}
+        return head.failed, found.get("truncated_tokens"), found.get("answer_room")
+    output = head.output
+    if output.details is None:
+        return output.error is not None, None, None
+    return output.error is not None, output.details.truncated_tokens, output.details.answer_room
+
+
+def made_media(line: bytes) -> Iterator[str]:
+    """The digests of the media that the answer of a line holds."""
+    if b'"sha256"' not in line:
+        return
+    for candidate in decode_output(line).output.get("candidates", ()):
+        for part in candidate.get("parts", ()):
+            if isinstance(part, dict) and isinstance(part.get("sha256"), str):
+                yield part["sha256"]
 
 
 class Scores(Sequence[ScoreRecord]):
@@ -211,6 +252,10 @@ class Scores(Sequence[ScoreRecord]):
 
     def __len__(self) -> int:
         return len(self._offsets)
+
+    def arranged(self, order: Sequence[int]) -> "Scores":
+        """The same records in another order."""
+        return Scores(self._index, [self._offsets[position] for position in order])
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         """Reads the journal block by block: most lines follow each other."""

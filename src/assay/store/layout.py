@@ -10,7 +10,6 @@ import errno
 import os
 import re
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,11 +80,6 @@ def new_draft(path: Path) -> tuple[int, Path]:
     """
     draft = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     return os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666), draft
-
-
-def drafts_of(path: Path) -> Iterator[Path]:
-    """The unfinished copies of a derived file; whoever wrote them is gone if nobody else may write here."""
-    return path.parent.glob(f".{path.name}.*")
 
 
 def sync_folder(folder: Path) -> None:

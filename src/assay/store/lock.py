@@ -5,11 +5,14 @@ import json
 import os
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from ..core import FolderInUse
-from .layout import disk_error
+from .layout import disk_error, new_draft
+
+NOTE_BYTES = 192
 
 
 class FolderLock:
@@ -21,7 +24,9 @@ class FolderLock:
 
     def __enter__(self) -> "FolderLock":
         try:
-            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            if not self.path.exists():
+                _make(self.path)
+            handle = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             raise disk_error(error, self.path) from error
         try:
@@ -35,13 +40,15 @@ class FolderLock:
                 fix="wait for it, or choose another folder with -o",
             ) from error
         self._handle = handle
-        note = {"pid": os.getpid(), "host": socket.gethostname(), "started": time.strftime("%Y-%m-%dT%H:%M:%S")}
         try:
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, json.dumps(note).encode(), 0)
+            os.pwrite(handle, _note(), 0)
+            os.ftruncate(handle, NOTE_BYTES)
         except OSError as error:
             self.__exit__(None, None, None)
             raise disk_error(error, self.path) from error
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         return self
 
     def __exit__(
@@ -50,6 +57,29 @@ class FolderLock:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+def _note() -> bytes:
+    """Who writes here; always of one length, so that it is replaced by one write and never seen half."""
+    note = {"pid": os.getpid(), "host": socket.gethostname()[:80], "started": time.strftime("%Y-%m-%dT%H:%M:%S")}
+    return json.dumps(note).encode().ljust(NOTE_BYTES - 1) + b"\n"
+
+
+def _make(path: Path) -> None:
+    """Makes the file with its note in it: an empty one could be anybody's. Where another was faster, his stays."""
+    handle, draft = new_draft(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(_note())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            return
+        except OSError:  # a file system without links
+            with suppress(FileExistsError), path.open("xb") as file:
+                file.write(_note())
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _owner(handle: int) -> str:

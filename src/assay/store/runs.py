@@ -1,9 +1,9 @@
 """A run on disk: opened by one writer, read by anybody."""
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,10 +13,22 @@ from ..core.message import to_plain
 from ..core.record import output_to_plain
 from ..media import described
 from .blobs import Blobs
-from .index import Answered, CellIndex, Index, Scores
-from .journal import Journal, Repair, open_journal, output_line
-from .layout import Layout, disk_error, drafts_of, write_whole
+from .cell_index import Answered, CellIndex
+from .index import Index, Scores, made_media
+from .integrity import (
+    broken_media,
+    file_digest,
+    is_vouched,
+    journal_damage,
+    journal_note,
+    media_damage,
+    summary_damage,
+)
+from .journal import Journal, Repair, open_journal, output_line, read_lines
+from .layout import Layout, disk_error, write_whole
 from .lock import FolderLock
+from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
+from .places import Place
 from .secrets import Redactor
 
 
@@ -49,20 +61,57 @@ class RunReader:
         self.layout = Layout(Path(folder))
         if not self.layout.manifest.exists() and not self.layout.journal.exists():
             raise StoreError("not a run folder: no run.json", where=str(folder), fix="`assay run` makes one")
-        self.index = Index(self.layout.journal)
         self.blobs = Blobs(self.layout.media)
         self._views: dict[tuple[str, str], View] | None = None
         self._counted: dict[tuple[str, str], frozenset[str]] | None = None
+
+    @cached_property
+    def index(self) -> Index:
+        """What the journal holds, and where."""
+        return Index(self.layout.journal)
 
     @property
     def manifest(self) -> dict[str, Any]:
         """What was run."""
         return read_json(self.layout.manifest)
 
-    @property
+    @cached_property
     def summary(self) -> dict[str, Any]:
-        """The numbers as they were last computed."""
-        return read_json(self.layout.summary) if self.layout.summary.exists() else {}
+        """The numbers of the run; none while it is not finished, or where the file is not the one that it wrote."""
+        manifest = self._manifest_or_none()
+        if is_vouched(manifest):
+            is_own = not summary_damage(self.layout, manifest)
+        else:
+            is_old = manifest.get("format") == 1 and manifest.get("status") in FINISHED
+            is_own = is_old and self.layout.summary.exists()
+        return read_json(self.layout.summary) if is_own else {}
+
+    @property
+    def is_unverified(self) -> bool:
+        """Whether a finished run noted no digests, as those of the first version."""
+        manifest = self._manifest_or_none()
+        return manifest.get("format") == 1 and manifest.get("status") in FINISHED
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run came to an end, well or not, and its numbers were written."""
+        return self.is_unverified or is_vouched(self._manifest_or_none())
+
+    @cached_property
+    def damage(self) -> tuple[str, ...]:
+        """All that is not as the run left it, each in one line."""
+        manifest = self._manifest_or_none()
+        if is_vouched(manifest):
+            # With the digest that was noted, damaged lines are those that the run itself has met and mended.
+            changed = journal_damage(self.layout, manifest)
+            lines = [changed and (self.index.damage or changed), summary_damage(self.layout, manifest)]
+        else:
+            lines = [self.index.damage]
+        lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
+        return tuple(line for line in lines if line)
+
+    def _manifest_or_none(self) -> dict[str, Any]:
+        return self.manifest if self.layout.manifest.exists() else {}
 
     def outputs(self, task: str | None = None, model: str | None = None) -> Iterator[OutputRecord]:
         """The output records, in the order of their samples' ids, rounds in order."""
@@ -73,7 +122,7 @@ class RunReader:
 
     def scores(self, task: str, model: str, scorer: str) -> Scores:
         """The score records of one scorer that the last summary counted, in the order of the samples' ids."""
-        places = self.index.cell(task, model).scores.get(scorer, {})
+        places: Mapping[Place, tuple[int, str]] = self.index.cell(task, model).scores.get(scorer, {})
         view = self.view(task, model)
         return Scores(self.index, [places[place][0] for place in sorted(places) if place in view])
 
@@ -104,7 +153,7 @@ class RunReader:
     def _named_scorers(self) -> dict[tuple[str, str], frozenset[str]]:
         """The scorers of each cell of the last run; of one that judged by itself none are named."""
         if self._counted is None:
-            cells = self.manifest.get("cells", ()) if self.layout.manifest.exists() else ()
+            cells = self._manifest_or_none().get("cells", ())
             described = [cell for cell in cells if isinstance(cell, Mapping) and "task" in cell and "model" in cell]
             self._counted = {(c["task"], c["model"]): frozenset(c.get("scorers") or ()) for c in described}
             for row in self.summary.get("results", ()):
@@ -119,16 +168,20 @@ class RunWriter:
         self.layout = Layout(Path(folder))
         self.redactor = redactor or Redactor()
         self._fresh = fresh
+        refuse_foreign(self.layout.folder)
         try:
             self.layout.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
         self._lock = FolderLock(self.layout.lock)
-        self.blobs = Blobs(self.layout.media)
+        self.blobs = Blobs(self.layout.media, may_replace=lambda digest: digest in self.index.media)
 
     def __enter__(self) -> "RunWriter":
         self._lock.__enter__()
         try:
+            refuse_foreign(self.layout.folder)  # again: nobody else writes a run here from now on
+            if self._fresh or not self.layout.manifest.exists():
+                write_json(self.layout.manifest, NEW_RUN)
             if self._fresh:
                 self._forget()
             self._remove_drafts()
@@ -152,20 +205,25 @@ class RunWriter:
             self._lock.__exit__(kind, error, trace)
 
     def _forget(self) -> None:
-        """Removes what assay itself wrote here, and nothing else; only the holder of the lock may."""
+        """Removes what `run.json` and the journal vouch for, and nothing else; only the holder of the lock may.
+
+        The journal comes last: as long as it is there, it says which media are the run's.
+        """
         try:
-            for path in (self.layout.manifest, self.layout.journal, self.layout.summary):
-                path.unlink(missing_ok=True)
+            if self.layout.journal.exists():
+                for _, line in read_lines(self.layout.journal):
+                    for digest in made_media(line or b""):
+                        self.blobs.remove(digest)
+            self.layout.summary.unlink(missing_ok=True)
+            self.layout.journal.unlink(missing_ok=True)
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
-        shutil.rmtree(self.layout.media, ignore_errors=True)
 
     def _remove_drafts(self) -> None:
         """What a killed writer of a derived file left behind."""
         try:
-            for path in (self.layout.manifest, self.layout.summary):
-                for draft in drafts_of(path):
-                    draft.unlink(missing_ok=True)
+            for draft in filter(is_draft, self.layout.folder.iterdir()):
+                draft.unlink(missing_ok=True)
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
 
@@ -243,25 +301,38 @@ class RunWriter:
             self._check_in_place()
             raise
 
-    @property
-    def journal_bytes(self) -> int:
-        """How long the journal is."""
-        self._check_in_place()
-        return self.layout.journal.stat().st_size
+    def damage(self, manifest: Mapping[str, Any]) -> list[str]:
+        """What is not as an earlier run left it, each in one line; answers whose media are broken are forgotten."""
+        lines = []
+        if is_vouched(manifest):
+            lines += [journal_damage(self.layout, manifest), summary_damage(self.layout, manifest)]
+        if self.layout.media.exists() or manifest.get("media"):
+            broken = broken_media(self.index, self.blobs)
+            lines.append(media_damage(self.index, broken))
+            for digest in broken:
+                self.index.drop(digest)
+        return [line for line in lines if line]
 
     def read_summary(self) -> dict[str, Any]:
         """`summary.json` of an earlier run in this folder; empty if there is none."""
         return read_json(self.layout.summary) if self.layout.summary.exists() else {}
 
+    def finish(self, manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+        """Writes the numbers, then that the run has ended with them: a kill in between leaves it unfinished."""
+        self.journal.flush()
+        self._check_in_place()
+        write_json(self.layout.summary, self.redactor.plain(summary))
+        vouched = {
+            "journal": journal_note(self.layout),
+            "summary": {"sha256": file_digest(self.layout.summary)},
+            "media": self.layout.media.exists(),
+        }
+        self.write_manifest({**manifest, **vouched})
+
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces `run.json`."""
         self._check_in_place()
         write_json(self.layout.manifest, self.redactor.plain(manifest))
-
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
-        """Replaces `summary.json`."""
-        self._check_in_place()
-        write_json(self.layout.summary, self.redactor.plain(summary))
 
     def _check_in_place(self) -> None:
         """Raises where the folder was moved or removed since it was opened: the journal goes on wherever it is now."""
@@ -279,14 +350,15 @@ class RunWriter:
 
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object from a file."""
+    again = "move it away, then `assay run` the same command again: the journal is enough to write it anew"
     try:
         value = json.loads(path.read_bytes())
     except OSError as error:
         raise StoreError(f"cannot read: {error.strerror}", where=str(path)) from error
     except ValueError as error:
-        raise StoreError(f"not valid JSON: {error}", where=str(path)) from error
+        raise StoreError(f"not valid JSON: {error}", where=str(path), fix=again) from error
     if not isinstance(value, dict):
-        raise StoreError("expected a JSON object", where=str(path))
+        raise StoreError("expected a JSON object", where=str(path), fix=again)
     return value
 
 

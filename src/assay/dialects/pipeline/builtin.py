@@ -4,9 +4,9 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from ...store.file_ledger import own_file
 from ..plain import plain
 from .engine import Engine
 
@@ -126,8 +126,7 @@ def generation(
         for item, text in zip(batch, engine.decode_tokens(tokens), strict=True):
             lines.append({"prompt": item["prompt"], "generated": text, "reference": item["reference"]})
     if save_outputs:
-        file = Path(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl")
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = own_file(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl")
         text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
         file.write_text(text, encoding="utf-8")
     written = engine.written - tokens_before

@@ -25,6 +25,7 @@ from ...core import (
     Sample,
     Text,
 )
+from ...store.file_ledger import own_file
 from .arity import Generated
 from .logits import Logits, WeighedModel
 from .tokenizers import Tokenizer, tokenizer_of
@@ -161,8 +162,7 @@ class Engine:
         """Prompts and answers in a file of their own, whose path comes back."""
         if len(prompts) != len(responses):
             raise ValueError(f"{len(prompts)} prompts and {len(responses)} responses")
-        file = Path(output_dir) / f"{task_name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = own_file(Path(output_dir) / f"{task_name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl")
         with file.open("w", encoding="utf-8") as out:
             for index, (prompt, response) in enumerate(zip(prompts, responses, strict=True)):
                 line = {"index": index, "prompt": prompt, "response": response, **(metadata or {})}

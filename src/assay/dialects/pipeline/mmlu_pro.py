@@ -6,10 +6,10 @@ first letter A to J wherever it stands, for comparison with numbers published th
 
 import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from ...scorers.choice_rules import extract_choice
+from ...store.file_ledger import own_file
 from ..plain import plain
 from .builtin import Items, batches
 from .engine import Engine
@@ -78,8 +78,7 @@ def _evaluate(
         for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
             lines.append(_line(answer, item, read))
     if inferoutput:
-        file = Path(inferoutput)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = own_file(inferoutput)
         text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
         file.write_text(text, encoding="utf-8")
     subjects: dict[str, list[bool]] = {}

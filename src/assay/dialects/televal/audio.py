@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Audio
+from ...store.layout import write_whole
 
 RATE = 16_000
 INDEX = ".sounds.jsonl"
@@ -61,9 +62,7 @@ class SoundFolder:
             if path.exists() and known.get(path.name, wanted) == wanted:
                 return path, ()
             data, changes = as_wav(audio, rate=rate, mono=mono)
-            part = path.with_suffix(".part")
-            part.write_bytes(data)
-            part.replace(path)
+            write_whole(path, data)
             known[path.name] = wanted
             with (self.folder / INDEX).open("a", encoding="utf-8") as index:
                 index.write(json.dumps([path.name, wanted]) + "\n")

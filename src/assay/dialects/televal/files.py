@@ -1,6 +1,7 @@
 """The files a TELEVAL user expects: predictions, results and summaries as JSONL, sounds, and one table of all."""
 
 import csv
+import io
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ from ...core import Output, Sample, ScoreRecord, Task
 from ...core.record import output_from_plain
 from ...datasets import open_dataset
 from ...store import RunReader, safe_name
+from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
 from .audio import file_stem
 from .calling import Era
@@ -25,6 +27,7 @@ class Folder:
     def __init__(self, save_dir: str | Path, model: str) -> None:
         self.root = Path(save_dir).expanduser()
         self.model = model
+        self.ledger = FileLedger(self.root)
         self._model_folder = model if "/" not in model and file_stem(model) == model else safe_name(model, 60)
 
     def run(self, label: str) -> Path:
@@ -41,8 +44,7 @@ class Folder:
 
     def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
         """Writes a file whole: an earlier one is there until the new one is complete."""
-        file = self.file(stage, label)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file = self.ledger.claim(self.file(stage, label))
         text = "".join(json.dumps(encoded(line), ensure_ascii=False, default=str) + "\n" for line in lines)
         write_whole(file, text.encode("utf-8", "replace"))
         return file
@@ -55,11 +57,12 @@ class Folder:
             models += [file.parent.name] if file.parent.name not in models else []
             said = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
             cells.setdefault(file.stem, {})[file.parent.name] = "; ".join(str(value) for value in said.values())
-        path = self.root / "results.csv"
-        with path.open("w", encoding="utf-8", newline="") as stream:
-            table = csv.writer(stream)
-            table.writerow(["task", *models])
-            table.writerows([name, *(row.get(model, "") for model in models)] for name, row in sorted(cells.items()))
+        path = self.ledger.claim(self.root / "results.csv")
+        stream = io.StringIO(newline="")
+        table = csv.writer(stream)
+        table.writerow(["task", *models])
+        table.writerows([name, *(row.get(model, "") for model in models)] for name, row in sorted(cells.items()))
+        write_whole(path, stream.getvalue().encode("utf-8", "replace"))
         return path
 
 
@@ -70,7 +73,7 @@ def predictions_of(task: Task, reader: RunReader, model: str, folder: Folder, er
     for sample, output in _answered(task, reader, model):
         for line in prediction_lines(sample, output, loader, era):
             if line.get("pred_audio"):
-                line["pred_audio"] = _named_sound(line, sample, folder.sounds(task.name))
+                line["pred_audio"] = _named_sound(line, sample, folder, task.name)
             lines.append(line)
     return lines
 
@@ -116,13 +119,12 @@ def _answered(task: Task, reader: RunReader, model: str) -> Iterator[tuple[Sampl
         yield sample, last
 
 
-def _named_sound(line: Mapping[str, Any], sample: Sample, folder: Path) -> str:
+def _named_sound(line: Mapping[str, Any], sample: Sample, folder: Folder, label: str) -> str:
     source = Path(str(line["pred_audio"]))
     nround = f"_round{line['nround']}" if "nround" in line else ""
-    target = folder / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
+    target = folder.sounds(label) / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"
     if source.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
+        folder.ledger.claim(target).unlink(missing_ok=True)
         try:
             os.link(source, target)
         except OSError:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from ...core import UsageError
+from ...store.file_ledger import own_file
 from .facade.dataset import AUDIO_COLUMNS, BatchLoader
 from .references import encoded
 
@@ -19,9 +20,8 @@ def convert(
     folder = Path(root).expanduser() / label
     loader = BatchLoader(given, key_col=key_col, save_query_audio_dir=str(folder / "audios"))
     loader.sounds.place(folder / "audios")
-    file = folder / f"{label}.jsonl"
-    folder.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
+    file = own_file(folder / f"{label}.jsonl")
+    part = own_file(folder / f"{label}.part")
     rows = sounds = 0
     with part.open("w", encoding="utf-8") as lines:
         for batch in loader:

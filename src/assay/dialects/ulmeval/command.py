@@ -17,8 +17,10 @@ from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
 from ...store import RunReader
+from ...store.file_ledger import FileLedger
+from ...store.ownership import refuse_foreign
 from .dataset_tasks import tasks_of
-from .evaluation import FILES, file_label
+from .evaluation import FILES, file_label, forget_files
 from .facade.smp.misc import githash, timestr
 from .kept_tables import keep_table
 from .models import GuestApi
@@ -46,8 +48,9 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
         what = f"no predictions of {pair.model_name} on {pair.dataset_name}"
         raise UsageError(what, where=str(folder), fix="run --mode infer first")
     options = _options(pair, settings, folder)
+    refuse_foreign(folder)
     if not settings.reuse_aux:
-        shutil.rmtree(folder / FILES, ignore_errors=True)
+        forget_files(folder)
     finished = (folder / "summary.json").exists()
     if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
         changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
@@ -89,22 +92,22 @@ def _is_guest(pair: Pair) -> bool:
 def write_promised(home: Path, folder: Path, stem: str, source: GuestSource | None) -> None:
     """The prediction file and what `evaluate` wrote, in today's folder; links to them one level up."""
     today = home / f"T{timestr('day')}_G{githash()}"
-    today.mkdir(parents=True, exist_ok=True)
+    ledger = FileLedger(home)
     made = []
     if source is not None:
         reader = RunReader(folder)
         rows = answered(source, reader)
         if rows:
             made.append(today / f"{stem}.pkl")
-            write_pickle(prediction_table(source.data, rows), made[-1])
+            write_pickle(prediction_table(source.data, rows), ledger.claim(made[-1]))
     for file in sorted((folder / FILES).glob("*")) if (folder / FILES).is_dir() else ():
         if file.is_file() and not file.name.startswith("."):
             made.append(today / file.name)
-            shutil.copy2(file, made[-1])
+            shutil.copy2(file, ledger.claim(made[-1]))
     for file in made:
         link = home / file.name
-        if link.is_symlink() or not link.exists():
-            link.unlink(missing_ok=True)
+        if ledger.holds(link) or not os.path.lexists(link):
+            ledger.claim(link).unlink(missing_ok=True)
             link.symlink_to(file.relative_to(home))
 
 

@@ -15,6 +15,7 @@ from ...registry import scorers
 from ...runner.cell import Cell
 from ...runner.desk import Desk
 from ...store import RunWriter
+from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from .context import Surroundings, around
 from .kept_tables import keep_table
@@ -78,10 +79,12 @@ class Evaluation:
             tables={eval_file: lambda: prediction_table(data, rows)},
             ask_judge=desk.ask,
         )
+        there = set(eval_file.parent.iterdir())
         try:
             with around(inside):
                 found = self._evaluate(eval_file, rows)
         finally:
+            FileLedger(eval_file.parent).note_new(there)
             desk.close()
             self.writer.journal.flush()
         numbers = as_numbers(found)
@@ -101,6 +104,15 @@ class Evaluation:
             return dataset.evaluate(str(eval_file), **dict(self.judge_kwargs))
         finally:
             eval_file.unlink(missing_ok=True)
+
+
+def forget_files(folder: Path) -> None:
+    """Removes what evaluations wrote into a run folder; files that were there without them stay."""
+    files = folder / FILES
+    ledger = FileLedger(files)
+    for file in files.iterdir() if files.is_dir() else ():
+        if file.is_file() and not file.is_symlink() and ledger.holds(file):
+            file.unlink()
 
 
 def eval_file_of(folder: Path, model: str, dataset: str) -> Path:

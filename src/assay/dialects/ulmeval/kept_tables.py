@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from .rows import GuestData
 from .tables import TABLE
@@ -19,8 +20,7 @@ def keep_table(data: GuestData, folder: Path) -> None:
     copy = home / f"{file_name(data.name)}{''.join(table.suffixes)}"
     if copy.exists() and (copy.samefile(table) or _looks(copy) == _looks(table)):
         return
-    home.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(table, copy)
+    shutil.copy2(table, FileLedger(folder).claim(copy))
 
 
 def kept_table(folder: str | None, name: str) -> Path | None:

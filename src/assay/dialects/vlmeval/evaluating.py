@@ -16,6 +16,7 @@ from ...runner.cell import Cell
 from ...runner.desk import Desk
 from ...runner.options import RunOptions
 from ...store import RunWriter
+from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from .classes import ClassDataset
 from .formats import prediction_format
@@ -68,13 +69,18 @@ class SetEvaluation:
         label = session.label or label_among(self.cell.model_name, run.models)
         eval_file = folder / f"{label}_{file_name(self.dataset_name, 80)}.{prediction_format()}"
         columns, table = prediction_rows(rows, self.dialogue)
-        write_table(eval_file, columns, table)
+        ledger = FileLedger(folder)
+        write_table(ledger.claim(eval_file), columns, table)
+        there = set(folder.iterdir())
         session.serve(eval_file, lambda: prediction_frame(rows, self.dialogue))
         judge = run.judges.get("judge")
         args = {} if judge is None else {judge: model_args(judge, run.judge_args)}
         desk = Desk(self.writer, self.cell.task.name, run.concurrency, args)
         with session.judged_by(judge, desk):
-            made = self._evaluate(str(eval_file), run.concurrency or 4)
+            try:
+                made = self._evaluate(str(eval_file), run.concurrency or 4)
+            finally:
+                ledger.note_new(there)
         self.writer.journal.flush()
         return as_numbers(made) or {"rows": float(len(rows))}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import DataError, MissingExtra, UsageError
+from ...store.file_ledger import FileLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,14 @@ def film_frames(film: Path, folder: Path, spacing: Spacing) -> list[str]:
         raise DataError("the film is too short for a frame", file=str(film), fix="give nframe, or a higher fps")
     files = [folder / spacing.name(number, len(places)) for number in range(1, len(places) + 1)]
     filmed = film.stat().st_mtime_ns
-    if not all(file.exists() and file.stat().st_mtime_ns >= filmed for file in files):
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(film, dict(zip(files, places, strict=True)))
+    stale = {
+        file: place
+        for file, place in zip(files, places, strict=True)
+        if not (file.exists() and file.stat().st_mtime_ns >= filmed)
+    }
+    if stale:
+        ledger = FileLedger(folder)
+        _write(film, {ledger.claim(file): place for file, place in stale.items()})
     return [str(file) for file in files]
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from ...core import Output, Sample, Task
 from ...datasets import open_dataset
-from ...datasets.suffix_files import write_table
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
+from ...store.file_ledger import FileLedger
 from .evaluating import model_label, prediction_of
 from .formats import prediction_format
 from .kinds import is_mme
 from .places import SNAPSHOT
-from .score_files import choice_files, mme_files, mmvet_files, prefetch_file, yes_no_cells
+from .score_files import choice_files, mme_files, mmvet_files, prefetch_file, put_table, yes_no_cells
 
 
 class Predictions:
@@ -72,7 +72,7 @@ def write_files(
     model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
     made = Predictions(reader, task, model, samples)
     names = [f"{stem}.{prediction_format()}"]
-    write_table(folder / names[0], made.columns, made.rows())
+    put_table(folder / names[0], made.columns, made.rows())
     judge = str(reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
     scorers = reader.scorers(task.name, model)
     if any(getattr(scorer, "name", "") == "exact_matching" for scorer in task.scorers):
@@ -97,7 +97,8 @@ def write_files(
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
     """Keeps the rows of a run, so that they can be judged elsewhere."""
-    with (run_folder / SNAPSHOT).open("w", encoding="utf-8", errors="backslashreplace") as file:
+    path = FileLedger(run_folder).claim(run_folder / SNAPSHOT)
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
         for sample in samples:
             if isinstance(sample, Sample):
                 row = {name: cell for name, cell in sample.fields.items() if name != "image" or _is_reference(cell)}
@@ -110,7 +111,7 @@ def _is_reference(cell: Any) -> bool:
 
 
 def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence[str]) -> None:
-    path = folder / "status.json"
+    path = FileLedger(folder).claim(folder / "status.json")
     status = json.loads(path.read_text("utf-8")) if path.exists() else {}
     status[dataset] = {
         "status": result.status,
@@ -122,9 +123,8 @@ def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence
 
 
 def _link(folder: Path, name: str) -> None:
-    """A link one level up to the newest file of that name; a real file in its place is left alone."""
-    link = folder.parent / name
-    if link.is_symlink():
-        link.unlink()
-    if not link.exists():
+    """A link one level up to the newest file of that name; what others put in its place is left alone."""
+    link, ledger = folder.parent / name, FileLedger(folder.parent)
+    if ledger.holds(link) or not os.path.lexists(link):
+        ledger.claim(link).unlink(missing_ok=True)
         os.symlink(Path(folder.name) / name, link)

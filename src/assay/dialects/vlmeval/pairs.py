@@ -10,6 +10,7 @@ from typing import Any
 from ...core import EMPTY, UnknownName, UsageError, digest_of
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
+from ...store.file_ledger import FileLedger
 from ...userfiles import is_reference, split_reference
 from ..file_names import file_name
 from .config_file import HINT, checked_config, dataset_entry, model_entry, read_config, registered_model
@@ -98,8 +99,7 @@ def _data_config(given: argparse.Namespace, work_dir: Path) -> dict[str, tuple[s
     for name, entry in config["data"].items():
         dataset_entry(name, entry, given.register, "--data-config")
     path = work_dir / f"data_config-{digest_of(config)[:8]}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(config, indent=2, ensure_ascii=False), "utf-8")
+    FileLedger(work_dir).claim(path).write_text(json.dumps(config, indent=2, ensure_ascii=False), "utf-8")
     return {name: (f"{path}#{name}", name) for name in plain}
 
 

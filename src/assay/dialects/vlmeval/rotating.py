@@ -13,6 +13,7 @@ from ...core import DataError, UsageError
 from ...datasets.files import open_file
 from ...datasets.suffix_files import write_table
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
+from ...store.file_ledger import own_file
 from .kinds import ROTATION, whole_index
 from .prompts import options_of
 
@@ -37,7 +38,7 @@ def write_circular(path: Path) -> tuple[Path, int, int]:
                 counts[1] += 1
                 yield [turned.get(name, "") for name in made]
 
-    write_table(target, made, rows())
+    write_table(own_file(target), made, rows())
     return target, counts[0], counts[1]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ...core import UNRESOLVED, Output, Result, Sample, ScoreRecord
 from ...datasets.suffix_files import dump_by_suffix, write_table
 from ...scorers.yes_no import YesNo
+from ...store.file_ledger import FileLedger
 from ...summarizers.mmvet import CAPABILITIES
 from .facade.dataset.utils.multiple_choice import ABBREVIATIONS
 from .formats import evaluation_format, prediction_format
@@ -14,6 +15,11 @@ from .scoring import ExactMatching
 
 PREFETCH = ("Category", "tot", "match", "hit", "match_rate", "acc")
 SAID = {"yes": "Yes", "no": "No"}
+
+
+def put_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Writes a table, unless that would replace one that assay did not write."""
+    write_table(FileLedger(path.parent).claim(path), columns, rows)
 
 
 def choice_files(
@@ -24,12 +30,12 @@ def choice_files(
     label = f"{stem}_{judge}" if is_judged else stem
     accuracy = f"{label}_acc.{evaluation_format()}"
     columns, rows = accuracy_table(records)
-    write_table(folder / accuracy, columns, rows)
+    put_table(folder / accuracy, columns, rows)
     result = f"{stem}_{judge if is_judged else scorer}_result"
     table = f"{result}.{prediction_format()}"
     cells = ([r.id, r.group, r.answer, r.outcome, r.value, r.details.get("rule")] for r in records)
-    write_table(folder / table, ["index", "group", "extracted", "outcome", "hit", "rule"], cells)
-    dump_by_suffix(_by_question(records), folder / f"{result}.pkl")
+    put_table(folder / table, ["index", "group", "extracted", "outcome", "hit", "rule"], cells)
+    dump_by_suffix(_by_question(records), FileLedger(folder).claim(folder / f"{result}.pkl"))
     return [accuracy, table, f"{result}.pkl"]
 
 
@@ -93,7 +99,7 @@ def prefetch_file(folder: Path, stem: str, answered: Iterable[tuple[Sample, str]
         [name, total, match, hit, 100 * match / total, 100 * hit / match if match else 0.0]
         for name, (total, match, hit) in counts.items()
     ]
-    write_table(folder / f"{stem}_prefetch.xlsx", PREFETCH, rows)
+    put_table(folder / f"{stem}_prefetch.xlsx", PREFETCH, rows)
     return [f"{stem}_prefetch.xlsx"]
 
 
@@ -125,12 +131,12 @@ def mme_files(
             cells[prediction], cells[score] = read.get(id_, "Unknown"), right.get(id_, False)
             yield cells
 
-    write_table(folder / f"{stem}_auxmatch.xlsx", columns, matched())
+    put_table(folder / f"{stem}_auxmatch.xlsx", columns, matched())
     names.append(f"{stem}_auxmatch.xlsx")
     numbers = _mme_numbers(results)
     if numbers:
         names.append(f"{stem}_score.{evaluation_format()}")
-        write_table(folder / names[-1], list(numbers), [list(numbers.values())])
+        put_table(folder / names[-1], list(numbers), [list(numbers.values())])
     return names
 
 
@@ -160,7 +166,7 @@ def mmvet_files(
     index = list(columns).index("index")
     table = f"{stem}_{judge}.{prediction_format()}"
     cells = ([*row, *_grade(graded.get(str(row[index])))] for row in rows)
-    write_table(folder / table, [*columns, "log", "score"], cells)
+    put_table(folder / table, [*columns, "log", "score"], cells)
     names = [table]
     for result in results:
         if result.metric != "mmvet":
@@ -170,7 +176,7 @@ def mmvet_files(
             order = [c for c in CAPABILITIES if c in groups] if kind == "capability" else sorted(groups)
             means = [[name, _of(groups[name], "n"), _of(groups[name], "value")] for name in order]
             names.append(f"{stem}_{judge}_{suffix}.{evaluation_format()}")
-            write_table(folder / names[-1], ["Category", "tot", "acc"], [*means, ["Overall", result.n, result.value]])
+            put_table(folder / names[-1], ["Category", "tot", "acc"], [*means, ["Overall", result.n, result.value]])
     return names
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....core import Audio, DataError, MissingExtra, UsageError
+from ....store.file_ledger import own_file
 from ..audio import SoundFolder, audio_bytes, file_stem
 from ..references import decoded
 from .utils import TupleJSONLConverter
@@ -160,7 +161,7 @@ class BatchSaver:
     """A JSONL file that is written line by line, tuples kept."""
 
     def __init__(self, file: str | Path, overwrite: bool = True) -> None:
-        self.file = Path(file)
+        self.file = own_file(file) if overwrite else Path(file)
         self.file.parent.mkdir(parents=True, exist_ok=True)
         if overwrite:
             self.file.unlink(missing_ok=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .....datasets.declared_fetch import fetch_declared
 from .....datasets.suffix_files import dump_by_suffix, load_by_suffix
+from .....store.file_ledger import FileLedger
 from ...formats import evaluation_format, prediction_format
 from ...places import data_root
 from ...session import session
@@ -29,6 +30,9 @@ def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
     """Writes data in the format the name says; what was written, `load` reads back."""
     with session.lock:
         session.served.pop(Path(f).expanduser().resolve(), None)
+    path, folder = Path(f).expanduser().absolute(), session.work_folder
+    if folder is not None and path.is_relative_to(folder):
+        FileLedger(folder).claim(path)
     dump_by_suffix(data, f)
 
 

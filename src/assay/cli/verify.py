@@ -1,0 +1,82 @@
+"""`assay verify`: whether a run folder is what its run left, and its table what its journal gives."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import AssayError
+from ..report import printable
+from ..store import RunReader
+from .arguments import Parser
+
+VERIFIED, NOT_VERIFIED = 0, 3
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Prints a line for each thing that was checked; leaves with 0 only where all of it was, and holds."""
+    p = Parser(
+        prog="assay verify",
+        description="Checks every line of a run's journal, every medium that answers hold, and summary.json against\n"
+        "their digests, and makes the table again from the journal. Nothing is asked, scored or written.\n"
+        "Exit code 0: all of it holds. 3: something is damaged, differs, or could not be checked.",
+    )
+    p.add_argument("run", help="a run folder")
+    p.add_argument("--scorer", "--scorers", action="append", default=None, help="those the run was last scored by")
+    p.add_argument("--data", default=None, help="where the data lies now")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    reader = RunReader(Path(given.run).expanduser())
+    settings: dict[str, Any] = {"scorers": tuple(given.scorer)} if given.scorer else {}
+    if given.data:
+        settings["data"] = given.data
+    verdict = "verified"
+    for kind, line in _checks(reader, settings):
+        sys.stdout.write(printable(f"{kind}: {line}") + "\n")
+        if kind in ("damaged", "not checked"):
+            verdict = "damaged" if "damaged" in (kind, verdict) else "unverified"
+    sys.stdout.write(printable(f"{verdict}: {reader.layout.folder}") + "\n")
+    return VERIFIED if verdict == "verified" else NOT_VERIFIED
+
+
+def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was found of each part: `ok`, `damaged`, `not checked` or `made again`, and a line."""
+    for line in reader.damage:
+        yield "damaged", line
+    if reader.index.damage and reader.index.damage not in reader.damage:
+        yield "ok", f"{reader.index.damage}: the run knew them, and asked or scored again"
+    elif not reader.index.damage:
+        answers = sum(len(cell.answers) for cell in reader.index.cells.values())
+        verdicts = sum(len(scored) for cell in reader.index.cells.values() for scored in cell.scores.values())
+        yield "ok", f"every line of the journal is whole: {answers} answers, {verdicts} verdicts"
+    media = sum(bool(places) for places in reader.index.media.values())
+    if media and not any(line.startswith("media:") for line in reader.damage):
+        yield "ok", f"every medium has the bytes of its name: {media}"
+    if reader.is_unverified:
+        yield "not checked", "the run was written by the first version, which noted no digests"
+    elif not reader.is_finished:
+        yield "not checked", "the run is not finished: the same `assay run` goes on with it"
+        return
+    elif not any(line.startswith(("records.jsonl", "summary.json")) for line in reader.damage):
+        yield "ok", "journal and summary have the digests that the run noted"
+    yield from _table(reader, settings)
+
+
+def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    from ..runner.verifying import recompute
+
+    try:
+        made = recompute(reader, **settings)
+    except AssayError as error:
+        yield "not checked", f"the table could not be made again: {' '.join(str(error).split())}"
+        return
+    for line in made.unchecked:
+        yield "not checked", line
+    if reader.summary:
+        differences = list(made.differences(reader.summary))
+        yield from (("damaged", line) for line in differences)
+        if made.results and not differences:
+            yield "ok", f"the journal gives the {len(made.results)} numbers of the table"
+        return
+    for result in made.results:
+        yield "made again", f"{result.task} · {result.model} · {result.metric}: {result.value} (n {result.n})"
