@@ -25,6 +25,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL")
     p.add_argument("--judge_args", action="append", default=None, metavar="K=V,…")
     p.add_argument("--trust_pickle", action="store_true", help="guests' evaluations may read pickles of other runs")
+    p.add_argument("--trust_code", action="store_true", help="run the code that a run.json of somebody else names")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
@@ -41,8 +42,9 @@ def command(arguments: Sequence[str]) -> int:
             settings["judges"] = dict(_judge(entry) for entry in given.judge)
         if given.judge_args:
             settings["judge_args"] = key_values(given.judge_args, option="--judge_args")
-        if given.trust_pickle:
-            settings["trust_pickle"] = True
+        for name in ("trust_pickle", "trust_code"):
+            if getattr(given, name):
+                settings[name] = True
         watching = watcher(given.json)
         try:
             result = score(given.run, watcher=watching, **settings)

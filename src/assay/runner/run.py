@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, Model, StoreError
+from ..core.trust import guarded
 from ..media.checks import check_media
 from ..store import Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
@@ -13,6 +14,7 @@ from .budget import ErrorBudget
 from .cell import Cell
 from .events import Silent, Watcher
 from .executors import check_spread
+from .foreign import check_settings, gate_for
 from .options import DEFAULT_MODEL, RunOptions
 from .plan import make_plan
 from .recorded import RecordedWays, recorded_models, recorded_ways
@@ -45,14 +47,19 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
     config = reader.manifest.get("config")
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
-    options = RunOptions.from_plain(config, where=str(folder)).but(output=str(folder), fresh=False, **settings)
+    fixed = {"trust_code": False, "output": str(folder), "fresh": False, **settings}
+    options = RunOptions.from_plain(config, where=str(folder)).but(**fixed)
+    gate = gate_for(reader.manifest, str(folder), settings, options.trust_code)
+    check_settings(options, settings, gate, asks_model=False)
     models = recorded_models(reader.manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
     # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
     ways = recorded_ways(reader.manifest)
-    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways))
+    is_own = options.trust_code or gate is None
+    with guarded(gate):
+        return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways, is_own))
 
 
 def _options(
@@ -114,19 +121,25 @@ async def _run(
     ask_model: bool = True,
     may_have_unused: bool = False,
     recorded: RecordedWays | None = None,
+    is_own: bool = True,
 ) -> RunResult:
     options = options.with_one_spelling(objects)
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
         cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)
-        return await _planned_run(options, cells, watcher, redactor, ask_model)
+        return await _planned_run(options, cells, watcher, redactor, ask_model, is_own)
     except Exception as error:
         redactor.hide(error)  # a model that could not be built may say what it was built with
         raise
 
 
 async def _planned_run(
-    options: RunOptions, cells: Sequence[Cell], watcher: Watcher, redactor: Redactor, ask_model: bool
+    options: RunOptions,
+    cells: Sequence[Cell],
+    watcher: Watcher,
+    redactor: Redactor,
+    ask_model: bool,
+    is_own: bool,
 ) -> RunResult:
     # Models that were given as objects, or that a task brings, were built by others.
     redactor.learn(*(getattr(cell.model, "written", {}) for cell in cells))
@@ -141,7 +154,7 @@ async def _planned_run(
             cell.model.write_under(folder)
     cache = ResponseCache(options.cache, redactor) if options.cache and ask_model else None
     try:
-        with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor) as writer:
+        with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own) as writer:
             return await Session(options, cells, writer, watcher, ask_model, cache).run()
     finally:
         if cache is not None:

@@ -17,6 +17,7 @@ from .index import Answered, CellIndex, Index, Scores
 from .journal import Journal, Repair, open_journal, output_line
 from .layout import Layout, disk_error, drafts_of, write_whole
 from .lock import FolderLock
+from .ownership import signed
 from .secrets import Redactor
 
 
@@ -115,8 +116,12 @@ class RunReader:
 class RunWriter:
     """A run folder open for writing; nobody else may write while it is."""
 
-    def __init__(self, folder: str | Path, *, fresh: bool = False, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self, folder: str | Path, *, fresh: bool = False, redactor: Redactor | None = None, signs: bool = True
+    ) -> None:
+        """`signs` says whether `run.json` is marked as this user's own: not where its settings are somebody else's."""
         self.layout = Layout(Path(folder))
+        self._signs = signs
         self.redactor = redactor or Redactor()
         self._fresh = fresh
         try:
@@ -256,7 +261,8 @@ class RunWriter:
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces `run.json`."""
         self._check_in_place()
-        write_json(self.layout.manifest, self.redactor.plain(manifest))
+        plain = self.redactor.plain(manifest)
+        write_json(self.layout.manifest, signed(plain) if self._signs else plain)
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         """Replaces `summary.json`."""
