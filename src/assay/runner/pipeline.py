@@ -156,10 +156,9 @@ class CellRun:
 
     def _prompt(self, sample: Sample) -> Prompt:
         prompt = self._built_prompt(sample)
-        if sample.media or not isinstance(sample.input, str):
-            # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
-            for medium in prompt.media:
-                check_media(medium)
+        # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
+        for medium in prompt.media:
+            check_media(medium)
         return prompt
 
     def _built_prompt(self, sample: Sample) -> Prompt:
@@ -322,6 +321,8 @@ class CellRun:
         prompt = dialogue.next(job.request.messages, output)
         if prompt is None:
             return None
+        for medium in prompt.media:
+            check_media(medium)
         request = self._request(job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state)
         history = (*job.history, (job.request, output))
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)

@@ -250,7 +250,10 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
         if isinstance(value, Mapping):  # as Hugging Face's columns hold media
             value = value.get("bytes") or value.get("path") or ""
         if not isinstance(value, (str, PathLike)) or is_of_the_task:
-            return (as_part({"type": kind, kind: value}),)
+            part = as_part({"type": kind, kind: value})
+            if isinstance(part, Media):
+                part.place = (where, None, None)
+            return (part,)
         known = _known_medium(str(value), sample)
         if known is None and not is_inline(str(value)):
             # A row is foreign: which files and URLs it may name is settled where its data are read, not here.
