@@ -26,3 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = f"{item.path.relative_to(HERE).as_posix()}::{getattr(item, 'originalname', item.name)}"
         if item.path.is_relative_to(HERE) and name in named:
             item.add_marker("faults")
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_of_other_tests() -> None:
+    """What one test was given is searched for in what the next one writes, unless it is forgotten."""
+    from assay.core.secrets import forget
+
+    forget()

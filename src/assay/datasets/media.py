@@ -11,7 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from ..core import (
-    EMPTY, Audio, DataError, Image, Media, Message, Sample, TemplateError, Text, UsageError, Video, shorten,
+    EMPTY,
+    Audio,
+    DataError,
+    Image,
+    Media,
+    Message,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+    Video,
+    shorten,
 )  # fmt: skip
 from ..core.media import is_inline
 from ..media.base64_text import READERS

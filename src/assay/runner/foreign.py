@@ -49,7 +49,5 @@ def _sending(arguments: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
         last = str(name).rpartition(".")[2]
         if isinstance(value, Mapping):
             yield from _sending(value, f"{prefix}{name}.")
-        elif last in ("base_url", "url", "env") or last.endswith("_env"):
-            yield f"{prefix}{name}"
-        elif isinstance(value, str) and REFERENCE.search(value):
+        elif last in ("base_url", "url", "env") or last.endswith("_env") or (isinstance(value, str) and REFERENCE.search(value)):
             yield f"{prefix}{name}"

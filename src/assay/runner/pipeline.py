@@ -25,10 +25,10 @@ from ..core import (
 )
 from ..core.errors import TemplateError
 from ..core.record import output_from_plain, prompt_to_plain
+from ..core.secrets import scrub
 from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
-from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .cell import Cell

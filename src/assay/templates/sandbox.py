@@ -19,15 +19,12 @@ from . import limits
 from .limits import MAX_WIDTH, STEP, RunawayTemplate, spend, spend_on
 
 _STR = frozenset(
-    "capitalize casefold center count endswith expandtabs find format format_map index isalnum isalpha isascii "
-    "isdecimal isdigit islower isnumeric isspace istitle isupper join ljust lower lstrip partition removeprefix "
-    "removesuffix replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip swapcase "
-    "title upper zfill".split()
+    ["capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill"]
 )
 _DICT = frozenset({"get", "items", "keys", "values"})
 _SEQUENCE = frozenset({"count", "index"})
 _LOOP = frozenset(
-    "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()
+    ["index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem", "nextitem", "cycle", "changed"]
 )
 ALLOWED: Mapping[type, frozenset[str]] = {
     str: _STR,
@@ -118,7 +115,7 @@ class PlainSandbox(ImmutableSandboxedEnvironment):
 
         return bounded
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as Jinja has it
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         """A call, charged by what it is called with."""
         spend(4 * STEP)
         text = getattr(__obj, "__self__", None)
