@@ -168,9 +168,8 @@ def test_a_foreign_run_of_shipped_parts_needs_no_flag(place):
 
 def test_looking_at_a_foreign_folder_runs_nothing(place, capsys):
     assert run() == 0
-    edited(
-        place / "runs/a", scorers=["evil.py:score"], tasks=["evil.py"], models=["evil.py:generate"], register=["evil.py"]
-    )
+    evil = ["evil.py"]
+    edited(place / "runs/a", scorers=["evil.py:score"], tasks=evil, models=["evil.py:generate"], register=evil)
 
     for command in (["show", "runs/a"], ["export", "runs/a", "--to", "csv"], ["doctor", "--scan_logs", "runs/a"]):
         main(command)
@@ -187,8 +186,8 @@ def test_the_line_says_what_whose_and_how(place, capsys):
     main(["score", "runs/a"])
 
     assert (
-        f"runs/a: this run asks for code, {os.path.realpath('evil.py')}, and it was not made by you, or before runs were "
-        "signed; fix: name the file on the command line, or agree to what its run.json asks for: --trust_code"
+        f"runs/a: this run asks for code, {os.path.realpath('evil.py')}, and it was not made by you, or before runs "
+        "were signed; fix: name the file on the command line, or agree to what its run.json asks for: --trust_code"
     ) in capsys.readouterr().err
 
 

@@ -27,6 +27,9 @@ COPIED = (
 """Options that mean the same on the command line as in `RunOptions`."""
 NOTHING_COMPARED = 3
 """The exit code of a run that is complete and has no number in common with its `--baseline`."""
+SWITCHES = (
+    "shuffle", "fresh", "trust_code", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls",
+)  # fmt: skip
 
 
 def parser() -> Parser:
@@ -254,7 +257,7 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     for name in COPIED:
         if getattr(given, name) is not None:
             changes[name] = getattr(given, name)
-    for name in ("shuffle", "fresh", "trust_code", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls"):
+    for name in SWITCHES:
         if getattr(given, name):
             changes[name] = True
     if faults is None:

@@ -67,7 +67,9 @@ def hidden_forms(text: str, mark: str, hidden: re.Pattern[str]) -> str:
 @lru_cache(maxsize=64)
 def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
     """All spellings of the secrets that a text may hold; the longest first, since one may begin with another."""
-    forms = {form for secret in secrets for form in _spellings(secret)}
+    # A password in a URL is written there as URLs have it, and sent as it is.
+    spelled = secrets | {plain for secret in secrets if len(plain := unquote(secret)) >= SHORTEST_FORM}
+    forms = {form for secret in spelled for form in _spellings(secret)}
     return tuple(sorted(forms, key=lambda form: (-len(form), form)))
 
 
@@ -82,7 +84,7 @@ def _spellings(secret: str) -> set[str]:
     """A secret as it is, in URLs, in JSON, in HTML, in a cell of CSV, in Python, and in base64 wherever it stands."""
     escaped = quote(secret, safe="", errors="surrogatepass")
     lower = re.sub(r"%[0-9A-F]{2}", lambda found: found[0].lower(), escaped)
-    others = {escaped, lower, quote(secret, errors="surrogatepass"), unquote(secret), html.escape(secret)}
+    others = {escaped, lower, quote(secret, errors="surrogatepass"), html.escape(secret)}
     others |= {quote_plus(secret, errors="surrogatepass"), secret.replace('"', '""'), repr(secret)[1:-1]}
     for is_ascii in (False, True):
         once = json.dumps(secret, ensure_ascii=is_ascii)[1:-1]

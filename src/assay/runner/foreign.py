@@ -49,5 +49,7 @@ def _sending(arguments: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
         last = str(name).rpartition(".")[2]
         if isinstance(value, Mapping):
             yield from _sending(value, f"{prefix}{name}.")
-        elif last in ("base_url", "url", "env") or last.endswith("_env") or (isinstance(value, str) and REFERENCE.search(value)):
+            continue
+        is_filled = isinstance(value, str) and REFERENCE.search(value) is not None
+        if is_filled or last in ("base_url", "url", "env") or last.endswith("_env"):
             yield f"{prefix}{name}"

@@ -18,14 +18,19 @@ from jinja2.visitor import NodeTransformer
 from . import limits
 from .limits import MAX_WIDTH, STEP, RunawayTemplate, spend, spend_on
 
-_STR = frozenset(
-    ["capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle", "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase", "title", "upper", "zfill"]
-)
+_STR = frozenset({
+    "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index",
+    "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle",
+    "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
+    "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase",
+    "title", "upper", "zfill",
+})  # fmt: skip
 _DICT = frozenset({"get", "items", "keys", "values"})
 _SEQUENCE = frozenset({"count", "index"})
-_LOOP = frozenset(
-    ["index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem", "nextitem", "cycle", "changed"]
-)
+_LOOP = frozenset({
+    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem",
+    "nextitem", "cycle", "changed",
+})  # fmt: skip
 ALLOWED: Mapping[type, frozenset[str]] = {
     str: _STR,
     dict: _DICT,
