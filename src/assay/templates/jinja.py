@@ -12,8 +12,6 @@ from os import PathLike
 from typing import Any
 
 import jinja2
-from jinja2 import meta
-from jinja2.exceptions import SecurityError
 
 from ..core import (
     Media,
@@ -29,24 +27,15 @@ from ..core import (
     shorten,
 )
 from ..core.media import MEDIA_KINDS, is_inline
+from ..rendering import LETTERS, Shown, variables_of, why_refused
+from ..rendering.text import compiled_text
 from .built import turn
-from .limits import RunawayTemplate
-from .sandbox import PlainSandbox
-from .values import LETTERS, Shown, variables_of
 
-__all__ = ["EXTRA_NAMES", "LETTERS", "JinjaMessages", "JinjaText", "JinjaTurn", "compiled", "environment"]
+__all__ = ["EXTRA_NAMES", "LETTERS", "JinjaMessages", "JinjaText", "JinjaTurn", "compiled"]
 
 MAX_NAMES_SHOWN = 20
 _ONE_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _QUOTED_NAME = re.compile(r"'([^']+)' is undefined")
-
-
-@lru_cache(maxsize=1)
-def environment() -> PlainSandbox:
-    """The one environment all templates share; block tags leave no blank lines behind."""
-    return PlainSandbox(
-        undefined=jinja2.StrictUndefined, keep_trailing_newline=False, trim_blocks=True, lstrip_blocks=True
-    )
 
 
 class JinjaText:
@@ -57,18 +46,8 @@ class JinjaText:
     def __init__(self, text: str, *, where: str = "") -> None:
         self.text = text
         self.where = where or "template"
-        try:
-            self._template = environment().from_string(text)
-            self.variables = frozenset(meta.find_undeclared_variables(environment().parse(text)))
-            """The names the text reads: only these are made plain for it."""
-        except jinja2.TemplateSyntaxError as error:
-            raise UsageError(
-                f"not valid Jinja: {error.message}",
-                where=f"{self.where}, line {error.lineno}",
-                fix="write literal braces as {{ '{{' }} or inside {% raw %}",
-            ) from error
-        except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
-            raise UsageError(f"not valid Jinja: nested too deep ({error})", where=self.where) from error
+        self._template, self.variables = compiled_text(text, self.where)
+        """`variables` are the names the text reads: only these are made plain for it."""
 
     def __call__(self, sample: Sample) -> str:
         """The text; a medium in it is the word for its kind."""
@@ -86,22 +65,8 @@ class JinjaText:
             return self._template.render(variables_of(sample, self.variables, shown))
         except jinja2.UndefinedError as error:
             raise self._undefined(error, sample) from error
-        except RunawayTemplate as error:
-            raise TemplateError(
-                f"the template runs away: {error}",
-                where=f"{self.where}, sample {shorten(sample.id)}",
-                fix="write less, or write the template as a Python function",
-            ) from error
-        except SecurityError as error:
-            raise TemplateError(
-                f"the template reaches for what a template may not touch: {error}",
-                where=f"{self.where}, sample {shorten(sample.id)}",
-                fix="use the columns of the row, or write the template as a Python function",
-            ) from error
         except Exception as error:
-            raise TemplateError(
-                f"{type(error).__name__}: {error}", where=f"{self.where}, sample {shorten(sample.id)}"
-            ) from error
+            raise why_refused(error, f"{self.where}, sample {shorten(sample.id)}") from error
 
     def _undefined(self, error: jinja2.UndefinedError, sample: Sample) -> TemplateError:
         message = error.message or "undefined variable"

@@ -15,8 +15,7 @@ from jinja2.ext import Extension
 from jinja2.parser import Parser
 
 from ...core import as_messages, generation_role
-from ...templates.sandbox import PlainSandbox
-from ...templates.values import plain_values
+from ...rendering import PlainSandbox, plain_values
 from .conversation import query_last
 
 Conversation = Sequence[Mapping[str, Any]]

@@ -16,8 +16,7 @@ from jinja2 import meta, pass_context
 from jinja2.runtime import Context, missing
 
 from .....core import shorten
-from .....templates.sandbox import PlainSandbox
-from .....templates.values import plain_values
+from .....rendering import PlainSandbox, plain_values
 from ...references import decoded, encoded
 
 Row = Mapping[str, Any]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import AllOf, Audio, Image, Message, Sample, Text
-from assay.templates.values import Shown, plain_value, variables_of
+from assay.rendering.values import Shown, plain_value, variables_of
 
 NAMES = ("sample", "id", "input", "target", "choices", "letters", "cell", "other")
 PLAIN = {str, int, float, bool, type(None), list, tuple, dict}
