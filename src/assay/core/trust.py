@@ -74,7 +74,7 @@ def running() -> Iterator[None]:
 
 def check(path: str | Path) -> None:
     """Raises where a file may not run."""
-    if not _gates or getattr(_inside, "depth", 0):
+    if not _gates or getattr(_inside, "depth", 0) > 0:
         return
     for gate in _gates:
         if not gate.allows(str(path)):

@@ -121,7 +121,9 @@ def _plain_object(value: Any, shown: Shown, depth: int) -> Any:
         return {f.name: plain_value(getattr(value, f.name), shown, depth + 1) for f in fields(value)}
     if callable(getattr(value, "tolist", None)) and hasattr(value, "dtype"):
         return plain_value(value.tolist(), shown, depth + 1)
-    return str(value)
+    text = str(value)
+    # An address would make another prompt of each run.
+    return f"[{type(value).__name__}]" if " at 0x" in text else text
 
 
 def plain_key(key: Any) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 
 import jinja2
 from jinja2 import meta, pass_context
-from jinja2.runtime import Context, missing
+from jinja2.runtime import Context
+from jinja2.utils import missing
 
 from .....core import shorten
 from .....rendering import PlainSandbox, plain_values
