@@ -173,3 +173,18 @@ def test_a_file_called_like_a_key_keeps_its_name_in_errors(place, capfd):
     assert "sk-learn-datasets/rows.jsonl" in "".join(capfd.readouterr())
 
 
+
+
+def test_the_shared_cache_keeps_no_answer_with_a_secret_in_any_form(place, tmp_path):
+    from assay.core import Output
+    from assay.store import Redactor
+    from assay.store.cache import ResponseCache
+
+    cache = ResponseCache(tmp_path / "cache", Redactor.of())
+    for number, form in enumerate(forms(ENVIRONMENT["OPENAI_API_KEY"])):
+        cache.put(f"k{number}", Output.of(f"see {form}"))
+    cache.put("plain", Output.of("see nothing"))
+
+    found = [cache.get(f"k{number}") for number in range(len(forms("x")))]
+    assert set(found) == {None} and cache.get("plain") is not None
+    cache.close()

@@ -76,7 +76,6 @@ def forms_of(secrets: frozenset[str]) -> tuple[str, ...]:
 def json_forms(text: str) -> list[bytes]:
     """A text as it stands in JSON, whichever encoder wrote it."""
     escaped = {json.dumps(text, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)}
-    escaped |= {form.replace("/", "\\/") for form in escaped}
     return [form.encode("utf-8", "surrogatepass") for form in sorted(escaped)]
 
 

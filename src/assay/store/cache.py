@@ -49,7 +49,7 @@ class ResponseCache:
             plain = msgspec.json.encode(output_to_plain(output))
         except (TypeError, UnicodeEncodeError, OverflowError):
             return  # an answer that JSON cannot hold exactly is kept by its own run only
-        if self._redactor.holds_secret(plain):
+        if self._redactor.holds_secret(plain, is_answer=True):
             return
         for candidate in output.candidates:
             for medium in candidate.media:

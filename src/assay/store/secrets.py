@@ -7,7 +7,7 @@ manifests, but not out of prompts and answers, which are data.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core import AssayError, Outcome, PlanError
@@ -29,6 +29,7 @@ class Redactor:
     def __init__(self, secrets: frozenset[str] = frozenset(), in_messages: frozenset[str] = frozenset()) -> None:
         """`in_messages` are further ones, which prompts and answers may hold by chance."""
         self._own, self._own_in_messages = secrets, in_messages
+        self._has_echoed = False
         self.answers_changed = 0
         """Answers that held a secret and were written without it: whoever reads them again reads something else."""
         self._prepare()
@@ -49,16 +50,37 @@ class Redactor:
         others = {secret for secret in given if len(secret) >= SHORTEST_WORD}
         self._searched = self._own | found
         self._all = self._searched | self._own_in_messages | others
-        self._bytes = list(dict.fromkeys(spelled for form in forms_of(self._searched) for spelled in json_forms(form)))
+        self._bytes = _shortest_only(spelled for form in self._searched for spelled in json_forms(form))
+        every = _shortest_only(spelled for form in forms_of(self._searched) for spelled in json_forms(form))
+        self._encoded = [form for form in every if form not in self._bytes]
 
     def _look(self) -> None:
         if self._seen != known.remembered()[0]:
             self._prepare()
 
-    def holds_secret(self, body: bytes) -> bool:
-        """Whether a line of JSON holds a secret; one search for each."""
+    def holds_secret(self, body: bytes, *, is_answer: bool = False) -> bool:
+        """Whether a line of JSON, or an answer alone, holds a secret; one search for each form it may have."""
         self._look()
-        return any(secret in body for secret in self._bytes)
+        for secret in self._bytes:
+            if secret in body:
+                self._has_echoed = True
+                return True
+        answer = body if is_answer else self._echo(body) if self._encoded else b""
+        for form in self._encoded if answer else ():
+            if form in answer:
+                self._has_echoed = True
+                return True
+        return False
+
+    def _echo(self, body: bytes) -> bytes:
+        """The part of a line in which a secret may stand in base64, or as URLs have it.
+
+        That is what a model answered or an error says. Prompts and scores repeat it, but only after an answer had it.
+        """
+        if self._has_echoed or b'"error"' in body:
+            return body
+        start = body.find(b'"output":')
+        return body[start:] if start >= 0 else b""
 
     def line(self, body: bytes) -> bytes:
         """A line of JSON without the secrets, no copy where there is none; an answer that held one says `redacted`."""
@@ -121,6 +143,15 @@ class Redactor:
         error.where = error.where and self.text(error.where)
         error.fix = error.fix and self.text(error.fix)
         error.args = (error.what,)
+
+
+def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
+    """The forms without those that hold another of them: whoever searches finds these too."""
+    kept: list[bytes] = []
+    for form in sorted(set(forms), key=len):
+        if not any(shorter in form for shorter in kept):
+            kept.append(form)
+    return kept
 
 
 def _is_searched(secret: str, is_sure: bool) -> bool:
