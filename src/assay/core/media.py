@@ -122,7 +122,7 @@ class Media:
         """The format by which it may be sent to a model; bytes that are no medium by their own header never are."""
         found = self.format
         if found is None:
-            raise self.fault(f"the bytes are not those of an image, audio or video file; sent as {self.kind}: no")
+            raise self.fault(f"the {self.kind} is not sent: its bytes are not those of an image, audio or video file")
         return found
 
     def data_url(self) -> str:
