@@ -1,13 +1,20 @@
 """The fault plan: the tests that the table of docs/reliability.md names, beside those that read its counts."""
 
+import atexit
+import os
 import re
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "faults"))
+# Runs are signed with a key in the user's config folder: tests have one of their own.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="assay-config-")
+atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -19,3 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         name = f"{item.path.relative_to(HERE).as_posix()}::{getattr(item, 'originalname', item.name)}"
         if item.path.is_relative_to(HERE) and name in named:
             item.add_marker("faults")
+
+
+@pytest.fixture(autouse=True)
+def no_secrets_of_other_tests() -> None:
+    """What one test was given is searched for in what the next one writes, unless it is forgotten."""
+    from assay.core.secrets import forget
+
+    forget()

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from . import core, neighbours
+from .core import trust
 from .core.errors import AssayError, UnknownName, UsageError, nearest
 from .core.secrets import without_keys
 from .sources import behind, digest_behind
@@ -53,6 +54,7 @@ def load_file(path: str | Path) -> ModuleType:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path), fix="check the path")
+    trust.check(file)
     digest = digest_behind(file, libraries=False)[:12]
     if (file, digest) in _loaded:
         return _loaded[file, digest]
@@ -67,7 +69,8 @@ def load_file(path: str | Path) -> ModuleType:
     neighbours.open_folder(file.parent)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with trust.running():
+            spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, AssayError) or not isinstance(error, (Exception, SystemExit)):

@@ -100,3 +100,8 @@ def test_what_is_held_is_named_by_the_bytes_it_was_held_with(tmp_path):
 
     assert picture.data() == b"second"
     assert picture == Image(b"second") and picture.digest != early
+
+
+def test_bytes_that_are_no_medium_are_not_made_ready_to_send():
+    with pytest.raises(DataError, match="the image is not sent: its bytes are not those of an image, audio or video"):
+        Image(b"root:x:0:0").data_url()

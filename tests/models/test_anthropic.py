@@ -249,7 +249,7 @@ def test_the_key_is_seen_nowhere(service, put_to):
 
     [output] = put_to(service(body, status=401), "anthropic/m", ask())
 
-    assert output.error.message == "HTTP 401: bad [hidden]"
+    assert output.error.message == "HTTP 401: bad [redacted]"
     model = build_model("anthropic/m")
     assert KEY not in f"{model!r} {model.identity!r}"
 

@@ -4,35 +4,36 @@ import asyncio
 
 import pytest
 
+from assay.core.secrets import without
 from assay.models import http_connecting
-from assay.models.http import Client, HttpFailure, Limits, redact
+from assay.models.http import Client, HttpFailure, Limits
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("see https://me:pass@host/x", "see https://[hidden]@host/x"),
-        ("Authorization: Bearer abc123", "Authorization: Bearer [hidden]"),
-        ("{'authorization': 'Basic Zm9v'}", "{'authorization': 'Basic [hidden]'}"),
-        ("sent bearer abc.def-1, refused", "sent bearer [hidden], refused"),
+        ("see https://me:pass@host/x", "see https://[redacted]@host/x"),
+        ("Authorization: Bearer abc123", "Authorization: Bearer [redacted]"),
+        ("{'authorization': 'Basic Zm9v'}", "{'authorization': 'Basic [redacted]'}"),
+        ("sent bearer abc.def-1, refused", "sent bearer [redacted], refused"),
         ("nothing to hide", "nothing to hide"),
     ],
 )
 def test_credentials_are_hidden_by_their_form(text, expected):
-    assert redact(text) == expected
+    assert without(text) == expected
 
 
 def test_secrets_are_hidden_by_value_wherever_they_stand(monkeypatch):
     monkeypatch.setenv("MY_SERVICE_TOKEN", "abcdefgh-token")
     monkeypatch.setenv("SHORT_KEY", "on")
 
-    hidden = redact("x abcdefgh-token y given-secret turn on", ["given-secret"])
+    hidden = without("x abcdefgh-token y given-secret turn on", ["given-secret"])
 
-    assert hidden == "x [hidden] y [hidden] turn on"
+    assert hidden == "x [redacted] y [redacted] turn on"
 
 
 def test_a_secret_within_a_longer_one_does_not_uncover_it(monkeypatch):
-    assert redact("12345678-90", ["12345678", "12345678-90"]) == "[hidden]"
+    assert without("12345678-90", ["12345678", "12345678-90"]) == "[redacted]"
 
 
 def test_the_limits_are_those_we_promise():

@@ -518,7 +518,7 @@ def test_the_key_appears_nowhere_but_in_the_header(monkeypatch):
     assert seen[0][1]["X-Gate"] == "gateway-secret-1"
     everything = f"{output!r} {model!r} {model.identity!r}"
     assert all(secret not in everything for secret in (KEY, "gateway-secret-1", "abc.def"))
-    assert "wrong key [hidden] and [hidden]" in output.error.message
+    assert "wrong key [redacted] and [redacted]" in output.error.message
 
 
 def test_a_header_whose_variable_is_not_set_is_named(monkeypatch):

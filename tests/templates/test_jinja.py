@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.core import Audio, Image, Message, Sample, TemplateError, Text, UsageError
+from assay.core import Audio, DataError, Image, Message, Sample, TemplateError, Text, UsageError
+from assay.datasets.media import holder
+from assay.datasets.reach import Reach
 from assay.templates import build_template
 from assay.templates.jinja import JinjaText
 
@@ -169,12 +171,27 @@ def test_a_file_name_built_from_a_row_is_not_opened_either(tmp_path, monkeypatch
         build_template([{"type": "image", "image": "{{ stem }}.png"}])(Sample(id="a", fields={"stem": "secret"}))
 
 
-def test_a_file_the_task_itself_names_is_opened(tmp_path):
+def test_a_file_the_task_itself_names_is_opened_where_a_folder_holds_it(tmp_path):
     (tmp_path / "logo.png").write_bytes(PNG)
+    template = [{"type": "image", "image": "logo.png"}]
 
-    prompt = build_template([{"type": "image", "image": str(tmp_path / "logo.png")}])(Sample(id="a"))
+    held = build_template(template, hold=holder(Reach(tmp_path), "here"))(Sample(id="a"))
+    bare = build_template(template)(Sample(id="a"))
 
-    assert prompt.messages[0].media[0].data() == PNG
+    assert held.messages[0].media[0].data() == PNG
+    with pytest.raises(DataError, match="is named by data, and no folder holds it"):
+        bare.messages[0].media[0].data()
+
+
+@pytest.mark.parametrize("name", ["../logo.png", "/etc/hostname", "link.png"])
+def test_a_file_outside_the_folder_is_refused(name, tmp_path):
+    (tmp_path / "logo.png").write_bytes(PNG)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/link.png").symlink_to(tmp_path / "logo.png")
+    built = build_template([{"type": "image", "image": name}], hold=holder(Reach(tmp_path / "data"), "here"))
+
+    with pytest.raises(TemplateError, match="here: the image file lies outside the data folder"):
+        built(Sample(id="a"))
 
 
 def test_bytes_in_a_struct_and_a_data_url_in_a_cell_need_no_file():

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import AssayError, UsageError
+from ..core.trust import Gate, guarded
 from .arguments import Parser, flatten_list, key_values
 
 GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
@@ -26,6 +27,9 @@ COPIED = (
 """Options that mean the same on the command line as in `RunOptions`."""
 NOTHING_COMPARED = 3
 """The exit code of a run that is complete and has no number in common with its `--baseline`."""
+SWITCHES = (
+    "shuffle", "fresh", "trust_code", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls",
+)  # fmt: skip
 
 
 def parser() -> Parser:
@@ -116,6 +120,9 @@ def parser() -> Parser:
     guests.add_argument("--dialect", default=None, help="testbed, vlmeval, pipeline, televal or ulmeval")
     guests.add_argument("--register", action="append", default=None, metavar="FILE", help="a guest file to load first")
     trust = p.add_argument_group("trust")
+    trust.add_argument(
+        "--trust_code", action="store_true", help="run the code that a run.json of somebody else names"
+    )
     trust.add_argument("--trust_pickle", action="store_true")
     trust.add_argument("--trust_remote_code", action="store_true")
     trust.add_argument("--allow_private_urls", action="store_true")
@@ -128,7 +135,7 @@ def parser() -> Parser:
 def command(arguments: Sequence[str]) -> int:
     """Runs, prints the table or one JSON document, and returns the exit code."""
     given, faults = parser().read(arguments)
-    with _stdout_for_people(given.json) as stdout:
+    with _stdout_for_people(given.json) as stdout, guarded(gate_of(given)):
         from ..runner.run import run
 
         _collect_rarely()
@@ -254,7 +261,7 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     for name in COPIED:
         if getattr(given, name) is not None:
             changes[name] = getattr(given, name)
-    for name in ("shuffle", "fresh", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls"):
+    for name in SWITCHES:
         if getattr(given, name):
             changes[name] = True
     if faults is None:
@@ -269,14 +276,51 @@ def _judge(entry: str) -> tuple[str, str]:
     return (role, model) if equals and "/" not in role and "." not in role else ("judge", entry)
 
 
+def gate_of(given: argparse.Namespace) -> Gate | None:
+    """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
+    if not given.config:
+        return None
+    from ..runner.foreign import check_settings, gate_for
+
+    manifest = _read_plain(given.config)
+    if not _is_manifest(_config_file(given.config), manifest):
+        return None
+    named = {name: value for name, value in vars(given).items() if name != "config" and value not in (None, False)}
+    for name in ("model_args", "judge_args"):
+        named[name] = key_values(getattr(given, name) or [], option=f"--{name}")
+    if given.base_url:
+        named["model_args"]["base_url"] = given.base_url
+    named["judges"] = dict(_judge(entry) for entry in given.judge or ())
+    named["tasks"] = flatten_list([*given.tasks, *given.more_tasks])
+    gate = gate_for(manifest, given.config, named, given.trust_code)
+    check_settings(read_config(given.config), named, gate, asks_model=True)
+    return gate
+
+
 def read_config(path: str) -> Any:
-    """Options from YAML or JSON; a `run.json` repeats that run, in a folder of its own."""
+    """Options from YAML or JSON; a `run.json` repeats that run, in a folder of its own. None of them grants trust."""
     from ..runner.options import RunOptions
+
+    plain = _read_plain(path)
+    if _is_manifest(_config_file(path), plain) and isinstance(plain.get("config"), Mapping):
+        return RunOptions.from_plain(plain["config"], where=path).but(output=None, fresh=False, trust_code=False)
+    return RunOptions.from_plain(plain, where=path).but(trust_code=False)
+
+
+def _config_file(path: str) -> Path:
+    file = Path(path).expanduser()
+    return file / "run.json" if file.is_dir() else file
+
+
+def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
+    """Whether a file is, or would pass for, the `run.json` of a run."""
+    return "config" in plain or file.name == "run.json" or (file.parent / "records.jsonl").exists()
+
+
+def _read_plain(path: str) -> Mapping[str, Any]:
     from ..runner.task_yaml import load_yaml
 
-    file = Path(path).expanduser()
-    if file.is_dir():
-        file = file / "run.json"
+    file = _config_file(path)
     if not file.is_file():
         raise UsageError("no such config file", where=path)
     if file.suffix == ".json":
@@ -284,10 +328,8 @@ def read_config(path: str) -> Any:
             plain = json.loads(file.read_bytes())
         except ValueError as error:
             raise UsageError(f"not valid JSON: {error}", where=path) from error
-        if isinstance(plain, Mapping) and "config" in plain:
-            return RunOptions.from_plain(plain["config"], where=path).but(output=None, fresh=False)
     else:
         plain = load_yaml(file)
     if not isinstance(plain, Mapping):
         raise UsageError("a config file holds keys and values", where=path)
-    return RunOptions.from_plain(plain, where=path)
+    return plain

@@ -26,6 +26,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--judge_args", action="append", default=None, metavar="K=V,…")
     p.add_argument("--scorer_seconds", type=float, default=None, help="CPU time a scorer may take for one answer")
     p.add_argument("--trust_pickle", action="store_true", help="guests' evaluations may read pickles of other runs")
+    p.add_argument("--trust_code", action="store_true", help="run the code that a run.json of somebody else names")
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
@@ -44,8 +45,9 @@ def command(arguments: Sequence[str]) -> int:
             settings["judge_args"] = key_values(given.judge_args, option="--judge_args")
         if given.scorer_seconds is not None:
             settings["scorer_seconds"] = given.scorer_seconds
-        if given.trust_pickle:
-            settings["trust_pickle"] = True
+        for name in ("trust_pickle", "trust_code"):
+            if getattr(given, name):
+                settings[name] = True
         watching = watcher(given.json)
         try:
             result = score(given.run, watcher=watching, **settings)

@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from .errors import DataError, shorten
 
@@ -43,6 +43,8 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 Place = tuple[str | None, int | None, str | int | None]
 """File, row and column of the cell that holds or names a medium."""
 
+M = TypeVar("M", bound="Media")
+
 _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
@@ -53,6 +55,13 @@ def sniff(data: bytes) -> str | None:
     if data[4:8] == b"ftyp":
         return "mp4"
     return next((name for magic, name in _MAGIC if data.startswith(magic)), None)
+
+
+def _refuse(source: Any) -> bytes:
+    raise DataError(
+        f"the file {shorten(str(source))} is named by data, and no folder holds it",
+        fix="name it in a column of the data, or give assay.Image(path), assay.Audio(path) or assay.Video(path)",
+    )
 
 
 class Media:
@@ -86,6 +95,11 @@ class Media:
             self._bytes = data
         return data
 
+    @property
+    def is_unheld(self) -> bool:
+        """Whether it is a file that plain data names, and nobody has said yet from which folder it may come."""
+        return self._reader is _refuse
+
     def hold(self) -> None:
         """Keeps the bytes as they are now: whoever made it may write over its file, or go on drawing."""
         if self._bytes is None:
@@ -103,10 +117,17 @@ class Media:
         """What the bytes are by their magic number."""
         return sniff(self.data()[:16])
 
+    @property
+    def sent_format(self) -> str:
+        """The format by which it may be sent to a model; bytes that are no medium by their own header never are."""
+        found = self.format
+        if found is None:
+            raise self.fault(f"the {self.kind} is not sent: its bytes are not those of an image, audio or video file")
+        return found
+
     def data_url(self) -> str:
         """`data:image/png;base64,…`, as endpoints take it."""
-        subtype = self.format or "octet-stream"
-        return f"data:{self.kind}/{subtype};base64,{base64.b64encode(self.data()).decode('ascii')}"
+        return f"data:{self.kind}/{self.sent_format};base64,{base64.b64encode(self.data()).decode('ascii')}"
 
     def fault(self, what: str, *, got: object = None, fix: str | None = None) -> DataError:
         """A `DataError` at the row that speaks of this medium, its own file named too; else at that file."""
@@ -221,6 +242,14 @@ class Video(Media):
 
     kind = "video"
     __slots__ = ()
+
+
+def named_by_data(kind: "type[M]", source: Any) -> "M":
+    """A medium that plain data describes: a path in it is not opened until somebody says which folder it may lie in."""
+    is_file = isinstance(source, os.PathLike) or (
+        isinstance(source, str) and not is_inline(source) and not source.startswith(("http://", "https://"))
+    )
+    return kind(source, read=_refuse) if is_file else kind(source)
 
 
 MEDIA_KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}

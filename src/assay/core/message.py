@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any, ClassVar
 
 from .errors import shorten
-from .media import MEDIA_KINDS, Audio, Image, Media, Video
+from .media import MEDIA_KINDS, Audio, Image, Media, Video, named_by_data
 
 CHAT_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
@@ -71,14 +71,18 @@ class Message:
         return tuple(part for part in self.parts or () if isinstance(part, Media))
 
 
-def as_part(piece: Any) -> Part:
-    """A part from a string, a part, a medium, or an OpenAI- or Hugging-Face-style content dictionary."""
+def as_part(piece: Any, *, opens_files: bool = False) -> Part:
+    """A part from a string, a part, a medium, or an OpenAI- or Hugging-Face-style content dictionary.
+
+    A dictionary is data: a path in it is opened only where `opens_files` says so, or once a folder holds it.
+    """
     if isinstance(piece, str):
         return Text(piece)
     if isinstance(piece, (Text, Reasoning, Json, Image, Audio, Video)):
         return piece
     if isinstance(piece, Mapping):
-        return _part_from_mapping(piece)
+        part = _part_from_mapping(piece)
+        return type(part)(part.source) if opens_files and isinstance(part, Media) and part.is_unheld else part
     if hasattr(piece, "save") and hasattr(piece, "size"):
         return Image(piece)
     raise TypeError(f"cannot make a message part of a {type(piece).__name__}: {shorten(piece)}")
@@ -100,7 +104,7 @@ def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
         inner = piece[f"{kind}_url"]
         return _medium(kind, inner["url"] if isinstance(inner, Mapping) else inner)
     if kind == "input_audio":
-        return Audio(piece["input_audio"]["data"])
+        return named_by_data(Audio, piece["input_audio"]["data"])
     if kind in MEDIA_KINDS:
         source = next((piece[k] for k in (kind, "value", "path", "url", "bytes", "data") if piece.get(k)), None)
         if source is None:
@@ -117,8 +121,8 @@ def _medium(kind: str, source: Any) -> Image | Audio | Video:
     if isinstance(source, (Image, Audio, Video)):
         return source
     if kind == "image":
-        return Image(source)
-    return Audio(source) if kind == "audio" else Video(source)
+        return named_by_data(Image, source)
+    return named_by_data(Audio, source) if kind == "audio" else named_by_data(Video, source)
 
 
 def as_message(turn: Any, *, default_role: str = "user") -> Message:

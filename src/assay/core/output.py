@@ -112,7 +112,7 @@ class Output:
     @classmethod
     def of(cls, *answers: "str | Part | Media", stop_reason: str | None = None) -> "Output":
         """An output with one candidate for each answer."""
-        return cls(tuple(Candidate((as_part(answer),), stop_reason) for answer in answers))
+        return cls(tuple(Candidate((as_part(answer, opens_files=True),), stop_reason) for answer in answers))
 
     @classmethod
     def failed(cls, kind: str, message: str, *, retryable: bool = True, retry_after: float | None = None) -> "Output":
@@ -158,5 +158,6 @@ def as_output(value: Any) -> Output:
     if isinstance(value, Candidate):
         return Output((value,))
     if isinstance(value, (list, tuple)):
-        return Output(tuple(v if isinstance(v, Candidate) else Candidate((as_part(v),)) for v in value))
-    return Output((Candidate((as_part(value),)),))
+        parts = (v if isinstance(v, Candidate) else Candidate((as_part(v, opens_files=True),)) for v in value)
+        return Output(tuple(parts))
+    return Output((Candidate((as_part(value, opens_files=True),)),))

@@ -1,17 +1,29 @@
-"""Secrets among options: which values they are, and what stands in their place in whatever is kept.
+"""Secrets: which values they are, what they may look like, and what stands in their place. The one place that knows.
 
-A value is secret by its option's name, as a header, as a user or a query member of a URL, or by the form keys of known
-services have. In its place stands `[redacted:…]` with a digest, so that a run asked with another value is another run.
-The digest is slow to compute and short: who guesses a short key pays for each guess, and many guesses fit.
+A value is secret by its option's name, as a header, as a user or a query member of a URL, by the form keys of known
+services have, or because the environment holds it under a secret's name or a reference asked for it. Those that were
+given are remembered for the process; `without` and the store's `Redactor` search for them in every form.
+
+In options that are kept stands `[redacted:…]` with a digest, so that a run asked with another value is another run. The
+digest is slow to compute and short: who guesses a short key pays for each guess, and many guesses fit.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from .errors import UsageError
+from .secret_forms import forms_of, has_known_form, hidden_forms, without_forms
+
+MARK = "[redacted]"
+"""What stands in the place of a secret in whatever is written."""
+SHORTEST = 8
+"""Shorter values are words of everyday text: they are not searched for in prompts and answers."""
+SHORTEST_WORD = 4
+"""Shorter ones are not searched for in messages either; those between stand alone there."""
 REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 """A value that is read from the environment, and may be kept as it is written."""
 HIDDEN = re.compile(r"\[redacted(?::[0-9a-f]+)?\]")
@@ -30,16 +42,13 @@ HARMLESS_HEADERS = frozenset(
 HARMLESS_MEMBERS = frozenset(
     {"alt", "api-version", "api_version", "deployment", "download", "model", "region", "version"}
 )
+_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 # Options are named freely: `tokenizer`, `max_tokens` and `pad_token` hold no secret.
 _NAME = re.compile(
     r"(?:.*(?:api|access|secret|private|auth|subscription)[_-]?)?keys?"
     r"|(?:.*(?:auth|access|api|hf|bearer|refresh)[_-]?)?token"
     r"|.*secret.*|.*passw(?:or)?d.*|.*passphrase.*|(?:.*[_-])?credentials?|(?:proxy[_-])?authorization|auth|bearer|cookie",
     re.IGNORECASE,
-)
-_FORM = re.compile(
-    r"(?<![\w-])(?:[spr]k-[\w-]{8,}|hf_\w{8,}|gh[opsu]_\w{8,}|github_pat_\w{8,}|glpat-[\w-]{8,}|xox[a-z]-[\w-]{8,}"
-    r"|AKIA\w{12,}|AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w.-]{8,})|(?<=\bBearer )[^\s$\[]\S{7,}|(?<=\bBasic )[^\s$\[]\S{7,}"
 )
 _WITH_QUERY = re.compile(r"[\w.:/-]+\?[^=?]+=.*")
 _PLAIN_MEMBER = re.compile(r"|true|false|[\d.]+|\d{4}-\d\d-\d\d[\w-]*", re.IGNORECASE)
@@ -56,7 +65,7 @@ def veiled(options: Any) -> Any:
 def secrets_of(options: Any) -> dict[str, bool]:
     """The secrets among plain options, and whether each is known for one by its name or form.
 
-    What a reference names is one of them.
+    What a reference or an option such as `api_key_env` names is one of them.
     """
     found: dict[str, bool] = {}
 
@@ -83,9 +92,101 @@ def left_out(options: Any, place: str = "") -> Iterator[str]:
         yield place
 
 
+_given: dict[str, bool] = {}
+_changes = 0
+
+
+def remember(secrets: Mapping[str, bool] | Iterable[str]) -> None:
+    """Takes note of secrets that this process was given, and whether each is surely one."""
+    global _changes
+    for secret, is_sure in (secrets if isinstance(secrets, Mapping) else dict.fromkeys(secrets, True)).items():
+        if secret and not _given.get(secret, False):
+            _given[secret] = is_sure
+            _changes += 1
+
+
+def learn(*options: Any) -> None:
+    """Remembers the secrets among plain options."""
+    remember(secrets_of(list(options)))
+
+
+def remembered() -> tuple[int, Mapping[str, bool]]:
+    """All secrets given so far, and a number that grows with them."""
+    return _changes, _given
+
+
+def forget() -> None:
+    """Remembers none any more: for tests."""
+    global _changes
+    _given.clear()
+    _changes += 1
+
+
+def variable(name: str) -> str | None:
+    """What an environment variable holds, which is remembered as a secret; `None` where it is not set."""
+    value = os.environ.get(name)
+    remember([value.strip()] if value and value.strip() else [])
+    return value
+
+
+def filled(value: Any, what: str) -> Any:
+    """A value with what the environment holds in place of each `${env:NAME}`; `what` names it where that is nothing."""
+
+    def found(match: re.Match[str]) -> str:
+        held = variable(match.group(1))
+        if held is None:
+            raise UsageError(f"{what} needs the environment variable {match.group(1)}, which is not set")
+        return held
+
+    if isinstance(value, str):
+        return REFERENCE.sub(found, value)
+    if isinstance(value, Mapping):
+        return {name: filled(entry, what) for name, entry in value.items()}
+    return [filled(entry, what) for entry in value] if isinstance(value, list) else value
+
+
+def of_environment(variables: Mapping[str, str] | None = None) -> set[str]:
+    """The secrets that an environment holds: under a secret's name, or as a password or key in a URL."""
+    variables = os.environ if variables is None else variables
+    found = {
+        value
+        for name, value in variables.items()
+        if _VARIABLE.search(name) and len(value) >= SHORTEST and not os.path.exists(value)
+    }
+    # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
+    urls = secrets_of([value for value in variables.values() if "://" in value])
+    return found | {secret for secret, is_sure in urls.items() if is_sure and len(secret) >= SHORTEST}
+
+
+def cleared(text: str, secrets: Iterable[str]) -> str:
+    """A text without the given secrets, in whatever form they stand there."""
+    for form in forms_of(frozenset(secrets)):
+        if form in text:
+            text = text.replace(form, MARK) if len(form) >= SHORTEST else _word(form).sub(MARK, text)
+    return text
+
+
+def without(text: str, secrets: Iterable[str] = ()) -> str:
+    """A message without any secret known here, those given too, and without what looks like one."""
+    known = {secret for secret in secrets if len(secret) >= SHORTEST}
+    known |= {secret for secret in _given if len(secret) >= SHORTEST_WORD}
+    return scrub(cleared(text, known | of_environment()))
+
+
+def scrub(text: str) -> str:
+    """A message without what looks like a secret: keys of known services, passwords in URLs, headers that hold one."""
+    return without_keys(hidden_forms(text, MARK, HIDDEN))
+
+
 def without_keys(text: str) -> str:
-    """A text without what has the form of a known service's key, whatever else it says."""
-    return _FORM.sub("[redacted]", text)
+    """A text without what has the form of a known service's key, whatever else it says; a file's name stays."""
+    return without_forms(text, lambda _: MARK, os.path.exists)
+
+
+@lru_cache(maxsize=256)
+def _word(secret: str) -> re.Pattern[str]:
+    """A short secret where it stands alone: it may also be a piece of a word."""
+    return re.compile(rf"(?<![\w-]){re.escape(secret)}(?![\w-])")
 
 
 def is_secret_name(name: str) -> bool:
@@ -120,14 +221,14 @@ def _hidden(value: str, hide: Hide, is_sure: bool) -> str:
     if blank and scheme.lower() in ("bearer", "basic", "token"):
         return f"{scheme} {_hidden(rest, hide, True)}"
     bare = HIDDEN.sub("", REFERENCE.sub("", value)).strip()
-    return hide(value, is_sure or _FORM.search(value) is not None) if bare else value
+    return hide(value, is_sure or has_known_form(value)) if bare else value
 
 
 def _in_text(text: str, hide: Hide) -> str:
     if ("://" in text or _WITH_QUERY.fullmatch(text)) and not any(letter.isspace() for letter in text):
         return _in_url(text, hide)
-    if _FORM.search(text) and not os.path.exists(text):
-        return _FORM.sub(lambda match: hide(match[0], True), text)
+    if has_known_form(text) and not os.path.exists(text):
+        return without_forms(text, lambda key: hide(key, True))
     return text
 
 
@@ -141,14 +242,14 @@ def _in_url(url: str, hide: Hide) -> str:
     if HIDDEN.sub("", user).strip(":"):
         user = ":".join(_hidden(part, hide, True) for part in user.split(":", 1))
     query = "&".join(_member(member, hide) for member in query.split("&"))
-    path, fragment = (_FORM.sub(lambda match: hide(match[0], True), part) for part in (path, fragment))
+    path, fragment = (without_forms(part, lambda key: hide(key, True)) for part in (path, fragment))
     return f"{before}{user}{at}{host}{slash}{path}{question}{query}{mark}{fragment}"
 
 
 def _member(member: str, hide: Hide) -> str:
     name, equals, value = member.partition("=")
     if not equals:
-        return _FORM.sub(lambda match: hide(match[0], True), member)
+        return without_forms(member, lambda key: hide(key, True))
     if name.lower() in HARMLESS_MEMBERS or _PLAIN_MEMBER.fullmatch(value):
         return member
     return f"{name}={_hidden(value, hide, is_secret_name(name))}"
@@ -158,7 +259,9 @@ def _references(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield from REFERENCE.findall(value)
     elif isinstance(value, Mapping):
-        for entry in value.values():
+        for name, entry in value.items():
+            if str(name).endswith("_env") and isinstance(entry, str):
+                yield entry  # `api_key_env`: the name of the variable itself
             yield from _references(entry)
     elif isinstance(value, (list, tuple)):
         for entry in value:

@@ -5,12 +5,25 @@ Pillow picture, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"arr
 these. Nothing is opened here: a `Media` reads its bytes when asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..core import EMPTY, Audio, DataError, Image, Media, Message, Sample, Text, UsageError, Video
+from ..core import (
+    EMPTY,
+    Audio,
+    DataError,
+    Image,
+    Media,
+    Message,
+    Sample,
+    TemplateError,
+    Text,
+    UsageError,
+    Video,
+    shorten,
+)  # fmt: skip
 from ..core.media import is_inline
 from ..media.base64_text import READERS
 from ..media.encode import audio_from, image_from
@@ -111,6 +124,23 @@ def within_reach(messages: tuple[Message, ...], column: str, reach: Reach) -> tu
         else message
         for message in messages
     )
+
+
+def holder(reach: Reach, where: str) -> Callable[[Media], Media]:
+    """Opens files that a template names by plain data, held to the same rules as those of the rows.
+
+    A template that is itself data (its media have a place) is held to the working folder where the rows have none.
+    """
+    has_folder = reach.folder is not None or reach.root is not None
+
+    def hold(medium: Media) -> Media:
+        try:
+            bound = reach if has_folder or medium.place is None else reach.beside(Path.cwd())
+            return medium_of(medium.source, type(medium), "", bound)
+        except RowFault as fault:
+            raise TemplateError(f"{fault.what}: {shorten(str(medium.source))}", where=where, fix=fault.fix) from fault
+
+    return hold
 
 
 def placed(sample: Sample, file: str, row: int) -> None:

@@ -21,6 +21,8 @@ class Rows:
     path: Path | None = None
     columns: None = None
     seekable: bool = True
+    folder: Path | None = None
+    """The folder of the file that the rows stand in; `None` for rows of the user's own code."""
 
     @property
     def known_length(self) -> int:

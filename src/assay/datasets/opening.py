@@ -92,7 +92,7 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
             fix="give a path, a list of rows, or a function that yields rows",
         )
     if isinstance(source, Sequence):
-        return [Rows(source)], False
+        return [Rows(source, folder=getattr(source, "folder", None))], False
     if isinstance(source, Iterable):
         # An iterator can be read once only; a dataset must be readable again.
         is_iterator = iter(source) is source

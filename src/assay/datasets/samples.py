@@ -59,6 +59,11 @@ class Samples:
     """Whether some pass came to the end."""
     _ways: set[Way] | None = field(default=None, init=False, repr=False, compare=False)
 
+    @property
+    def own_reach(self) -> Reach:
+        """Which files a function of the task may name: those its rows may."""
+        return self.reach.beside(folder_of(self.shards[0]))
+
     def __iter__(self) -> Iterator[Sample | BadSample]:
         take = self._reading().take
         position, split = -1, self.split

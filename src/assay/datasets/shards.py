@@ -46,7 +46,7 @@ class Shard(Protocol):
 
 def folder_of(shard: Shard) -> Path | None:
     """What relative paths in the rows of a shard are relative to."""
-    return shard.path.parent if shard.path is not None else None
+    return shard.path.parent if shard.path is not None else getattr(shard, "folder", None)
 
 
 @dataclass(frozen=True)

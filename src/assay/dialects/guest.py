@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import neighbours
-from ..core import AssayError, UsageError
+from ..core import AssayError, UsageError, trust
 from ..userfiles import describe_failure, failing_line
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
@@ -104,6 +104,7 @@ class Guest:
 
     def _execute(self, file: Path, name: str | None = None) -> ModuleType:
         """Runs a file once, under a name of its own; what it raises comes out as it is, so that guests can catch it."""
+        trust.check(file)
         if file in self._modules:
             return self._modules[file]
         place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
@@ -118,7 +119,8 @@ class Guest:
         self._modules[file] = module
         sys.modules[own] = module
         try:
-            spec.loader.exec_module(module)
+            with trust.running():
+                spec.loader.exec_module(module)
         except BaseException:
             del self._modules[file]
             sys.modules.pop(own, None)

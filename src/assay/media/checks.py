@@ -89,7 +89,6 @@ def _format_of(medium: Media, data: bytes, expected: frozenset[str]) -> str:
         raise fault(
             medium,
             f"not {_a(medium.kind)}: the bytes are those of {_guess(data)}",
-            got=data[:24],
             fix=f"one of {', '.join(sorted(expected))}",
         )
     if expected and name not in expected:

@@ -60,7 +60,7 @@ def _part(part: Part) -> dict[str, Any]:
         return {"type": "image_url", "image_url": {"url": part.data_url()}}
     if isinstance(part, Audio):
         data = base64.b64encode(part.data()).decode("ascii")
-        return {"type": "input_audio", "input_audio": {"data": data, "format": part.format or "wav"}}
+        return {"type": "input_audio", "input_audio": {"data": data, "format": part.sent_format}}
     if isinstance(part, Video):
         return {"type": "video_url", "video_url": {"url": part.data_url()}}
     if isinstance(part, Json):

@@ -184,7 +184,7 @@ def _content(message: Message) -> dict[str, Any]:
 
 def _part(part: Part) -> dict[str, Any]:
     if isinstance(part, Media):
-        kind = f"{part.kind}/{part.format or 'octet-stream'}"
+        kind = f"{part.kind}/{part.sent_format}"
         return {"inlineData": {"mimeType": kind, "data": base64.b64encode(part.data()).decode("ascii")}}
     if isinstance(part, Json):
         return {"text": canonical(part.value).decode()}

@@ -16,9 +16,9 @@ import msgspec
 from .http_answer import BrokenOff, Reply, TooLarge, Unreadable
 from .http_connecting import Origin, connect, target
 from .http_connection import NO_ANSWER, Connection
-from .http_failures import HttpFailure, Refused, parsed, redact, retry_after
+from .http_failures import HttpFailure, Refused, parsed, retry_after
 
-__all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "redact", "retry_after"]
+__all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "retry_after"]
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -15,8 +15,9 @@ from functools import lru_cache
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from ..core.secrets import without
 from .http_connection import Connection
-from .http_failures import HttpFailure, redact
+from .http_failures import HttpFailure
 
 STRAGGLER_SECONDS = 0.25
 """An address that does not answer so soon is left to itself while the next is tried."""
@@ -106,7 +107,7 @@ async def _through_proxy(origin: Origin, make: Callable[[], Connection]) -> Conn
     parts = urlsplit(origin.proxy if origin.proxy and "://" in origin.proxy else f"http://{origin.proxy}")
     loop = asyncio.get_running_loop()
     if parts.scheme != "http" or not parts.hostname:
-        message = f"the proxy {redact(str(origin.proxy))} is not an http:// one; fix: correct or unset HTTP(S)_PROXY"
+        message = f"the proxy {without(str(origin.proxy))} is not an http:// one; fix: correct or unset HTTP(S)_PROXY"
         raise HttpFailure("connection", message, retryable=False)
     address = (parts.hostname, parts.port or 8080)
     if not origin.is_tls:

@@ -5,7 +5,6 @@ Secrets are taken out of every message made here.
 """
 
 import json
-import os
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -15,24 +14,10 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 
 from ..core import Output
+from ..core.secrets import without
 
 RETRYABLE = frozenset({408, 409, 425, 429})
-HIDDEN = "[hidden]"
-SHORTEST_SECRET = 8
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-_USERINFO = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _OVERFLOW = re.compile(r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens")
-_AUTHORIZATION = re.compile(r"(?i)\b(authorization['\"]?\s*[:=]\s*['\"]?(?:bearer|basic)?\s*|bearer\s+)[^\s'\",}]+")
-
-
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """`text` without secrets: the given ones, those in the environment, passwords in URLs, authorization headers."""
-    named = (value for name, value in os.environ.items() if _SECRET_NAME.search(name))
-    known = {value for value in (*secrets, *named) if len(value) >= SHORTEST_SECRET}
-    for value in sorted(known, key=len, reverse=True):
-        text = text.replace(value, HIDDEN)
-    text = _USERINFO.sub(HIDDEN, text)
-    return _AUTHORIZATION.sub(lambda match: match.group(1) + HIDDEN, text)
 
 
 def parsed(body: bytes) -> Any:
@@ -55,7 +40,7 @@ class HttpFailure(Exception):
 
     def as_output(self, secrets: Iterable[str] = ()) -> Output:
         """The failure as an output, on one line and without secrets."""
-        message = " ".join(redact(self.message, secrets).split())
+        message = " ".join(without(self.message, secrets).split())
         return Output.failed(self.kind, message, retryable=self.retryable, retry_after=self.retry_after)
 
 

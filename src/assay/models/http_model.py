@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
-from ..core.secrets import REFERENCE, secrets_of, veiled
+from ..core.secrets import REFERENCE, filled, remember, secrets_of, variable, veiled
 from .chat_format import Malformed
 from .function import failure
 from .http import Client, HttpFailure, Limits, Refused, decoded
@@ -83,7 +83,7 @@ class HttpModel(ABC):
                 f"max_response_bytes of model '{self.scheme}/{self.name}' is {most!r}", fix="a number of bytes"
             )
         url = self.base_url or os.environ.get(self.url_env)
-        self._key = os.environ.get(self.api_key_env, "").strip()
+        self._key = (variable(self.api_key_env) or "").strip()
         if not url and not self._key:
             raise UsageError(
                 f"model '{self.scheme}/{self.name}' has neither a key nor a URL",
@@ -104,6 +104,7 @@ class HttpModel(ABC):
         _check_headers(self._headers)
         own = secrets_of({"base_url": self._url, "body": self.body})
         self._secrets = [value for value in (self._key, *self._headers.values(), *own) if value]
+        remember(secrets_of({"headers": self._headers}) | own)
         self._drawn: WeakKeyDictionary[asyncio.Task[Any], tuple[Request, list[Output]]] = WeakKeyDictionary()
         self._client = Client(
             Limits(
@@ -270,22 +271,6 @@ def _added(usages: Sequence[Usage | None]) -> Usage | None:
         for name in ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "cost")
     }
     return Usage(**sums)
-
-
-def filled(value: Any, what: str) -> Any:
-    """A value with what the environment holds in place of each `${env:NAME}`; `what` names it where that is nothing."""
-
-    def found(match: re.Match[str]) -> str:
-        held = os.environ.get(match.group(1))
-        if held is None:
-            raise UsageError(f"{what} needs the environment variable {match.group(1)}, which is not set")
-        return held
-
-    if isinstance(value, str):
-        return REFERENCE.sub(found, value)
-    if isinstance(value, Mapping):
-        return {name: filled(entry, what) for name, entry in value.items()}
-    return [filled(entry, what) for entry in value] if isinstance(value, list) else value
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import DataError, Model, Output, Request, UsageError
+from ..core.secrets import scrub
 from ..models.shapes import WrongShape, checked, matched
-from ..store.secrets import scrub
 from .acceptance import not_accepted
 
 

@@ -85,6 +85,8 @@ class RunOptions:
     """Which system guest files were written for, where it cannot be told from the file."""
     register: tuple[str, ...] = ()
     """Guest files to load before the tasks are looked up."""
+    trust_code: bool = False
+    """Code that the `run.json` of somebody else names may run; never kept."""
     trust_pickle: bool = False
     trust_remote_code: bool = False
     allow_private_urls: bool = False
@@ -137,6 +139,7 @@ class RunOptions:
         return {
             name: veiled(value) if name in ("model_args", "judge_args") or not isinstance(value, Mapping) else value
             for name, value in self.to_plain().items()
+            if name != "trust_code"  # whoever reads `run.json` must agree for themselves
         }
 
     @classmethod

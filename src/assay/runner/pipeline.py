@@ -26,10 +26,10 @@ from ..core import (
 )
 from ..core.errors import TemplateError
 from ..core.record import output_from_plain, prompt_to_plain
+from ..core.secrets import scrub
 from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
-from ..store.secrets import scrub
 from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .cell import Cell
@@ -175,10 +175,9 @@ class CellRun:
 
     def _prompt(self, sample: Sample) -> Prompt:
         prompt = self._built_prompt(sample)
-        if sample.media or not isinstance(sample.input, str):
-            # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
-            for medium in prompt.media:
-                check_media(medium)
+        # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
+        for medium in prompt.media:
+            check_media(medium)
         return prompt
 
     def _built_prompt(self, sample: Sample) -> Prompt:
@@ -354,6 +353,8 @@ class CellRun:
         prompt = dialogue.next(job.request.messages, output)
         if prompt is None:
             return None
+        for medium in prompt.media:
+            check_media(medium)
         request = self._request(job.sample, prompt, job.epoch, job.round + 1, job.request.key, output.state)
         history = (*job.history, (job.request, output))
         return Job(job.sample, request, job.epoch, job.round + 1, job.order, history)

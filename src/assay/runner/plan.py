@@ -20,6 +20,7 @@ from ..core import (
 from ..core.errors import UnknownOption
 from ..core.secrets import veiled
 from ..datasets import Samples, open_dataset
+from ..datasets.media import holder
 from ..models import build_model
 from ..templates import build_template
 from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
@@ -298,6 +299,7 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
         roles=task.roles,
         produces=task.produces,
         where=f"task {task.name!r}",
+        hold=holder(samples.own_reach, f"task {task.name!r}"),
     )
     drawn = None
     if fewshot_of(task, run).num:

@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core import BadSample, Model, StoreError, UsageError
+from ..core.trust import Gate, guarded
 from ..media.checks import check_media
 from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
@@ -14,6 +16,7 @@ from .budget import ErrorBudget
 from .cell import Cell
 from .events import Silent, Watcher
 from .executors import check_spread
+from .foreign import check_settings, gate_for
 from .options import DEFAULT_MODEL, RunOptions
 from .plan import make_plan
 from .recorded import RecordedWays, recorded_models, recorded_ways
@@ -42,25 +45,40 @@ def run(
 
 def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any) -> RunResult:
     """Scores a run again from its journal, without asking the model; `scorers=` replaces the task's own."""
-    options, models, ways = recorded_options(folder, settings)
+    recorded = recorded_run(folder, settings)
+    options, models, ways = recorded.options, recorded.models, recorded.ways
     # What the run was given may have been for the scorers that are now replaced; what is given here is for these.
     may_have_unused = not {"judges", "judge_args"} & settings.keys()
-    return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways))
+    is_own = options.trust_code or recorded.gate is None
+    with guarded(recorded.gate):
+        return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways, is_own))
 
 
-def recorded_options(
-    folder: str | Path, settings: Mapping[str, Any]
-) -> tuple[RunOptions, dict[str, Model], RecordedWays]:
-    """The options of a finished run, with `settings` in place of its own; its models and the ways it asked them."""
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A finished run as its `run.json` tells it."""
+
+    options: RunOptions
+    models: dict[str, Model]
+    ways: RecordedWays
+    gate: Gate | None
+    """What holds back the code it names, where somebody else made it."""
+
+
+def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun:
+    """A finished run, with `settings` in place of its own options."""
     manifest = RunReader(folder).manifest
     config = manifest.get("config")
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
-    options = RunOptions.from_plain(config, where=str(folder)).but(output=str(folder), fresh=False, **settings)
+    fixed = {"trust_code": False, "output": str(folder), "fresh": False, **settings}
+    options = RunOptions.from_plain(config, where=str(folder)).but(**fixed)
+    gate = gate_for(manifest, str(folder), settings, options.trust_code)
+    check_settings(options, settings, gate, asks_model=False)
     models = recorded_models(manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
-    return options, models, recorded_ways(manifest)
+    return RecordedRun(options, models, recorded_ways(manifest), gate)
 
 
 def _options(
@@ -122,6 +140,7 @@ async def _run(
     ask_model: bool = True,
     may_have_unused: bool = False,
     recorded: RecordedWays | None = None,
+    is_own: bool = True,
 ) -> RunResult:
     options = options.with_one_spelling(objects)
     if options.output:
@@ -129,14 +148,19 @@ async def _run(
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
         cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)
-        return await _planned_run(options, cells, watcher, redactor, ask_model)
+        return await _planned_run(options, cells, watcher, redactor, ask_model, is_own)
     except Exception as error:
         redactor.hide(error)  # a model that could not be built may say what it was built with
         raise
 
 
 async def _planned_run(
-    options: RunOptions, cells: Sequence[Cell], watcher: Watcher, redactor: Redactor, ask_model: bool
+    options: RunOptions,
+    cells: Sequence[Cell],
+    watcher: Watcher,
+    redactor: Redactor,
+    ask_model: bool,
+    is_own: bool,
 ) -> RunResult:
     # Models that were given as objects, or that a task brings, were built by others.
     redactor.learn(*(getattr(cell.model, "written", {}) for cell in cells))
@@ -152,7 +176,7 @@ async def _planned_run(
             cell.model.write_under(folder)
     cache = ResponseCache(options.cache, redactor) if options.cache and ask_model else None
     try:
-        with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor) as writer:
+        with RunWriter(folder, fresh=options.fresh and ask_model, redactor=redactor, signs=is_own) as writer:
             return await Session(options, cells, writer, watcher, ask_model, cache).run()
     finally:
         if cache is not None:

@@ -32,9 +32,9 @@ from ..core import (
 )
 from ..core.errors import ScorerError
 from ..core.message import plain_turns
+from ..core.secrets import scrub
 from ..scorers.answers import was_filtered
 from ..store.journal import score_line
-from ..store.secrets import scrub
 from .fingerprint import code_digest
 from .guard import GUARD, ScorerOverrun
 

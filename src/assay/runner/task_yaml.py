@@ -186,7 +186,17 @@ def _fewshot(plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError
     return Fewshot(**{**given, "source": _beside(plain.get("source"), path)})
 
 
+class WrittenRows(list[Any]):
+    """Rows that stand in a task file; the files that they name lie in its folder."""
+
+    folder: Path
+
+
 def _beside(value: Any, path: Path) -> Any:
+    if isinstance(value, list):
+        rows = WrittenRows(value)
+        rows.folder = path.parent
+        return rows
     if isinstance(value, str) and (path.parent / value).exists():
         return path.parent / value
     return value

@@ -12,11 +12,12 @@ from typing import Any
 
 from ..core import AssayError, Result
 from ..core.record import result_from_plain
+from ..core.trust import guarded
 from ..store import RunReader, Scores
 from .cell import Cell
 from .labels import metrics_apart
 from .plan import make_plan
-from .run import recorded_options
+from .run import recorded_run
 from .scoring import Scoring
 from .summary import summarize
 
@@ -53,14 +54,15 @@ class Recomputed:
 
 def recompute(reader: RunReader, **settings: Any) -> Recomputed:
     """The table of a run from its journal; `settings` as those of `score`."""
-    options, models, ways = recorded_options(Path(reader.layout.folder), settings)
+    run = recorded_run(Path(reader.layout.folder), settings)
     made = Recomputed()
-    for cell in make_plan(options, models, may_have_unused=True, recorded=ways):
-        if cell.task.driver is not None:
-            made.unchecked.append(f"{cell.task.name}: its own evaluator made the numbers")
-            continue
-        for scoring in cell.scorings:
-            _add(made, reader, cell, scoring)
+    with guarded(run.gate):
+        for cell in make_plan(run.options, run.models, may_have_unused=True, recorded=run.ways):
+            if cell.task.driver is not None:
+                made.unchecked.append(f"{cell.task.name}: its own evaluator made the numbers")
+                continue
+            for scoring in cell.scorings:
+                _add(made, reader, cell, scoring)
     return made
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import ClassVar
 
-from ..core import MissingExtra, Output, Sample, Score, ScorerError, UsageError
+from ..core import MissingExtra, Output, Sample, Score, ScorerError, UsageError, trust
 from ..registry import scorers
 from ._ptb import ptb_tokens
 from .answers import accepted, no_answer, no_target
@@ -113,6 +113,8 @@ def _command(jar: str, language: str) -> list[str]:
             fix="install a Java runtime; a headless one will do",
         )
     path = Path(jar) if jar else _shipped_jar()
+    if jar:
+        trust.check(path)
     if not path.is_file():
         raise UsageError("there is no METEOR jar", where=str(path), fix="jar: the path of meteor-1.5.jar")
     return [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(path), "-", "-", "-stdio", "-l", language, "-norm"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar
 
-from ..core import MissingExtra, Output, Sample, ScorerError, UsageError
+from ..core import MissingExtra, Output, Sample, ScorerError, UsageError, trust
 from ..registry import scorers
 from .answers import accepted
 
@@ -68,6 +68,7 @@ class Spice:
 
     def _place(self) -> Path:
         if self.folder:
+            trust.check(Path(self.folder) / JAR)
             return Path(self.folder).expanduser()
         found = importlib.util.find_spec("pycocoevalcap")
         if found is None or not found.submodule_search_locations:

@@ -15,8 +15,9 @@ import msgspec
 
 from ..core import DiskFull, Output, StoreError
 from ..core.record import output_from_plain, output_to_plain
+from ..core.secrets import MARK
 from .blobs import Blobs
-from .secrets import REDACTED, Redactor
+from .secrets import Redactor
 
 
 class ResponseCache:
@@ -56,7 +57,7 @@ class ResponseCache:
         """The answer to a request, if it was ever given."""
         with self._said():
             row = self._database.execute("select output from responses where key = ?", (key,)).fetchone()
-        if row is None or REDACTED.encode() in row[0]:
+        if row is None or MARK.encode() in row[0]:
             return None  # one that may have lost a secret is no answer: asked again
         try:
             return output_from_plain(msgspec.json.decode(row[0]), self._blobs)
@@ -69,7 +70,7 @@ class ResponseCache:
             plain = msgspec.json.encode(output_to_plain(output))
         except (TypeError, UnicodeEncodeError, OverflowError):
             return  # an answer that JSON cannot hold exactly is kept by its own run only
-        if self._redactor.holds_secret(plain):
+        if self._redactor.holds_secret(plain, is_answer=True):
             return
         for candidate in output.candidates:
             for medium in candidate.media:

@@ -30,6 +30,7 @@ from .lock import FolderLock
 from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
 from .places import Place
 from .secrets import Redactor
+from .signature import signed
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,12 @@ class RunReader:
 class RunWriter:
     """A run folder open for writing; nobody else may write while it is."""
 
-    def __init__(self, folder: str | Path, *, fresh: bool = False, redactor: Redactor | None = None) -> None:
+    def __init__(
+        self, folder: str | Path, *, fresh: bool = False, redactor: Redactor | None = None, signs: bool = True
+    ) -> None:
+        """`signs` says whether `run.json` is marked as this user's own: not where its settings are somebody else's."""
         self.layout = Layout(Path(folder))
+        self._signs = signs
         self.redactor = redactor or Redactor()
         self._fresh = fresh
         refuse_foreign(self.layout.folder)
@@ -332,7 +337,8 @@ class RunWriter:
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Replaces `run.json`."""
         self._check_in_place()
-        write_json(self.layout.manifest, self.redactor.plain(manifest))
+        plain = self.redactor.plain(manifest)
+        write_json(self.layout.manifest, signed(plain) if self._signs else plain)
 
     def _check_in_place(self) -> None:
         """Raises where the folder was moved or removed since it was opened: the journal goes on wherever it is now."""

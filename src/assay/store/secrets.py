@@ -1,39 +1,21 @@
-"""Secrets: kept out of everything a run writes, by value.
+"""Secrets, kept out of everything a run writes, by value.
 
-A secret is the value of an environment variable whose name says so, or one among the options of a model
-(`core.secrets`). It is searched for in each line just before it is written; without secrets that costs nothing.
-Passwords in URLs, keys in queries and the values of headers that hold a key are known by their form: they are taken out
-of error messages and manifests, but not out of prompts and answers, which are data.
+Which values they are and how they may be spelled, `core.secrets` knows. They are searched for in each line just before
+it is written; without secrets that costs nothing. What only looks like a secret is taken out of error messages and
+manifests, but not out of prompts and answers, which are data.
 """
 
 import json
-import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import quote, unquote
 
 from ..core import AssayError, Outcome, PlanError
+from ..core import secrets as known
 from ..core.message import CHAT_ROLES
-from ..core.secrets import HIDDEN, secrets_of
+from ..core.secret_forms import forms_of, hidden_forms, json_forms
+from ..core.secrets import HIDDEN, MARK, SHORTEST, SHORTEST_WORD, cleared, scrub
 
-SHORTEST = 8
-"""Shorter values are words of everyday text: they are not searched for in prompts and answers."""
-SHORTEST_IN_MESSAGES = 4
-REDACTED = "[redacted]"
-_ENVIRONMENT_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
-_KNOWN = r"(?!\[redacted|\$\{env:)"
-"""Hidden already, or only named."""
-_USER_IN_URL = re.compile(r"(?<=://)[^/\s?#\"']+(?=@)")
-_QUERY = re.compile(
-    r"([?&](?:[\w-]*key|[\w-]*token|[\w-]*secret|password|sig|signature)=)" + _KNOWN + r"[^&\s\"'#]{8,}", re.IGNORECASE
-)
-_HEADER = re.compile(
-    r"(\b(?:(?:proxy-)?authorization|[\w-]*api-key|[\w-]*auth-token|[\w-]*access-token)[\"']?\s*[:=]\s*[\"']?"
-    r"(?:(?:bearer|basic|token)\s+)?)" + _KNOWN + r"[^\s\"',;]{8,}",
-    re.IGNORECASE,
-)
-_BEARER = re.compile(r"(?<=Bearer )" + _KNOWN + r"[^\s\"',;]{8,}")
 _WORD = re.compile(r"[a-z_]+")
 """A secret of this form stays in keys: there it is the name of a field or a metric, and records are read by it."""
 _WORDS = frozenset({"output", "reasoning", "content_filter", "tool_calls", *CHAT_ROLES, *map(str, Outcome)})
@@ -46,7 +28,8 @@ class Redactor:
 
     def __init__(self, secrets: frozenset[str] = frozenset(), in_messages: frozenset[str] = frozenset()) -> None:
         """`in_messages` are further ones, which prompts and answers may hold by chance."""
-        self._secrets, self._in_messages = secrets, in_messages
+        self._own, self._own_in_messages = secrets, in_messages
+        self._has_echoed = False
         self.answers_changed = 0
         """Answers that held a secret and were written without it: whoever reads them again reads something else."""
         self._prepare()
@@ -54,35 +37,50 @@ class Redactor:
     @classmethod
     def of(cls, *settings: Mapping[str, Any], environment: Mapping[str, str] | None = None) -> "Redactor":
         """For the secrets of this process's environment and of the given model options."""
-        variables = os.environ if environment is None else environment
-        found = {
-            value
-            for name, value in variables.items()
-            if _ENVIRONMENT_NAME.search(name) and len(value) >= SHORTEST and not os.path.exists(value)
-        }
-        # A variable may hold a URL with a password or a key in it, as those of proxies and endpoints do.
-        urls = secrets_of([value for value in variables.values() if "://" in value])
-        found |= {secret for secret, is_sure in urls.items() if is_sure and len(secret) >= SHORTEST}
-        made = cls(frozenset(found))
-        made.learn(*settings)
-        return made
+        known.learn(*settings)
+        return cls(frozenset(known.of_environment(environment)))
 
     def learn(self, *settings: Mapping[str, Any]) -> None:
         """Adds the secrets of further model options."""
-        if given := secrets_of(list(settings)):
-            found = {secret for secret, is_sure in given.items() if _is_searched(secret, is_sure)}
-            others = {secret for secret in given if len(secret) >= SHORTEST_IN_MESSAGES}
-            self._secrets, self._in_messages = self._secrets | found, self._in_messages | (others - found)
-            self._prepare()
+        known.learn(*settings)
 
     def _prepare(self) -> None:
-        self._texts = _longest_first(self._secrets | self._in_messages)
-        self._searched = _longest_first(self._secrets)
-        self._bytes = list(dict.fromkeys(form for secret in self._searched for form in _json_forms(secret)))
+        self._seen, given = known.remembered()
+        found = {secret for secret, is_sure in given.items() if _is_searched(secret, is_sure)}
+        others = {secret for secret in given if len(secret) >= SHORTEST_WORD}
+        self._searched = self._own | found
+        self._all = self._searched | self._own_in_messages | others
+        self._bytes = _shortest_only(spelled for form in self._searched for spelled in json_forms(form))
+        every = _shortest_only(spelled for form in forms_of(self._searched) for spelled in json_forms(form))
+        self._encoded = [form for form in every if form not in self._bytes]
 
-    def holds_secret(self, body: bytes) -> bool:
-        """Whether a line of JSON holds a secret; one search for each."""
-        return any(secret in body for secret in self._bytes)
+    def _look(self) -> None:
+        if self._seen != known.remembered()[0]:
+            self._prepare()
+
+    def holds_secret(self, body: bytes, *, is_answer: bool = False) -> bool:
+        """Whether a line of JSON, or an answer alone, holds a secret; one search for each form it may have."""
+        self._look()
+        for secret in self._bytes:
+            if secret in body:
+                self._has_echoed = True
+                return True
+        answer = body if is_answer else self._echo(body) if self._encoded else b""
+        for form in self._encoded if answer else ():
+            if form in answer:
+                self._has_echoed = True
+                return True
+        return False
+
+    def _echo(self, body: bytes) -> bytes:
+        """The part of a line in which a secret may stand in base64, or as URLs have it.
+
+        That is what a model answered or an error says. Prompts and scores repeat it, but only after an answer had it.
+        """
+        if self._has_echoed or b'"error"' in body:
+            return body
+        start = body.find(b'"output":')
+        return body[start:] if start >= 0 else b""
 
     def line(self, body: bytes) -> bytes:
         """A line of JSON without the secrets, no copy where there is none; an answer that held one says `redacted`."""
@@ -101,29 +99,29 @@ class Redactor:
     def _without(self, value: Any, name: str = "") -> Any:
         """Part of a record, without the secrets; the words by which records are read stay."""
         if isinstance(value, str):
-            if name in _WORDED and value in _WORDS:
-                return value
-            return _cleared(value, self._searched)
+            return value if name in _WORDED and value in _WORDS else cleared(value, self._searched)
         if isinstance(value, dict):
-            return {_cleared(key, _odd(self._searched)): self._without(entry, key) for key, entry in value.items()}
+            return {cleared(key, _odd(self._searched)): self._without(entry, key) for key, entry in value.items()}
         return [self._without(entry) for entry in value] if isinstance(value, list) else value
 
     def text(self, text: str) -> str:
         """A message, without the secrets and without what looks like one."""
-        return scrub(_cleared(text, self._texts))
+        self._look()
+        return scrub(cleared(text, self._all))
 
     def plain(self, value: Any) -> Any:
-        """A document, without the secrets and without what looks like one."""
+        """A document, without the secrets and without passwords in URLs and headers; names of files stay."""
+        self._look()
         if isinstance(value, str):
-            return self.text(value)
+            return hidden_forms(cleared(value, self._all), MARK, HIDDEN)
         if isinstance(value, Mapping):
-            return {
-                scrub(_cleared(name, _odd(self._texts))) if isinstance(name, str) else name: self.plain(entry)
-                for name, entry in value.items()
-            }
+            return {self._plain_name(name): self.plain(entry) for name, entry in value.items()}
         if isinstance(value, (list, tuple)):
             return [self.plain(entry) for entry in value]
         return value
+
+    def _plain_name(self, name: Any) -> Any:
+        return hidden_forms(cleared(name, _odd(self._all)), MARK, HIDDEN) if isinstance(name, str) else name
 
     def hide(self, error: Exception) -> None:
         """Takes secrets out of what an error says; what caused it is forgotten where it shows one."""
@@ -133,7 +131,7 @@ class Redactor:
             error.args = tuple(self.text(value) if isinstance(value, str) else value for value in error.args)
         cause = error.__cause__ or error.__context__
         while cause is not None:
-            if self.text(str(cause)) != str(cause):
+            if self.plain(str(cause)) != str(cause):
                 error.__cause__, error.__suppress_context__ = None, True
                 return
             cause = cause.__cause__ or cause.__context__
@@ -147,15 +145,13 @@ class Redactor:
         error.args = (error.what,)
 
 
-def scrub(text: str) -> str:
-    """A message without what looks like a key: passwords in URLs, keys in queries, headers that hold one."""
-    if "://" in text:
-        text = _USER_IN_URL.sub(lambda user: user[0] if not HIDDEN.sub("", user[0]).strip(":") else REDACTED, text)
-    if "=" in text:
-        text = _QUERY.sub(rf"\g<1>{REDACTED}", text)
-    if ":" in text or "=" in text:
-        text = _HEADER.sub(rf"\g<1>{REDACTED}", text)
-    return _BEARER.sub(REDACTED, text) if "Bearer " in text else text
+def _shortest_only(forms: Iterable[bytes]) -> list[bytes]:
+    """The forms without those that hold another of them: whoever searches finds these too."""
+    kept: list[bytes] = []
+    for form in sorted(set(forms), key=len):
+        if not any(shorter in form for shorter in kept):
+            kept.append(form)
+    return kept
 
 
 def _is_searched(secret: str, is_sure: bool) -> bool:
@@ -163,32 +159,6 @@ def _is_searched(secret: str, is_sure: bool) -> bool:
     return len(secret) >= SHORTEST and (is_sure or not (secret.isalpha() and secret.islower()))
 
 
-def _longest_first(secrets: frozenset[str]) -> list[str]:
-    """Each secret as it is and as URLs have it; the longest first, since one may begin with another."""
-    others = {form for secret in secrets for form in (quote(secret, safe=""), unquote(secret))}
-    known = secrets | {form for form in others if len(form) >= SHORTEST}
-    return sorted(known, key=lambda secret: (-len(secret), secret))
-
-
-def _cleared(text: str, secrets: list[str]) -> str:
-    for secret in secrets:
-        if secret in text:
-            text = text.replace(secret, REDACTED) if len(secret) >= SHORTEST else _word(secret).sub(REDACTED, text)
-    return text
-
-
-def _odd(secrets: list[str]) -> list[str]:
+def _odd(secrets: frozenset[str]) -> frozenset[str]:
     """Those that are no plain words."""
-    return [secret for secret in secrets if not _WORD.fullmatch(secret)]
-
-
-def _word(secret: str) -> re.Pattern[str]:
-    """A short secret where it stands alone: it may also be a piece of a word."""
-    return re.compile(rf"(?<![\w-]){re.escape(secret)}(?![\w-])")
-
-
-def _json_forms(secret: str) -> list[bytes]:
-    """A secret as it stands in JSON, whichever encoder wrote it."""
-    return [
-        json.dumps(secret, ensure_ascii=is_ascii)[1:-1].encode("utf-8", "surrogatepass") for is_ascii in (False, True)
-    ]
+    return frozenset(secret for secret in secrets if not _WORD.fullmatch(secret))

@@ -13,7 +13,7 @@ from typing import Any
 from ..core import EMPTY, Message, Sample, Spec, UnknownName, UsageError, shorten
 from ..registry import construct, templates
 from ..userfiles import is_reference, load_attribute
-from .built import TEXT_ONLY, BuiltTemplate
+from .built import TEXT_ONLY, BuiltTemplate, Hold
 from .choices import Choices
 from .jinja import JinjaMessages, JinjaText, JinjaTurn
 from .plain import Completion, Question, ready_messages
@@ -37,11 +37,13 @@ def build_template(
     roles: Mapping[str, str] = EMPTY,
     produces: Sequence[str] = TEXT_ONLY,
     where: str = "",
+    hold: Hold | None = None,
 ) -> BuiltTemplate:
     """A callable `(sample) -> Prompt` from anything a task may give as its template.
 
     `kind` (`qa`, `choice`, `completion`, `dialogue`) decides where `template` is `None`. A template that was built
-    before is finished anew with the settings given here.
+    before is finished anew with the settings given here. `hold` opens the files that a template names by plain data;
+    without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
@@ -56,6 +58,7 @@ def build_template(
         system=system,
         roles=roles,
         produces=produces,
+        hold=hold,
     )
 
 

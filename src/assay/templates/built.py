@@ -5,6 +5,7 @@ Here the task's system text, its map of roles and what it asks for are added, an
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from ..core import (
@@ -27,13 +28,15 @@ from ..core.sample import EMPTY
 
 HEAD_ROLES = frozenset({"system", "developer", "instruction"})
 TEXT_ONLY = ("text",)
+Hold = Callable[[Media], Media]
+"""The medium behind a file that data names, where it may be opened; raises where it may not."""
 
 
 class BuiltTemplate:
     """Calls a template and finishes its prompt; faults name the template and the sample."""
 
     __slots__ = (
-        "_answer", "_finishes", "_make", "_solve", "name", "next_turn", "produces", "roles", "source", "system",
+        "_answer", "_finishes", "_make", "_solve", "hold", "name", "next_turn", "produces", "roles", "source", "system",
     )
 
     def __init__(
@@ -48,8 +51,11 @@ class BuiltTemplate:
         system: str | None = None,
         roles: Mapping[str, str] = EMPTY,
         produces: Sequence[str] = TEXT_ONLY,
+        hold: Hold | None = None,
     ) -> None:
         self._make = make
+        self.hold = hold
+        """Holds a file that a template names by plain data to the folders its data may come from."""
         self._answer = answer
         self._solve = solve
         self.name = name
@@ -71,7 +77,7 @@ class BuiltTemplate:
         """The prompt before system text, roles and kinds of answer are added."""
         try:
             prompt = self._make(sample)
-            return prompt if type(prompt) is Prompt else as_prompt(prompt)
+            return held(prompt if type(prompt) is Prompt else as_prompt(prompt), self.hold)
         except AssayError:
             raise
         except (Exception, SystemExit) as error:
@@ -106,7 +112,27 @@ class BuiltTemplate:
         if self._solve is None:
             return with_answer(split_head(self.bare(sample).messages)[1], self.answer(sample))
         with blame(TemplateError, self.name, sample.id):
-            return split_head(as_prompt(self._solve(sample)).messages)[1]
+            return split_head(held(as_prompt(self._solve(sample)), self.hold).messages)[1]
+
+
+def held(prompt: Prompt, hold: Hold | None) -> Prompt:
+    """The prompt with each file that plain data names held to the folders it may come from."""
+    messages = held_messages(prompt.messages, hold)
+    return prompt if messages is prompt.messages else replace(prompt, messages=messages)
+
+
+def held_messages(messages: tuple[Message, ...], hold: Hold | None) -> tuple[Message, ...]:
+    """The same for messages; nearly all have nothing to hold, and stay the same object."""
+    if hold is None or not any(_is_unheld(part) for message in messages for part in message.parts or ()):
+        return messages
+    return tuple(
+        Message(m.role, m.parts and tuple(cast(Part, hold(p)) if _is_unheld(p) else p for p in m.parts))  # type: ignore[arg-type]
+        for m in messages
+    )
+
+
+def _is_unheld(part: Part) -> bool:
+    return type(part) is not Text and isinstance(part, Media) and part.is_unheld
 
 
 def turn(role: str, sample: Sample, text: str) -> Message:

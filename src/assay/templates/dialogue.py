@@ -23,6 +23,7 @@ from ..core import (
     generation_role,
     shorten,
 )
+from .built import Hold, held_messages
 
 HISTORIES = ("model", "reference")
 REFERENCE_COLUMNS = ("references", "reference", "answers")
@@ -37,14 +38,17 @@ def rounds(sample: Sample, prompt: Prompt, *, template: Any = None, history: str
     """The dialogue that begins with `prompt`; `history` says whose answers it goes on from."""
     if history not in HISTORIES:
         raise UsageError(f"unknown history {history!r}", fix=f"use {' or '.join(HISTORIES)}")
-    return Dialogue(sample, prompt, getattr(template, "next_turn", None), history)
+    return Dialogue(sample, prompt, getattr(template, "next_turn", None), history, getattr(template, "hold", None))
 
 
 class Dialogue:
     """One dialogue; counts its rounds, and holds nothing that the answers do not give again."""
 
-    def __init__(self, sample: Sample, prompt: Prompt, next_turn: Any = None, history: str = "model") -> None:
+    def __init__(
+        self, sample: Sample, prompt: Prompt, next_turn: Any = None, history: str = "model", hold: Hold | None = None
+    ) -> None:
         self._sample = sample
+        self._hold = hold
         self._first = prompt
         self._next_turn = next_turn
         self._uses_references = history == "reference"
@@ -63,7 +67,7 @@ class Dialogue:
             return None
         self.round += 1
         place = tuple(message for message in self._first.messages if message.parts is None)
-        return replace(self._first, messages=(*history, *turn, *place))
+        return replace(self._first, messages=held_messages((*history, *turn, *place), self._hold))
 
     def _turn(self, history: tuple[Message, ...]) -> tuple[Message, ...] | None:
         if self._next_turn is not None:

@@ -24,7 +24,7 @@ from ..core import (
     shorten,
 )
 from .build import build_template
-from .built import BuiltTemplate, join_parts, split_head
+from .built import BuiltTemplate, held, join_parts, split_head
 from .pick import Order, check_pick, generator_for, in_order
 
 BETWEEN_EXAMPLES = "\n\n"
@@ -79,6 +79,7 @@ class FewshotTemplate:
         self._multiturn = multiturn
         self.name = base.name
         self.next_turn = base.next_turn
+        self.hold = base.hold
         self.source = "\n".join([base.source, f"multiturn={multiturn}", *(shelf.source for shelf in shelves)])
         self._lacking: set[str] = set()
 
@@ -93,7 +94,8 @@ class FewshotTemplate:
         if lacking:
             details["shots_lacking"] = lacking
             self._lacking.add(sample.id)
-        return self._base.finish(replace(prompt, messages=(*head, *messages), details=details))
+        shown = held(replace(prompt, messages=(*head, *messages), details=details), self.hold)
+        return self._base.finish(shown)
 
     def notes(self) -> Iterator[str]:
         """What whoever reads the numbers should know of the prompts made so far."""

@@ -1,8 +1,8 @@
 """Jinja templates: text, or messages as YAML gives them, rendered from a row.
 
 The variables are the row's columns, and where no column has that name `sample`, `id`, `input`, `target`, `choices`
-and `letters`. Templates run in a sandbox, an unknown variable is an error, and what comes out is text: it is never
-read as JSON.
+and `letters`, as plain values. Templates run in a sandbox, an unknown variable is an error, and what comes out is text
+(never read as JSON), with the sample's media where the text says `{{ sample.media[0] }}`.
 """
 
 import re
@@ -12,9 +12,6 @@ from os import PathLike
 from typing import Any
 
 import jinja2
-from jinja2 import meta
-from jinja2.exceptions import SecurityError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ..core import (
     Media,
@@ -31,63 +28,46 @@ from ..core import (
 )
 from ..core.errors import UnknownColumn
 from ..core.media import MEDIA_KINDS, is_inline
+from ..rendering import LETTERS, Shown, variables_of, why_refused
+from ..rendering.text import compiled_text
 from .built import turn
 
-LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+__all__ = ["EXTRA_NAMES", "LETTERS", "JinjaMessages", "JinjaText", "JinjaTurn", "compiled"]
+
 MAX_NAMES_SHOWN = 20
 _ONE_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _QUOTED_NAME = re.compile(r"'([^']+)' is undefined")
 
 
-@lru_cache(maxsize=1)
-def environment() -> ImmutableSandboxedEnvironment:
-    """The one environment all templates share; block tags leave no blank lines behind."""
-    return ImmutableSandboxedEnvironment(
-        undefined=jinja2.StrictUndefined,
-        autoescape=False,
-        keep_trailing_newline=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 class JinjaText:
     """One Jinja text, compiled once; calling it gives the text for a sample."""
 
-    __slots__ = ("_template", "text", "where")
+    __slots__ = ("_template", "text", "variables", "where")
 
     def __init__(self, text: str, *, where: str = "") -> None:
         self.text = text
         self.where = where or "template"
-        try:
-            self._template = environment().from_string(text)
-        except jinja2.TemplateSyntaxError as error:
-            raise UsageError(
-                f"not valid Jinja: {error.message}",
-                where=f"{self.where}, line {error.lineno}",
-                fix="write literal braces as {{ '{{' }} or inside {% raw %}",
-            ) from error
-
-    @property
-    def variables(self) -> frozenset[str]:
-        """The names the text reads, so that missing columns can be found before the run."""
-        return frozenset(meta.find_undeclared_variables(environment().parse(self.text)))
+        self._template, self.variables = compiled_text(text, self.where)
+        """`variables` are the names the text reads: only these are made plain for it."""
 
     def __call__(self, sample: Sample) -> str:
+        """The text; a medium in it is the word for its kind."""
+        shown = Shown(sample.media)
+        return shown.words(self.rendered(sample, shown))
+
+    def parts(self, sample: Sample) -> tuple[Part, ...]:
+        """The text as parts of a message: its words, and the media that it shows."""
+        shown = Shown(sample.media)
+        return shown.parts(self.rendered(sample, shown))
+
+    def rendered(self, sample: Sample, shown: Shown) -> str:
+        """The text with a mark for each medium in it, which `shown` knows."""
         try:
-            return self._template.render(variables_of(sample))
+            return self._template.render(variables_of(sample, self.variables, shown))
         except jinja2.UndefinedError as error:
             raise self._undefined(error, sample) from error
-        except SecurityError as error:
-            raise TemplateError(
-                f"the template reaches for what a template may not touch: {error}",
-                where=f"{self.where}, sample {shorten(sample.id)}",
-                fix="use the columns of the row, or write the template as a Python function",
-            ) from error
         except Exception as error:
-            raise TemplateError(
-                f"{type(error).__name__}: {error}", where=f"{self.where}, sample {shorten(sample.id)}"
-            ) from error
+            raise why_refused(error, f"{self.where}, sample {shorten(sample.id)}") from error
 
     def _undefined(self, error: jinja2.UndefinedError, sample: Sample) -> TemplateError:
         message = error.message or "undefined variable"
@@ -112,21 +92,8 @@ def compiled(text: str, where: str) -> JinjaText:
 EXTRA_NAMES = ("sample", "id", "input", "target", "choices", "letters")
 
 
-def variables_of(sample: Sample) -> dict[str, Any]:
-    """What a Jinja text may name; a column wins over a name of ours."""
-    return {
-        "sample": sample,
-        "id": sample.id,
-        "input": sample.input,
-        "target": sample.target,
-        "choices": sample.choices,
-        "letters": LETTERS[: len(sample.choices)],
-        **sample.fields,
-    }
-
-
 class JinjaTurn:
-    """A template of one user turn: the sample's media, then the rendered text."""
+    """A template of one user turn: the sample's media, then the text; or the text with the media that it shows."""
 
     __slots__ = ("render",)
 
@@ -134,7 +101,10 @@ class JinjaTurn:
         self.render = JinjaText(text, where=where)
 
     def __call__(self, sample: Sample) -> Prompt:
-        return Prompt((turn("user", sample, self.render(sample)),))
+        parts = self.render.parts(sample)
+        if len(parts) == 1 and isinstance(parts[0], Text):
+            return Prompt((turn("user", sample, parts[0].text),))
+        return Prompt((Message("user", parts),))
 
 
 Piece = Callable[[Sample, Iterator[Media]], Sequence[Part]]
@@ -197,22 +167,24 @@ class JinjaMessages:
     def __call__(self, sample: Sample) -> Prompt:
         media = iter(sample.media)
         messages: list[Message] = []
-        is_waiting = bool(sample.media) and not self._takes_media
         for role, pieces in self._turns:
-            name = role(sample)
-            if pieces is None:
-                messages.append(Message(name, None))
-                continue
-            parts: list[Part] = [part for piece in pieces for part in piece(sample, media)]
-            if is_waiting and name not in ("system", "developer"):
-                parts[:0] = [as_part(medium) for medium in sample.media]
-                is_waiting = False
-            messages.append(Message(name, tuple(parts)))
+            content = None if pieces is None else tuple(part for piece in pieces for part in piece(sample, media))
+            messages.append(Message(role(sample), content))
+        if sample.media and not self._takes_media and not any(message.media for message in messages):
+            _show_first(messages, sample)
         return Prompt(tuple(messages))
 
 
+def _show_first(messages: list[Message], sample: Sample) -> None:
+    """Puts the sample's media before the first text said to the model."""
+    for place, message in enumerate(messages):
+        if message.parts is not None and message.role not in ("system", "developer"):
+            messages[place] = Message(message.role, (*map(as_part, sample.media), *message.parts))
+            return
+
+
 def _text_piece(render: JinjaText) -> Piece:
-    return lambda sample, media: (Text(render(sample)),)
+    return lambda sample, media: render.parts(sample)
 
 
 def _next_medium(kind: str, where: str) -> Piece:
@@ -237,11 +209,17 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
 
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
         # A column is passed on as it is, since a picture's bytes are not text; an absent one is Jinja's own error.
-        value = sample.fields[name] if name in sample.fields else render(sample)
+        shown = Shown(sample.media)
+        value = sample.fields[name] if name in sample.fields else render.rendered(sample, shown)
+        if isinstance(value, str) and (marked := shown.only(value)) is not None:
+            return (as_part(marked),)
         if isinstance(value, Mapping):  # as Hugging Face's columns hold media
             value = value.get("bytes") or value.get("path") or ""
         if not isinstance(value, (str, PathLike)) or is_of_the_task:
-            return (as_part({"type": kind, kind: value}),)
+            part = as_part({"type": kind, kind: value})
+            if isinstance(part, Media):
+                part.place = (where, None, None)
+            return (part,)
         known = _known_medium(str(value), sample)
         if known is None and not is_inline(str(value)):
             # A row is foreign: which files and URLs it may name is settled where its data are read, not here.

@@ -1,19 +1,18 @@
 """Keys in guest YAML: taken from the environment where the file says so, and never shown where it holds them itself."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...core import UsageError
+from ...core.secrets import MARK, REFERENCE, cleared, remember, variable
 
-_ENVIRONMENT = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_NAME = re.compile(r"(?:^|_)(?:api_?keys?|keys?|tokens?|secrets?|passwords?)\d*$", re.IGNORECASE)
 _KEY_NAME = re.compile(r"(?:^|_)keys?\d*$", re.IGNORECASE)
 """Arguments that hold nothing but a key: `stop_tokens: [END_OF_TEXT]` names no variable."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_PLACEHOLDERS = frozenset({"", "xxx", "your_key", "none", "empty"})
-HIDDEN = "***"
+PLACEHOLDERS = frozenset({"", "xxx", "***", "your_key", "none", "empty", MARK})
+"""What people write where a key belongs that they do not give."""
 
 
 def expand(value: Any, *, is_key: bool = False) -> Any:
@@ -22,7 +21,7 @@ def expand(value: Any, *, is_key: bool = False) -> Any:
     Where a key is expected, the name of a variable alone will do: `key: JUDGE_API_KEY`.
     """
     if isinstance(value, str):
-        return _read(value) if is_key and is_variable(value) else _ENVIRONMENT.sub(lambda m: _read(m[1]), value)
+        return _read(value) if is_key and is_variable(value) else REFERENCE.sub(lambda m: _read(m[1]), value)
     if isinstance(value, Mapping):
         return {name: expand(inner, is_key=is_key or _KEY_NAME.search(str(name)) is not None)
                 for name, inner in value.items()}  # fmt: skip
@@ -33,31 +32,34 @@ def expand(value: Any, *, is_key: bool = False) -> Any:
 
 def is_variable(value: str) -> bool:
     """Whether a text is written as the name of an environment variable, and is no placeholder."""
-    return _VARIABLE.fullmatch(value) is not None and value.lower() not in _PLACEHOLDERS
+    return _VARIABLE.fullmatch(value) is not None and value.lower() not in PLACEHOLDERS
 
 
 def known_secrets(args: Any) -> tuple[str, ...]:
     """All keys of an entry, those of the environment too; one whose variable is not set is not known."""
     try:
-        return tuple(secrets_in(expand(args), is_expanded=True))
+        found = tuple(secrets_in(expand(args), is_expanded=True))
     except UsageError:
-        return tuple(secrets_in(args))
+        found = tuple(secrets_in(args))
+    remember(found)
+    return found
 
 
 def _read(name: str) -> str:
-    if name not in os.environ:
+    value = variable(name)
+    if value is None:
         raise UsageError(f"the environment variable {name} is not set", fix=f"export {name}=…")
-    return os.environ[name]
+    return value
 
 
 def hidden(value: Any, *, is_secret: bool = False) -> Any:
-    """The value as it may be recorded: what stands under a secret's name is starred out, `${env:NAME}` stays."""
+    """The value as it may be recorded: what stands under a secret's name is hidden, `${env:NAME}` stays."""
     if isinstance(value, Mapping):
         return {str(name): hidden(inner, is_secret=is_secret or is_secret_name(name)) for name, inner in value.items()}
     if isinstance(value, list):
         return [hidden(inner, is_secret=is_secret) for inner in value]
-    if is_secret and isinstance(value, str) and not _ENVIRONMENT.fullmatch(value) and not is_variable(value):
-        return HIDDEN
+    if is_secret and isinstance(value, str) and not REFERENCE.fullmatch(value) and not is_variable(value):
+        return MARK
     return value
 
 
@@ -81,8 +83,8 @@ def secrets_in(value: Any, *, is_secret: bool = False, is_expanded: bool = False
 
 def _is_key(value: str, is_expanded: bool) -> bool:
     """Whether a text is a key itself, not a placeholder for one or the name of the variable that holds it."""
-    stands_for_one = _ENVIRONMENT.fullmatch(value) is not None or is_variable(value)
-    return value.lower() not in _PLACEHOLDERS and (is_expanded or not stands_for_one)
+    stands_for_one = REFERENCE.fullmatch(value) is not None or is_variable(value)
+    return value.lower() not in PLACEHOLDERS and (is_expanded or not stands_for_one)
 
 
 def without_secrets(value: Any, secrets: tuple[str, ...]) -> Any:
@@ -93,7 +95,4 @@ def without_secrets(value: Any, secrets: tuple[str, ...]) -> Any:
         return {name: without_secrets(inner, secrets) for name, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(without_secrets(inner, secrets) for inner in value)
-    if isinstance(value, str):
-        for secret in secrets:
-            value = value.replace(secret, HIDDEN)
-    return value
+    return cleared(value, secrets) if isinstance(value, str) else value

@@ -13,9 +13,9 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from ...core import as_messages, generation_role
+from ...rendering import PlainSandbox, plain_values
 from .conversation import query_last
 
 Conversation = Sequence[Mapping[str, Any]]
@@ -34,10 +34,10 @@ class _Generation(Extension):
 
 
 @lru_cache(maxsize=1)
-def environment() -> ImmutableSandboxedEnvironment:
+def environment() -> PlainSandbox:
     """Block tags leave no blanks behind, as the chat templates of tokenizers expect."""
-    made = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, "jinja2.ext.loopcontrols"], autoescape=False
+    made = PlainSandbox(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, "jinja2.ext.loopcontrols"]
     )
     made.globals["raise_exception"] = _refuse
     made.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
@@ -55,7 +55,7 @@ def _compiled(template: str) -> jinja2.Template:
 
 def render(template: str, conversation: Conversation, **variables: Any) -> str:
     """A conversation as the template writes it."""
-    return _compiled(template).render(messages=conversation, **variables)
+    return _compiled(template).render(plain_values({"messages": conversation, **variables}))
 
 
 def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:

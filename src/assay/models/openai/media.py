@@ -98,7 +98,7 @@ def form(fields: Mapping[str, Any], files: Iterable[tuple[str, Media]]) -> tuple
         (f'form-data; name="{name}"', "", _plain(value).encode()) for name, value in fields.items() if value is not None
     ]
     for number, (name, medium) in enumerate(files):
-        kind = medium.format or ("png" if medium.kind == "image" else "wav")
+        kind = medium.sent_format
         place = f'form-data; name="{name}"; filename="{medium.kind}{number}.{kind}"'
         pieces.append((place, f"Content-Type: {medium.kind}/{kind}\r\n", medium.data()))
     boundary = hashlib.sha256(b"\0".join(data for _, _, data in pieces)).hexdigest()[:32]

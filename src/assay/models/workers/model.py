@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageError, digest_of
+from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageError, digest_of, trust
 from ...core.message import Part
 from ...core.secrets import veiled
 from ...userfiles import file_digest
@@ -43,6 +43,8 @@ class Worker:
     ) -> None:
         if not isinstance(env, Mapping):
             raise UsageError("option 'env' of a worker takes names and values", fix='--judge_args {"env": {"A": "1"}}')
+        trust.check_option("python", python)
+        trust.check_option("env", env)
         self.name = name
         self.source = find_worker(name)
         self.source.check(options, name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core import UnknownName, UsageError, nearest
+from ...core import UnknownName, UsageError, nearest, trust
 from ...core.errors import UnknownOption
 from ...userfiles import is_reference, split_reference
 
@@ -52,6 +52,7 @@ def find_worker(name: str) -> WorkerSource:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=path, fix="check the path of the worker")
+    trust.check(file)
     return read_source(file, kind)
 
 

@@ -28,7 +28,7 @@ from .....core import (
     shorten,
 )
 from ...references import as_reference
-from ...secrets import HIDDEN, without_secrets
+from ...secrets import PLACEHOLDERS, without_secrets
 from ..prompt.llm_judge import TASK_PROMPT_MAP
 from ..utils import parallel_batch, retry
 from .base import BuiltInEvaluator, Evaluator
@@ -38,7 +38,6 @@ TRIES = 5
 PAUSE_SECONDS = 3.0
 TIMEOUT_SECONDS = 120.0
 AZURE_VERSION = "2025-01-01-preview"
-_PLACEHOLDERS = frozenset({"", "xxx", HIDDEN})
 
 
 class NoScore(ValueError):
@@ -112,7 +111,7 @@ class LLMScorer(Evaluator):
             given["key"] = key
         self.base_url = base_url
         self.whole_scores = False
-        self._keys = {name: value for name, value in given.items() if value not in _PLACEHOLDERS}
+        self._keys = {name: value for name, value in given.items() if value not in PLACEHOLDERS}
         self.max_workers = max_workers or max(1, len(self._keys))
         self._turns = itertools.cycle(self._keys.items())
         self._lock = threading.Lock()

@@ -12,9 +12,12 @@ from functools import lru_cache
 from typing import Any
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import meta, pass_context
+from jinja2.runtime import Context
+from jinja2.utils import missing
 
 from .....core import shorten
+from .....rendering import PlainSandbox, plain_values
 from ...references import decoded, encoded
 
 Row = Mapping[str, Any]
@@ -25,8 +28,9 @@ _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
 
 
 @lru_cache(maxsize=1)
-def _environment() -> ImmutableSandboxedEnvironment:
-    made = ImmutableSandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
+def _environment() -> PlainSandbox:
+    made = PlainSandbox(undefined=jinja2.StrictUndefined)
+    made.globals["getvar"] = _getvar
     # References that must all be there are tuples; plain JSON would turn them into alternatives.
     made.policies["json.dumps_function"] = lambda value, **options: json.dumps(encoded(value), **options)
     return made
@@ -70,8 +74,16 @@ def _text(text: str) -> Render:
     alone = _ONE_VARIABLE.fullmatch(text.strip())
     if alone is not None:
         return _column(alone[1])
+    return _rendering(text)
+
+
+def _rendering(text: str) -> Callable[[Row], str]:
+    """A Jinja text over plain values: of the columns it names, or of all where it asks for them by `getvar`."""
     template = _environment().from_string(text)
-    return lambda row: template.render(row, getvar=_getter(row))
+    names = meta.find_undeclared_variables(_environment().parse(text))
+    if "getvar" in text:
+        return lambda row: template.render(plain_values(row))
+    return lambda row: template.render(plain_values({name: row[name] for name in names if name in row}))
 
 
 def _column(name: str) -> Render:
@@ -103,10 +115,10 @@ def _structure(text: str) -> Render:
 
 def _whole(text: str) -> Render:
     """A template that is one text must render to the JSON of a structure."""
-    template = _environment().from_string(text)
+    render = _rendering(text)
 
     def read(row: Row) -> Any:
-        made = template.render(row, getvar=_getter(row))
+        made = render(row)
         try:
             structure = decoded(json.loads(made))
         except ValueError as error:
@@ -118,9 +130,10 @@ def _whole(text: str) -> Render:
     return read
 
 
-def _getter(row: Row) -> Callable[..., Any]:
-    def getvar(name: str, default: Any = None) -> Any:
-        value = row.get(name, default)
-        return None if isinstance(value, float) and math.isnan(value) else value
-
-    return getvar
+@pass_context
+def _getvar(context: Context, name: str, default: Any = None) -> Any:
+    """A column that may be absent; what is no number is nothing."""
+    value = context.resolve_or_missing(name)
+    if value is missing or callable(value):
+        return default
+    return None if isinstance(value, float) and math.isnan(value) else value

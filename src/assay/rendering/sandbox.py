@@ -1,0 +1,222 @@
+"""The sandbox of templates: plain values, an allow-list of what may be asked of them, and limits.
+
+A template reaches only what its type is listed with here. All Jinja of assay, its guests' included, runs in it.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.filters import FILTERS
+from jinja2.runtime import Context, LoopContext, Macro
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Cycler, Namespace
+from jinja2.visitor import NodeTransformer
+
+from . import limits
+from .limits import MAX_WIDTH, STEP, RunawayTemplate, spend, spend_on
+
+_STR = frozenset({
+    "capitalize", "casefold", "center", "count", "endswith", "expandtabs", "find", "format", "format_map", "index",
+    "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "islower", "isnumeric", "isspace", "istitle",
+    "isupper", "join", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rfind",
+    "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "startswith", "strip", "swapcase",
+    "title", "upper", "zfill",
+})  # fmt: skip
+_DICT = frozenset({"get", "items", "keys", "values"})
+_SEQUENCE = frozenset({"count", "index"})
+_LOOP = frozenset({
+    "index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem",
+    "nextitem", "cycle", "changed",
+})  # fmt: skip
+ALLOWED: Mapping[type, frozenset[str]] = {
+    str: _STR,
+    dict: _DICT,
+    list: _SEQUENCE,
+    tuple: _SEQUENCE,
+    int: frozenset({"bit_length"}),
+    float: frozenset({"is_integer"}),
+    LoopContext: _LOOP,
+    Cycler: frozenset({"next", "reset", "current"}),
+    Macro: frozenset({"name", "arguments", "caller"}),
+}
+"""What a template may ask of each type; of every other, nothing."""
+_PADDING = frozenset({"center", "ljust", "rjust", "zfill"})
+_COUNTED, _JOINED = "stepped_", "concatenated_"
+"""Filters that the compiler puts in; a template that names one gets no more than what they do."""
+
+
+class _Charged(NodeTransformer):
+    """Puts a charge on each loop and each `~`."""
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:
+        """What the loop goes over is counted."""
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        node.iter = nodes.Filter(node.iter, _COUNTED, [], [], None, None, lineno=node.lineno)
+        return node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
+        """`a ~ b` becomes a filter of a list."""
+        node = self.generic_visit(node)  # type: ignore[assignment]
+        pieces = nodes.List(node.nodes, lineno=node.lineno)
+        return nodes.Filter(pieces, _JOINED, [], [], None, None, lineno=node.lineno)
+
+
+class _LimitedTemplate(jinja2.Template):
+    def render(self, *args: Any, **kwargs: Any) -> str:
+        """The text, within a budget of its own."""
+        return limits.limited(lambda: super(_LimitedTemplate, self).render(*args, **kwargs))
+
+
+class PlainSandbox(ImmutableSandboxedEnvironment):
+    """Jinja over plain values."""
+
+    template_class = _LimitedTemplate
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+    concat = staticmethod(limits.joined)  # type: ignore[assignment]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(autoescape=False, finalize=limits.finalized, **options)
+        del self.globals["lipsum"]
+        self.filters = {name: _charged(name, function) for name, function in FILTERS.items()}
+        self.filters |= {_COUNTED: limits.stepped, _JOINED: limits.concatenated}
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        parsed: nodes.Template = _Charged().visit(super()._parse(source, name, filename))
+        return parsed
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Only what the type is listed with; names a template set itself, and the members of a group."""
+        if isinstance(obj, Namespace):
+            return not attr.startswith("_")
+        if isinstance(obj, tuple) and attr in getattr(obj, "_fields", ()):
+            return True
+        kind = str if isinstance(obj, str) else type(obj)
+        return attr in ALLOWED.get(kind, ())
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """An attribute; a key of a dictionary wins over methods that a template may not call."""
+        if type(obj) is dict and attribute not in _DICT and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """An operator, charged before it is done."""
+        limits.check_operator(operator, left, right)
+        return super().call_binop(context, operator, left, right)
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """`str.format` in the sandbox, its widths within the limits."""
+        inner = super().wrap_str_format(value)
+        if inner is None:
+            return None
+
+        @wraps(inner)
+        def bounded(*args: Any, **kwargs: Any) -> str:
+            limits.check_format(value.__self__, [args, kwargs])
+            return inner(*args, **kwargs)
+
+        return bounded
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """A call, charged by what it is called with."""
+        spend(4 * STEP)
+        text = getattr(__obj, "__self__", None)
+        if isinstance(text, str):
+            args = _charged_method(text, __obj.__name__, args, kwargs)
+        return super().call(__context, __obj, *args, **kwargs)
+
+
+def _charged_method(text: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a method of a text, charged before it is called; an iterator is read to be counted."""
+    spend(len(text))
+    if name == "join" and args:
+        args = ([*limits.stepped(iter(args[0]))], *args[1:])
+        spend(len(text) * len(args[0]))
+    size = sum(map(spend_on, (*args, *kwargs.values())))
+    if name in _PADDING and args and isinstance(args[0], int):
+        spend(max(args[0], 0))
+    elif name == "expandtabs":
+        width = args[0] if args else kwargs.get("tabsize", 8)
+        spend(text.count("\t") * width if isinstance(width, int) else size)
+    elif name == "replace" and len(args) > 1 and all(isinstance(word, str) for word in args[:2]):
+        spend(limits.replaced_size(text, args[0], args[1], *args[2:3]))
+    return args
+
+
+def _charged(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter of Jinja's that is charged for what it is given, and for what it would make of it."""
+    skipped = int(hasattr(function, "jinja_pass_arg"))
+    check = _GROWING.get(name)
+
+    @wraps(function)
+    def charged(*args: Any, **kwargs: Any) -> Any:
+        for value in (*args[skipped:], *kwargs.values()):
+            spend_on(value)
+        if check is not None:
+            args = (*args[:skipped], check(args[skipped], *args[skipped + 1 :], **kwargs), *args[skipped + 1 :])
+        return function(*args, **kwargs)
+
+    return charged
+
+
+def _width(value: Any, width: Any = 0, *rest: Any, **named: Any) -> Any:
+    """Filters whose first argument is a number of characters or of items."""
+    for number in (width, *named.values()):
+        if isinstance(number, int):
+            if number > MAX_WIDTH:
+                raise RunawayTemplate
+            spend(max(number, 0))
+    return value
+
+
+def _indented(value: Any, width: Any = 4, *rest: Any, **named: Any) -> Any:
+    width = named.get("width", width)
+    size = len(width) if isinstance(width, str) else width
+    spend((str(value).count("\n") + 1) * max(int(size), 0))
+    return value
+
+
+def _joined(value: Any, d: Any = "", attribute: Any = None) -> Any:
+    items = [*limits.stepped(iter(value))]
+    spend(len(str(d)) * len(items))
+    spend_on(items)
+    return items
+
+
+def _replaced(value: Any, old: Any, new: Any, count: Any = None) -> Any:
+    spend(limits.replaced_size(str(value), str(old), str(new), -1 if count is None else int(count)))
+    return value
+
+
+def _formatted(value: Any, *args: Any, **kwargs: Any) -> Any:
+    limits.check_percent(str(value), kwargs or args)
+    return value
+
+
+def _rounded(value: Any, precision: Any = 0, method: Any = "common") -> Any:
+    if isinstance(precision, int) and abs(precision) > 1000:
+        raise RunawayTemplate
+    return value
+
+
+def _wrapped(value: Any, *args: Any, wrapstring: Any = None, **named: Any) -> Any:
+    mark = args[2] if len(args) > 2 else wrapstring
+    spend(len(str(value)) * len(str(mark or "")))
+    return value
+
+
+_GROWING: Mapping[str, Callable[..., Any]] = {
+    "batch": _width,
+    "center": _width,
+    "format": _formatted,
+    "indent": _indented,
+    "join": _joined,
+    "replace": _replaced,
+    "round": _rounded,
+    "slice": _width,
+    "tojson": _width,
+    "wordwrap": _wrapped,
+}

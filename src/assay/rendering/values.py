@@ -1,0 +1,136 @@
+"""What a template sees of a sample: plain values only.
+
+Text, numbers, truth values, nothing, lists and dictionaries of them. A medium is a mark in the text, which becomes the
+medium itself once the text is rendered; whatever else a row holds is seen as its text.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ..core import AllOf, Media, Message, Part, Sample, Text, as_part
+
+LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+MAX_DEPTH = 64
+_MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
+"""Two code points that Unicode keeps for use inside a program: no text has them."""
+_EXACT = frozenset({str, int, float, bool, type(None)})
+
+
+class Shown:
+    """The media that the marks of one rendering stand for."""
+
+    __slots__ = ("media",)
+
+    def __init__(self, media: Iterable[Media] = ()) -> None:
+        self.media = list(media)
+
+    def mark(self, medium: Media) -> str:
+        """The text that stands for a medium."""
+        for number, known in enumerate(self.media):
+            if known is medium:
+                return f"\ufdd0{number}\ufdd1"
+        self.media.append(medium)
+        return f"\ufdd0{len(self.media) - 1}\ufdd1"
+
+    def parts(self, text: str) -> tuple[Part, ...]:
+        """A rendered text as parts: each mark is the medium it stands for."""
+        if "\ufdd0" not in text:
+            return (Text(text),)
+        parts: list[Part] = []
+        end = 0
+        for found in _MARK.finditer(text):
+            if int(found[1]) < len(self.media):
+                parts += [Text(text[end : found.start()])] if found.start() > end else []
+                parts.append(as_part(self.media[int(found[1])]))
+                end = found.end()
+        return (*parts, Text(text[end:])) if end < len(text) or not parts else tuple(parts)
+
+    def words(self, text: str) -> str:
+        """A rendered text where no medium can stand: a mark is the word for its kind, as in `[image]`."""
+        return text if "\ufdd0" not in text else _MARK.sub(self._word, text)
+
+    def _word(self, found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"[{self.media[number].kind}]" if number < len(self.media) else found[0]
+
+    def only(self, text: str) -> Media | None:
+        """The medium that a text is the mark of."""
+        found = _MARK.fullmatch(text.strip())
+        return self.media[int(found[1])] if found and int(found[1]) < len(self.media) else None
+
+
+def variables_of(sample: Sample, names: Iterable[str], shown: Shown) -> dict[str, Any]:
+    """Of what a template may name, that which it does; a column wins over a name of ours."""
+    columns = sample.fields
+    found: dict[str, Any] = {}
+    for name in names:
+        if name in columns:
+            value = columns[name]
+            found[name] = value if type(value) in _EXACT else plain_value(value, shown)
+        elif name == "sample":
+            found[name] = _plain_sample(sample, shown)
+        elif name == "letters":
+            found[name] = LETTERS[: len(sample.choices)]
+        elif name in ("id", "input", "target", "choices"):
+            found[name] = plain_value(getattr(sample, name), shown)
+    return found
+
+
+def _plain_sample(sample: Sample, shown: Shown) -> dict[str, Any]:
+    """The sample as a dictionary: its columns, and over them its own parts."""
+    columns = plain_value(sample.fields, shown)
+    names = ("id", "input", "target", "targets", "choices", "media", "tags", "group", "cluster", "turns")
+    return {**columns, **{name: plain_value(getattr(sample, name), shown) for name in names}, "fields": columns}
+
+
+def plain_value(value: Any, shown: Shown, depth: int = 0) -> Any:
+    """A value as templates see it: of exact plain types, however deep."""
+    if type(value) in _EXACT:
+        return value
+    if isinstance(value, Media):
+        return shown.mark(value)
+    if depth > MAX_DEPTH:
+        return "…"
+    if isinstance(value, Mapping):
+        return {plain_key(key): plain_value(inner, shown, depth + 1) for key, inner in value.items()}
+    if isinstance(value, Message):
+        parts = [plain_value(part, shown, depth + 1) for part in value.parts or ()]
+        return {"role": str(value.role), "content": value.text if not value.media else parts, "text": value.text}
+    if isinstance(value, Text):
+        return str(value.text)
+    if isinstance(value, AllOf):
+        return plain_value(value.parts, shown, depth + 1)
+    if isinstance(value, (list, tuple, set, frozenset)) and not hasattr(value, "_fields"):
+        items = [plain_value(inner, shown, depth + 1) for inner in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"[{len(value)} bytes]"
+    return _plain_object(value, shown, depth)
+
+
+def _plain_object(value: Any, shown: Shown, depth: int) -> Any:
+    """Objects of a user's own rows: numbers and texts of other libraries as ours, records by their fields."""
+    if isinstance(value, (str, bool, int, float)):
+        kind = next(kind for kind in (str, bool, int, float) if isinstance(value, kind))
+        return str.__str__(value) if isinstance(value, str) else kind(value)
+    if hasattr(value, "_fields"):
+        return {str(name): plain_value(getattr(value, name), shown, depth + 1) for name in value._fields}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain_value(getattr(value, f.name), shown, depth + 1) for f in fields(value)}
+    if callable(getattr(value, "tolist", None)) and hasattr(value, "dtype"):
+        return plain_value(value.tolist(), shown, depth + 1)
+    text = str(value)
+    # An address would make another prompt of each run.
+    return f"[{type(value).__name__}]" if " at 0x" in text else text
+
+
+def plain_key(key: Any) -> Any:
+    """A key of a dictionary as templates see it."""
+    return key if type(key) in _EXACT else str(key)
+
+
+def plain_values(values: Mapping[str, Any] | Sequence[Any], shown: Shown | None = None) -> Any:
+    """Rows or messages of a guest as templates see them."""
+    return plain_value(values, shown or Shown())

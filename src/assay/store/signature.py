@@ -1,0 +1,122 @@
+"""Signatures: whether a run folder was made by this user, known by a code in `run.json` that only their key makes.
+
+The code is HMAC-SHA256 over all else that `run.json` holds, so that it cannot be moved to other content. The key lies
+in the user's config folder, is made when the first run is written, and never leaves it.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+FIELD = "mac"
+_SIZE = 32
+_LABEL = b"assay run.json 1\n"
+
+
+class NoKey(Exception):
+    """There is no key, and why."""
+
+
+def key_file() -> Path:
+    """Where the key lies: `$XDG_CONFIG_HOME/assay/key`, else `~/.config/assay/key`."""
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):
+            raise NoKey("there is no home folder; set XDG_CONFIG_HOME")
+        base = os.path.join(home, ".config")
+    return Path(base) / "assay" / "key"
+
+
+def signed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest with the code that makes it this user's own; without one where there can be no key."""
+    bare = {name: value for name, value in manifest.items() if name != FIELD}
+    try:
+        return {**bare, FIELD: _code(bare, _made_key())}
+    except NoKey:
+        return bare
+
+
+def why_foreign(manifest: Mapping[str, Any]) -> str | None:
+    """Why a run counts as made by somebody else; `None` for this user's own."""
+    code = manifest.get(FIELD)
+    if not isinstance(code, str):
+        return f"it was not made by you, or before runs were signed{_lack()}"
+    try:
+        key = _read_key(key_file())
+    except NoKey as error:
+        return f"whose it is cannot be told: {error}"
+    bare = {name: value for name, value in manifest.items() if name != FIELD}
+    if hmac.compare_digest(code, _code(bare, key)):
+        return None
+    return "it was not made by you on this machine, or its run.json was edited"
+
+
+def _lack() -> str:
+    """Where runs cannot be signed at all, the reason."""
+    try:
+        path = key_file()
+    except NoKey as error:
+        return f" ({error})"
+    folder = next((place for place in path.parents if place.exists()), path.parent)
+    return "" if path.exists() or os.access(folder, os.W_OK) else f" (no key can be kept: {folder} cannot be written)"
+
+
+def _code(bare: Mapping[str, Any], key: bytes) -> str:
+    # Through JSON once, since what is compared was read from a file: tuples are lists there, keys are texts.
+    plain = msgspec.json.decode(msgspec.json.encode(bare))
+    content = msgspec.json.encode(plain, order="sorted")
+    return hmac.new(key, _LABEL + content, hashlib.sha256).hexdigest()
+
+
+def _made_key() -> bytes:
+    """The key, made if there is none; of two who make one at once, both get the first."""
+    path = key_file()
+    with contextlib.suppress(FileNotFoundError):
+        return _stored(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft = path.with_name(f"key-{os.getpid()}-{secrets.token_hex(8)}")
+        try:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(secrets.token_bytes(_SIZE))
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                os.link(draft, path)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise NoKey(f"{path} cannot be written: {error.strerror}") from error
+    return _read_key(path)
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        return _stored(path)
+    except FileNotFoundError as error:
+        raise NoKey(f"there is no key in {path}") from error
+
+
+def _stored(path: Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            found = os.fstat(file.fileno())
+            key = file.read(_SIZE + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise NoKey(f"{path} cannot be read: {error.strerror}") from error
+    if len(key) != _SIZE:
+        raise NoKey(f"{path} is not a key; remove it, and the next run makes a new one")
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+        raise NoKey(f"{path} can be read by others; remove it, and the next run makes a new one")
+    return key
