@@ -13,6 +13,7 @@ from .budget import ErrorBudget
 from .cell import Cell
 from .events import Silent, Watcher
 from .executors import check_spread
+from .naming import name_models
 from .options import DEFAULT_MODEL, RunOptions
 from .plan import make_plan
 from .recorded import RecordedWays, recorded_models, recorded_ways
@@ -45,7 +46,9 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
     config = reader.manifest.get("config")
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
-    options = RunOptions.from_plain(config, where=str(folder)).but(output=str(folder), fresh=False, **settings)
+    options = RunOptions.from_plain(config, where=str(folder)).but(
+        output=str(folder), fresh=False, predict_only=False, **settings
+    )
     models = recorded_models(reader.manifest)
     if options.models:
         options = options.but(models=tuple(models) or options.models)
@@ -115,7 +118,9 @@ async def _run(
     may_have_unused: bool = False,
     recorded: RecordedWays | None = None,
 ) -> RunResult:
-    options = options.with_one_spelling(objects)
+    options, naming_notes = name_models(options, objects)
+    for line in naming_notes:
+        watcher.say(line)
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})
     try:
         cells = make_plan(options, objects, may_have_unused=may_have_unused, recorded=recorded)

@@ -36,6 +36,7 @@ def build_template(
     system: str | None = None,
     roles: Mapping[str, str] = EMPTY,
     produces: Sequence[str] = TEXT_ONLY,
+    chat: bool | None = None,
     where: str = "",
 ) -> BuiltTemplate:
     """A callable `(sample) -> Prompt` from anything a task may give as its template.
@@ -56,6 +57,7 @@ def build_template(
         system=system,
         roles=roles,
         produces=produces,
+        chat=chat,
     )
 
 
