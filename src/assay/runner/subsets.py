@@ -44,7 +44,7 @@ def part_of(samples: Samples, task: Task) -> Samples:
     """The samples of the task's subset; a value that no sample has is answered with the nearest."""
     if not task.subset:
         return samples
-    samples.subset = task.subset
+    samples.subset = folded_value(task.subset)
     if any(isinstance(sample, Sample) for sample in samples):
         return samples
     samples.subset = ""
