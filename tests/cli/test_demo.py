@@ -7,7 +7,7 @@ import pytest
 import assay.scorers.digit_accuracy
 import assay.scorers.rendered_text
 import assay.scorers.spoken_wer  # noqa: F401 - their names are registered
-from assay.cli import demo
+from assay.cli import demo, show
 from assay.cli.demo import PARTS, Part, error_shares
 from assay.core import UsageError
 from assay.models import embedded
@@ -69,3 +69,16 @@ def test_two_recognisers_are_compared_clip_by_clip(capsys, tmp_path):
     assert set(rates) == {"moonshine", "pocketsphinx"}
     assert sum(shares.values()) / len(shares) == pytest.approx(rates["moonshine"])
     assert "(moonshine against pocketsphinx)" in document["notes"][0] and "of 10 common" in document["notes"][0]
+
+
+def test_the_command_at_the_end_shows_a_run_that_is_there(capsys, monkeypatch):
+    parts = [Part(name, ("quickstart_facts",), ("scripted",)) for name in ("text", "speech-in", "image-in")]
+    monkeypatch.setattr(demo, "PARTS", tuple(parts))
+    monkeypatch.setattr(demo, "about", lambda names: iter(()))
+    monkeypatch.setattr(Part, "missing", lambda self: "")
+
+    assert demo.command(["speech-in", "image-in"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if " show " in line)
+
+    assert "show runs/demo/speech-in " in line
+    assert show.command(["runs/demo/speech-in", "--limit", "1"]) == 0

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import assay
-from assay.core import Image, Message, ModelError, Prompt, Request, Text, UsageError
+from assay.core import Image, Message, Meter, ModelError, Prompt, Request, Text, UsageError
 from assay.core.request import GenerateOptions
 from assay.media import image_from
 from assay.models import build_model
@@ -320,3 +320,18 @@ def test_loading_says_nothing_on_the_terminal(folders, capfd):
     build_model(f"diffusers/{folders}/draws", SMALL).load()
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_pipeline_says_how_far_it_is_inside_a_batch(drawing):
+    meter, seen = Meter(), []
+    usual = drawing._pipe.scheduler.step
+    drawing.report_to(meter)
+    drawing._pipe.scheduler.step = lambda *args, **more: (seen.append(meter.ended), usual(*args, **more))[1]
+    try:
+        drawing.generate([ask("a"), ask("b")])
+    finally:
+        drawing._pipe.scheduler.step = usual
+
+    assert len(seen) > 1 and seen == sorted(set(seen))
+    assert seen[0] == 0 and 0 < seen[-1] < 2
+    assert meter.ended == 2

@@ -17,6 +17,7 @@ VALUES = {
     "options": "{'max_tokens': 5}", "fewshot": "{'num': 2, 'seed': 3}", "protocol": "'mine@own'",
     "system": "'Be brief.'",
     "epochs": "3", "reducer": "'max'", "columns": "{'target': 'answer'}", "tags": "'topic'", "cluster": "'topic'",
+    "subset": "'sums'",
     "roles": "{'Question': 'user'}", "history": "'reference'", "measures": "['letter']", "needs": "['image']",
     "produces": "['audio']", "hints": "{'a': 1}", "models": "{'m': 1}", "description": "'d'", "citation": "'c'",
     "licence": "'l'", "allow_urls": "True", "data_hint": "'h'",

@@ -60,6 +60,8 @@ SETTINGS = st.fixed_dictionaries(
         "epochs": st.sampled_from([1, 2, 3]),
         "reducer": st.sampled_from(["mean", "max"]),
         "seed": st.sampled_from([0, 1]),
+        "apply_chat_template": st.sampled_from([True, False]),
+        "fewshot_as_multiturn": st.sampled_from([True, False]),
         "columns": st.sampled_from([{"target": "right"}, {"target": "answer"}]),
         "scorers": st.sampled_from([["exact_match"], ["includes"], ["exact_match", "includes"]]),
         "generation": st.fixed_dictionaries(
@@ -104,6 +106,10 @@ def test_equal_ids_mean_equal_measurements_and_the_other_way_round(one, other):
         ({"columns": {"target": "right"}}, "sums@0shot-own+columns-"),
         ({"columns": {"target": "answer"}}, "sums@0shot-own"),
         ({"scorers": ["includes"]}, "sums@0shot-own+scorer=includes-"),
+        ({"apply_chat_template": True, "fewshot_as_multiturn": False}, "sums@0shot-own"),
+        ({"apply_chat_template": False}, "sums@0shot-own+no_chat-"),
+        ({"num_fewshot": 2, "fewshot_as_multiturn": False}, "sums@2shot-own+shots+shots_from_evaluated_data-"),
+        ({"predict_only": True}, "sums@0shot-own+scorer=answered-"),
     ],
     ids=str,
 )

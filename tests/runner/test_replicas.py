@@ -204,8 +204,8 @@ def test_the_progress_display_counts_replicas(tmp_path: Path):
     shown = CellProgress("t", "m", replicas={1: "working", 2: "starting", 3: "lost", 4: "ready"}, restarts=2)
 
     assert set(watcher.cells[0].replicas) == {1, 2} and watcher.cells[0].restarts == 1
-    assert _note(shown) == "2 of 4 replicas, 1 starting, 1 lost, 2 restarted"
-    assert _note(CellProgress("t", "m")) == ""
+    assert _note(shown, "") == "2 of 4 replicas, 1 starting, 1 lost, 2 restarted"
+    assert _note(CellProgress("t", "m"), "") == ""
 
 
 def test_an_interruption_lets_what_is_in_flight_come_back(tmp_path: Path):

@@ -1,6 +1,7 @@
 """The scorers that ship, by name: `name: (module:attribute, one line)`."""
 
 SCORERS: dict[str, tuple[str, str]] = {
+    "answered": ("assay.scorers.answered:answered", "there is an answer at all; what --predict_only reports"),
     "exact_match": ("assay.scorers.match:ExactMatch", "the answer equals a target"),
     "quasi_exact": ("assay.scorers.match:QuasiExactMatch", "equal after SQuAD normalisation"),
     "includes": ("assay.scorers.match:Includes", "a target stands in the answer as words of its own"),

@@ -7,6 +7,9 @@ from typing import Any, NoReturn
 
 from ..core.errors import AssayError, PlanError, UsageError, nearest
 
+CLOSE_OPTION = 0.75
+"""How alike two options are when one may be a slip for the other: `log_samples` is not one for `max_samples`."""
+
 
 class Parser(argparse.ArgumentParser):
     """argparse whose faults are `UsageError`s, and whose long options take `-` and `_` alike."""
@@ -35,7 +38,8 @@ class Parser(argparse.ArgumentParser):
         for argument in rest:
             if argument.startswith("-"):
                 name = argument.partition("=")[0]
-                close = nearest(name.lstrip("-"), [o.lstrip("-") for o in self._option_string_actions])
+                long = [option.lstrip("-") for option in self._option_string_actions if option.startswith("--")]
+                close = nearest(name.lstrip("-"), long, CLOSE_OPTION) if name.startswith("--") else None
                 fix = f"did you mean --{close}?" if close else f"`{self.prog} --help`"
                 unknown.append(UsageError(f"unknown option {name}", fix=fix))
         if rest and not unknown:

@@ -5,6 +5,7 @@ recogniser), image in, image out. All but the first are specialists, and the las
 """
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,7 +104,8 @@ def show_parts(parts: Sequence[Part], folder: Path, stdout: TextIO, *, fresh: bo
         document = {"results": [r.to_plain() for r in results], "notes": lines, "models": dict(about(asked))}
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
     else:
-        _print(results, lines, asked, folder, stdout)
+        finished = next((folder / part.name for part in parts if (folder / part.name / "run.json").is_file()), None)
+        _print(results, lines, asked, folder, stdout, finished)
     return max(codes)
 
 
@@ -146,7 +148,14 @@ def error_shares(reader: Any, task: str, model: str) -> dict[str, float]:
     return {id: errors * len(counts) / words for id, (errors, _) in counts.items()} if words else {}
 
 
-def _print(results: Sequence[Result], lines: Sequence[str], asked: Sequence[str], folder: Path, out: TextIO) -> None:
+def _print(
+    results: Sequence[Result],
+    lines: Sequence[str],
+    asked: Sequence[str],
+    folder: Path,
+    out: TextIO,
+    finished: Path | None,
+) -> None:
     from rich.console import Console
 
     from ..report import printable, show_table
@@ -162,9 +171,10 @@ def _print(results: Sequence[Result], lines: Sequence[str], asked: Sequence[str]
     for name, line in about(asked):
         console.print(printable(f"  {name}: {line}"), markup=False, soft_wrap=True)
     command = typed_command()
+    shown = (f"  {command} show {shlex.quote(str(finished))}     every sample: prompt, answer, verdict",)
     steps = (
         f"runs: {folder}; next:",
-        f"  {command} show {folder}/text     every sample: prompt, answer, verdict",
+        *(shown if finished is not None else ()),
         f"  {command} run data.jsonl --model my.py:fn     your rows, your function",
     )
     for step in steps:

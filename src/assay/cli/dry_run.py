@@ -6,6 +6,7 @@ with the template is a fault, and the command fails.
 """
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +18,7 @@ from ..datasets import view
 from ..report import printable
 from ..runner.cell import Cell
 from ..runner.executors import check_spread
+from ..runner.naming import name_models
 from ..runner.options import RunOptions
 from ..runner.plan import PRICES, make_plan
 from ..runner.preflight import prompt_faults
@@ -135,6 +137,9 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
     """Plans, forecasts and prints; 0 unless the plan has a fault."""
     prices = {name: options.model_args[name] for name in PRICES if name in options.model_args}
     bare = options.but(model_args={k: v for k, v in options.model_args.items() if k not in PRICES})
+    bare, naming_notes = name_models(bare)
+    for line in naming_notes:
+        print(line, file=sys.stderr)
     cells = make_plan(bare)
     check_spread(bare, cells)
     forecasts = [forecast(cell, prices) for cell in cells]

@@ -7,12 +7,20 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core import StoreError
+from ..core import StoreError, UsageError
 from ..store import RunReader
 from ..store.file_ledger import FileLedger
 from .arguments import Parser
 from .damage import say_damage
 
+OTHER_NAMES = {"lm-eval": "lm-eval-json", "lm_eval": "lm-eval-json", "lm_eval_json": "lm-eval-json"}
+ANSWERS = {
+    "html": "`assay show RUN` prints every sample; a later version brings a page",
+    "jsonl": "records.jsonl in the run folder is JSON lines already, one for each answer and verdict",
+    "json": "summary.json in the run folder holds the numbers, `assay export RUN --to lm-eval-json` lm-eval's form",
+    "xlsx": "`--to csv` opens in a spreadsheet",
+}
+"""What people ask for, and what there is."""
 SUFFIX = {"csv": ".csv", "parquet": ".parquet", "lm-eval-json": ".json"}
 
 
@@ -25,11 +33,12 @@ def command(arguments: Sequence[str]) -> int:
     )
     p.add_argument("run", help="a run folder")
     p.add_argument("url", nargs="?", default=None, help="copies the folder there: s3://…, gs://…, file://… (by fsspec)")
-    p.add_argument("--to", choices=tuple(SUFFIX), default="csv")
+    p.add_argument("--to", default="csv", metavar="|".join(SUFFIX))
     p.add_argument("-o", "--output", default=None, metavar="FILE", help="default: beside the records; - is stdout")
     p.add_argument("--model", default=None, help="which model, where an lm-eval file needs one")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
+    given.to = _kind(given.to)
     reader = RunReader(Path(given.run).expanduser())
     if given.url is not None:
         from ..store.copying import copy_run
@@ -61,6 +70,14 @@ def claim_export(run: Path, path: Path) -> None:
         if os.path.lexists(path):
             raise
         # A run folder that cannot be written to takes no note: the file can be added, and not replaced later.
+
+
+def _kind(name: str) -> str:
+    kind = OTHER_NAMES.get(name, name)
+    if kind not in SUFFIX:
+        fix = "; ".join([*([ANSWERS[kind]] if kind in ANSWERS else []), f"one of {', '.join(SUFFIX)}"])
+        raise UsageError(f"assay does not export {name!r}", where="--to", fix=fix)
+    return kind
 
 
 def _write(reader: RunReader, kind: str, path: Path, model: str | None) -> tuple[int, str]:

@@ -14,6 +14,7 @@ VERBS = {
     "new": "write a benchmark, model or scorer to start from",
     "verify": "whether a run folder is what its run left, its table made again",
     "export": "a run as csv, parquet or lm-eval JSON",
+    "merge": "several shards of a run as one run",
     "doctor": "versions, extras, disk",
     "demo": "one real number for each modality",
     "conformance": "whether scorers say what official code says",
@@ -24,9 +25,25 @@ VERBS = {
     "televal": "TELEVAL's own command line",
     "ulmeval": "ULMEvalKit's own command line",
 }
+ALIASES = {"eval": "run", "eval-set": "run", "list": "ls", "validate": "check", "info": "doctor"}
+ANSWERS = {
+    "view": "`assay show RUN` prints every sample; a later version brings a page",
+    "start": "`assay show RUN` prints every sample; a later version brings a page",
+    "app": "`assay show RUN` prints every sample; a later version brings a page",
+    "compare": "`assay run --config NEW/run.json -o NEW --baseline OLD` compares two finished runs",
+    "log": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one, `assay export RUN` writes a file",
+    "log-list": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one",
+    "trace": "`assay show RUN` prints every prompt, answer and verdict",
+    "cache": "--cache DIR shares answers between runs; remove the folder to forget them",
+    "sandbox": "assay starts no sandbox",
+    "perf": "`assay run … -o RUN` keeps the seconds and tokens of every answer (summary.json, `usage`)",
+    "benchmark": "`assay ls tasks` lists what ships, `assay run NAME` runs it",
+    "tasks": "`assay ls tasks`",
+    "models": "`assay ls models`",
+}
+"""Verbs of other tools, and what does it here."""
 OTHERS = frozenset({"python", "vlmeval", "pipeline", "televal", "ulmeval"})
 """Verbs that run a script of another system."""
-ALIASES = {"eval": "run", "list": "ls"}
 
 HELP = """\
 usage: assay VERB [options]
@@ -54,14 +71,18 @@ def main(arguments: list[str] | None = None) -> int:
 
         print(f"assay {__version__}")
         return 0
-    verb = ALIASES.get(given[0], given[0])
+    verb = ALIASES.get(given[0].replace("_", "-"), given[0])
+    if verb.replace("_", "-") == "eval-retry":
+        verb, given = "run", _again(given)
     if verb.startswith("-"):
         verb, given = "run", ["run", *given]  # bare flags mean a run, as other harnesses have it
     if "--debug" not in given:
         warnings.formatwarning = _note
-    from ..core.errors import AssayError, UnknownName, users_line
+    from ..core.errors import AssayError, UnknownName, UsageError, users_line
 
     try:
+        if verb in ANSWERS:
+            raise UsageError(f"assay has no command {verb!r}", fix=ANSWERS[verb])
         if verb not in VERBS:
             raise UnknownName("command", verb, [*VERBS, *ALIASES], hint="`assay --help` lists them")
         command = import_module(f".{verb}", __package__).command
@@ -87,6 +108,14 @@ def main(arguments: list[str] | None = None) -> int:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {what}; fix: run it again with --debug and report what it prints"
         return _ended(error, 1, [line], verb, given)
+
+
+def _again(given: list[str]) -> list[str]:
+    """inspect_ai's `eval-retry RUN` as `run`: with the settings of a run, in its folder."""
+    if len(given) < 2 or given[1].startswith("-"):
+        return ["run", *given[1:]]
+    folder = given[1].removesuffix("run.json").rstrip("/") or "."
+    return ["run", "--config", f"{folder}/run.json", "-o", folder, *given[2:]]
 
 
 def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, given: list[str]) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.errors import AssayError, UsageError
 from ..core.trust import Gate, guarded
+from . import habit_values
 from .arguments import Parser, flatten_list, key_values
 
 GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
@@ -23,12 +24,14 @@ COPIED = (
     "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "measure", "system", "epochs",
     "reducer", "seed", "shuffle_choices", "batch_size", "concurrency", "on_error", "scorer_seconds", "on_duplicate",
     "on_data_error", "output", "cache", "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
+    "apply_chat_template", "fewshot_as_multiturn",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
 NOTHING_COMPARED = 3
 """The exit code of a run that is complete and has no number in common with its `--baseline`."""
 SWITCHES = (
-    "shuffle", "fresh", "trust_code", "trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls",
+    "shuffle", "fresh", "predict_only", "trust_code", "trust_pickle", "trust_remote_code", "allow_private_urls",
+    "allow_urls",
 )  # fmt: skip
 
 
@@ -52,6 +55,8 @@ def parser() -> Parser:
     )
     what.add_argument("-a", "--model_args", action="append", default=None, metavar="K=V,…", help="options of the model")
     what.add_argument("--base_url", default=None, help="an OpenAI-compatible endpoint")
+    what.add_argument("--device", default=None, help="what a local model computes on: cpu, cuda, cuda:1, mps")
+    what.add_argument("--include_path", default=None, metavar="DIR", help="a folder in which tasks are looked for, too")
     what.add_argument("--judge", action="append", default=None, metavar="[ROLE=]MODEL", help="a model for a scorer")
     what.add_argument("--judge_args", action="append", default=None, metavar="K=V,…")
     data = p.add_argument_group("data")
@@ -78,6 +83,14 @@ def parser() -> Parser:
     prompt = p.add_argument_group("prompt")
     prompt.add_argument("-f", "--num_fewshot", type=int, default=None)
     prompt.add_argument("--fewshot_data", default=None, help="where shots come from")
+    prompt.add_argument(
+        "--fewshot_as_multiturn", nargs="?", const=True, default=None, type=_truth, metavar="true|false",
+        help="shots as turns of a chat, or as one text before the question",
+    )
+    prompt.add_argument(
+        "--apply_chat_template", nargs="?", const=True, default=None, type=_truth, metavar="true|false",
+        help="every prompt as a chat, or none (default: as the task has it)",
+    )
     prompt.add_argument("--template", default=None, help="a name, Jinja text or file, or file.py:fn")
     prompt.add_argument("--system", "--system_instruction", "--system_message", default=None)
     prompt.add_argument("--scorer", "--scorers", action="append", default=None, help="in place of the task's own")
@@ -92,9 +105,14 @@ def parser() -> Parser:
     generation.add_argument("--gen_kwargs", "--generation_config", action="append", default=None, metavar="K=V,…")
     generation.add_argument("--epochs", "--repeats", type=int, default=None, help="ask each sample so often")
     generation.add_argument("--reducer", default=None, help="mean, majority, max")
-    generation.add_argument("--seed", type=int, default=None, help="what is drawn is made of it, sample and epoch")
+    generation.add_argument(
+        "--seed", type=habit_values.seed, default=None, help="what is drawn is made of it, sample and epoch"
+    )
     work = p.add_argument_group("work")
-    work.add_argument("-b", "--batch_size", type=int, default=None)
+    work.add_argument(
+        "-b", "--batch_size", type=habit_values.batch_size, default=None, metavar="N|auto",
+        help="requests handed over at once; auto: what memory has room for",
+    )
     work.add_argument("--concurrency", "--max_connections", type=int, default=None)
     work.add_argument("--replicas", type=int, default=None, help="copies of the model, each in a process of its own")
     work.add_argument("--executor", choices=("local", "ray"), default=None, help="where they run (default local)")
@@ -115,6 +133,7 @@ def parser() -> Parser:
     out.add_argument("--baseline", default=None, metavar="RUN", help="compare with an earlier run, sample by sample")
     out.add_argument("--dry_run", "--write_out", action="store_true", help="the first prompt, the requests, a forecast")
     out.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
+    out.add_argument("--predict_only", action="store_true", help="ask and keep the answers; `assay score` scores them")
     out.add_argument("--fresh", action="store_true", help="forget what this folder holds")
     guests = p.add_argument_group("guests")
     guests.add_argument("--dialect", default=None, help="testbed, vlmeval, pipeline, televal or ulmeval")
@@ -134,7 +153,13 @@ def parser() -> Parser:
 
 def command(arguments: Sequence[str]) -> int:
     """Runs, prints the table or one JSON document, and returns the exit code."""
-    given, faults = parser().read(arguments)
+    given, faults, notes = read_command(arguments)
+    if given.more_tasks and set(flatten_list(given.more_tasks)) <= {*habit_values.LISTINGS}:
+        from .ls import command as ls
+
+        return int(ls(["tasks"]))
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     with _stdout_for_people(given.json) as stdout, guarded(gate_of(given)):
         from ..runner.run import run
 
@@ -161,6 +186,23 @@ def command(arguments: Sequence[str]) -> int:
             comparison = compare_with(given.baseline, result)
         finish(result, stdout, given.json, comparison, watching)
         return result.exit_code or (NOTHING_COMPARED if comparison is not None and not comparison.compared else 0)
+
+
+def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[AssayError], list[str]]:
+    """The options of a command, its faults, and what was understood of other tools' flags; raises for unknown ones."""
+    from .habits import translate
+
+    p = parser()
+    ours = translate(arguments, list(p._option_string_actions))
+    try:
+        given, faults = p.read(ours.arguments)
+    except AssayError as error:
+        if ours.faults:
+            from ..runner.settings import raise_all
+
+            raise_all([*ours.faults, *getattr(error, "faults", (error,))])
+        raise
+    return given, [*ours.faults, *faults], ours.notes
 
 
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
@@ -228,7 +270,8 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
         return gather(found, lambda: key_values(values, option=option)) or {}
 
     changes: dict[str, Any] = {}
-    tasks = flatten_list([*given.tasks, *given.more_tasks])
+    typed = flatten_list([*given.tasks, *given.more_tasks])
+    tasks = gather(found, lambda: habit_values.task_names(typed, given.include_path))
     if tasks:
         changes["tasks"] = tuple(tasks)
     if given.model:
@@ -236,12 +279,21 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     model_args = pairs(given.model_args, "--model_args")
     if given.base_url:
         model_args["base_url"] = given.base_url
+    if model_args.get("trust_remote_code") in (True, False):
+        # Typed on the command line it is the consent that its own flag is; in a file of settings it is refused.
+        given.trust_remote_code = model_args.pop("trust_remote_code") or given.trust_remote_code
+    if given.device:
+        model_args |= _device(given.device, changes.get("models", base.models))
     if model_args:
         changes["model_args"] = {**base.model_args, **model_args}
     generation = {name: getattr(given, name) for name, _ in GENERATION_FLAGS if getattr(given, name) is not None}
-    generation = {**pairs(given.gen_kwargs, "--gen_kwargs"), **generation}
+    written = pairs(given.gen_kwargs, "--gen_kwargs")
+    generation = {
+        **(gather(found, lambda: habit_values.generation_options(written, "--gen_kwargs")) or {}),
+        **generation,
+    }
     if given.stop:
-        generation["stop"] = tuple(s.encode().decode("unicode_escape") if "\\" in s else s for s in given.stop)
+        generation["stop"] = tuple(map(habit_values.unescape, given.stop))
     if generation:
         changes["generation"] = {**base.generation, **generation}
     if given.judge:
@@ -269,6 +321,24 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     else:
         faults += found
     return base.but(**changes)
+
+
+def _device(device: str, models: Sequence[str]) -> dict[str, str]:
+    """`--device` for models that have a choice; the others are run where they are, which is said."""
+    from ..models.other_names import takes_device
+    from ..runner.options import DEFAULT_MODEL
+
+    names = models or (DEFAULT_MODEL,)
+    for name in names:
+        if not takes_device(name):
+            print(f"note: --device {device}: {name} has no device to choose", file=sys.stderr)
+    return {"device": device} if any(map(takes_device, names)) else {}
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not true or false")
+    return text.lower() == "true"
 
 
 def _judge(entry: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from ..core import AssayError, BadSample, DataSource, Spec, Suite, Task, Unknown
 from ..dialects.recognise import dialect_of
 from ..registry import ALL
 from ..report import printable
+from ..runner.subsets import find_subset
 from .arguments import Parser
 from .describe import described, field_lines, shipped_at
 from .samples import prompt_lines
@@ -74,6 +75,10 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
     if homes:
         return
     path = Path(what.rpartition(":")[0] if ".py:" in what else what).expanduser()
+    if not path.exists() and (part := find_subset(what)) is not None:
+        yield f"task {part.name}: {printable(part.description)}"
+        yield from task_lines(part, data)
+        return
     if not path.exists():
         names = [name for registry in ALL.values() for name in registry]
         raise UnknownName("name", what, names, hint="`assay ls` prints the names; a file or a run folder will do too")

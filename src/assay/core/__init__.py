@@ -38,8 +38,9 @@ from .message import (
     has_free_roles,
     render_text,
 )
+from .meter import Meter
 from .output import Candidate, ErrorInfo, Likelihood, Output, Round, Token, Usage, as_output
-from .protocols import Dataset, Model, Scorer, Summarizer, SummaryContext, Template
+from .protocols import Dataset, Model, OnDevice, Reporting, Scorer, SizedByMemory, Summarizer, SummaryContext, Template
 from .record import OutputRecord, Result, ScoreRecord
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
 from .sample import EMPTY, AllOf, BadSample, Sample
@@ -75,11 +76,13 @@ __all__ = [
     "Measure",
     "Media",
     "Message",
+    "Meter",
     "MissingExtra",
     "ModalityMismatch",
     "Model",
     "ModelError",
     "NameTaken",
+    "OnDevice",
     "Outcome",
     "Output",
     "OutputRecord",
@@ -87,6 +90,7 @@ __all__ = [
     "PlanError",
     "Prompt",
     "Reasoning",
+    "Reporting",
     "Request",
     "Result",
     "Round",
@@ -95,6 +99,7 @@ __all__ = [
     "ScoreRecord",
     "Scorer",
     "ScorerError",
+    "SizedByMemory",
     "Spec",
     "StoreError",
     "Suite",

@@ -22,10 +22,10 @@ def shorten(value: object, limit: int = SHOWN_CHARACTERS) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name most like `name`, forgiving case and `-`/`_`; `None` if nothing is close."""
     folded = {_fold(k): k for k in known}
-    close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(_fold(name), list(folded), n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from .abilities import Abilities
+from .meter import Meter
 from .output import Output
 from .record import Result, ScoreRecord
 from .request import Prompt, Request
@@ -28,7 +29,8 @@ class Model(Protocol):
     """A place prompts go and outputs come from.
 
     `generate` may be `async`; it is then asked one request at a time, many at once. Optional further members:
-    `likelihood(requests)`, `prompt(sample, prompt) -> Prompt`, `batch_size`, `concurrency`, `close()`.
+    `likelihood(requests)`, `prompt(sample, prompt) -> Prompt`, `batch_size`, `concurrency`, `close()`; and those of
+    `Reporting`, `SizedByMemory` and `OnDevice`.
     """
 
     @property
@@ -40,6 +42,32 @@ class Model(Protocol):
         ...
 
     def generate(self, requests: Sequence[Request]) -> Any: ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A model that says how far it is inside a batch."""
+
+    def report_to(self, meter: Meter) -> None:
+        """From now on adds to `ended` and `tokens` of this meter."""
+        ...
+
+
+@runtime_checkable
+class SizedByMemory(Protocol):
+    """A local model that can find out how much fits into its device's memory."""
+
+    def fit_memory(self) -> str:
+        """Sets how many answers are written at once, and `batch_size`, by the memory that is free once the weights are
+        loaded; what was chosen, in words. Never changes an answer."""
+        ...
+
+
+@runtime_checkable
+class OnDevice(Protocol):
+    """A local model that can be told which device to compute on."""
+
+    device: str | None
 
 
 class Scorer(Protocol):

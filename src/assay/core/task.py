@@ -89,6 +89,8 @@ class Task:
     """Which column plays which part, where the names do not say: `{"target": "gold"}`."""
     tags: tuple[str, ...] = ()
     """Columns to break the result down by."""
+    subset: str = ""
+    """Only samples one of whose tags has this value, written as in a task's name: `high_school_biology`."""
     cluster: str | None = None
     """The column that says which samples are not independent."""
     roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)

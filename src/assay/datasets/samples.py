@@ -4,6 +4,7 @@ A row that cannot be used comes as a `BadSample` and the stream goes on; a file 
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,8 @@ class Samples:
     where: str = ""
     reach: Reach = ANYWHERE
     """Which files and URLs the rows may name; relative names start beside each shard."""
+    subset: str = ""
+    """Keep only samples one of whose tags has this value, small letters, `_` between words; empty keeps all."""
     shuffle_choices: int | None = None
     """The seed of another order of each sample's options; `None` keeps that of the rows."""
     _head: Head | None = field(default=None, init=False, repr=False, compare=False)
@@ -66,13 +69,13 @@ class Samples:
 
     def __iter__(self) -> Iterator[Sample | BadSample]:
         take = self._reading().take
-        position, split = -1, self.split
+        position, split, subset = -1, self.split, self.subset
         for at, shard in enumerate(self.shards):
             for number, _, row in shard.rows():
                 position += 1
                 if split is None or _in_split(row, split):
                     made = take(at, position, number, row)
-                    if made is not None:
+                    if made is not None and (not subset or _in_subset(made, subset)):
                         yield made
         self._was_read = True
 
@@ -81,7 +84,7 @@ class Samples:
         reading = self._reading()
         for at, position, number, offset, row in self._rows():
             made = reading.take(at, position, number, row)
-            if made is not None:
+            if made is not None and (not self.subset or _in_subset(made, self.subset)):
                 yield at, position, number, offset, made
 
     def picker(self) -> Callable[[int, int, int, int, str], Sample]:
@@ -125,7 +128,7 @@ class Samples:
     @property
     def known_length(self) -> int | None:
         """How many rows there are, where that is known without reading them."""
-        if self.split is not None or self.on_duplicate == "first":
+        if self.split is not None or self.subset or self.on_duplicate == "first":
             return None
         lengths = [shard.known_length for shard in self.shards]
         return None if None in lengths else sum(length for length in lengths if length is not None)
@@ -284,6 +287,18 @@ def _in_split(row: RowData, split: str) -> bool:
         return True
     fields = row.fields if isinstance(row, Sample) else row
     return str(fields.get(SPLIT_COLUMN)) == split
+
+
+def _in_subset(sample: Sample | BadSample, subset: str) -> bool:
+    """Faulty rows belong to every subset, as to every split."""
+    if isinstance(sample, BadSample):
+        return True
+    return any(folded_value(str(value)) == subset for value in sample.tags.values())
+
+
+def folded_value(text: str) -> str:
+    """A tag's value as it is written in the name of a subset: small letters, `_` between words."""
+    return re.sub(r"\W+", "_", text.lower()).strip("_")
 
 
 def _kind_of(sample: Sample) -> Kind:

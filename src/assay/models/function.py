@@ -42,6 +42,7 @@ from ..userfiles import file_digest, split_reference
 from .building import Builder, as_count, check_alike, check_declared, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
 from .shapes import WEIGHED, WrongShape, described, matched, weighed
+from .typed_code import digest_of_code, digest_of_state, file_of
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 WANTED = "text, an Image, an Audio, a list of candidates or an Output"
@@ -58,6 +59,7 @@ class FunctionModel:
     generate: Callable[[Sequence[Request]], Any]
     likelihood: Callable[[Sequence[Request]], Any]
     prompt: Callable[..., Any]
+    report_to: Callable[..., Any]
     batch_size: int | None
     abilities: Abilities
     identity: Mapping[str, Any]
@@ -86,6 +88,8 @@ class FunctionModel:
             self.concurrency = as_count(target.concurrency)
         if callable(getattr(target, "prompt", None)):
             self.prompt = method_of(target, "prompt", self._builder, what)
+        if callable(getattr(target, "report_to", None)):
+            self.report_to = method_of(target, "report_to", self._builder, what)
         if callable(getattr(target, "likelihood", None)):
             weigh = method_of(target, "likelihood", self._builder, what)
             check_alike(function, weigh, what)
@@ -153,10 +157,14 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
         target = target.func
     kind = target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
     if not path.endswith(".py"):
-        path, attribute = _source(kind), kind.__qualname__
+        path, attribute = file_of(kind), kind.__qualname__
     file = Path(path).expanduser()
     identity = {"file": file.name, "attribute": attribute, "sha256": "", "args": veiled(dict(args))}
-    if path:
+    if state := digest_of_state(target):
+        identity["state"] = state
+    if not path:
+        identity["sha256"] = digest_of_code(kind)  # as in a notebook: there is no file to look into
+    else:
         identity["sha256"] = file_digest(file)
         if len(behind(file)[0]) > 1:
             identity["imports"] = digest_behind(file, libraries=False)
@@ -175,13 +183,6 @@ def _class_name(value: Any) -> str:
 def with_options(declared: Mapping[str, Any], args: Mapping[str, Any]) -> Mapping[str, Any]:
     """The identity a class declares once for all its objects, told apart by the options of this one."""
     return {"declared": dict(declared), "args": veiled(dict(args))} if args else declared
-
-
-def _source(kind: Any) -> str:
-    try:
-        return inspect.getsourcefile(kind) or ""
-    except TypeError:
-        return ""
 
 
 def _one_by_one(

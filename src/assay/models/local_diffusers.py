@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..core import Abilities, Candidate, Image, MissingExtra, ModelError, Output, Request, UsageError, digest_of
+from ..core import Abilities, Candidate, Image, Meter, MissingExtra, ModelError, Output, Request, UsageError, digest_of
 from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
 from .diffusers_loading import load_whole
@@ -67,6 +67,7 @@ class LocalDiffusers:
     pictures: int = 0
     """Pictures drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False
+    _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _pipe: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
 
@@ -174,6 +175,22 @@ class LocalDiffusers:
 
         return self.device or ("cuda" if torch.cuda.is_available() else "cpu")
 
+    def report_to(self, meter: Meter) -> None:
+        """Each step of drawing is counted there from now on."""
+        self._meter = meter
+
+    def _reporting(self, count: int) -> dict[str, Any]:
+        """What has the pipeline say when a step is done, where it can: `count` requests are drawn together."""
+        if "callback_on_step_end" not in self._parameters():
+            return {}
+
+        def step(pipe: Any, number: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+            steps = getattr(pipe, "num_timesteps", 0)
+            self._meter.ended += count / steps if steps else 0.0
+            return tensors
+
+        return {"callback_on_step_end": step}
+
     def close(self) -> None:
         """Lets the weights go."""
         with self._lock:
@@ -185,7 +202,7 @@ class LocalDiffusers:
             refuse_options(request, UNKNOWN, f"diffusers/{self.path}, which draws,")
         self.load()
         answers: dict[int, Output] = {}
-        with self._lock:
+        with self._lock, self._meter.batch(len(requests)):
             for together in self._batches(requests):
                 answers.update(self._drawn([(number, requests[number]) for number in together]))
         return [answers[number] for number in range(len(requests))]
@@ -240,7 +257,8 @@ class LocalDiffusers:
             # As bytes, what is not finite would be black, and scored.
             arguments.setdefault("output_type", "np")
         with torch.inference_mode():
-            result = self._pipe(prompt=texts, generator=generators, **arguments)
+            reporting = self._reporting(len(requests))
+            result = self._pipe(prompt=texts, generator=generators, **{**reporting, **arguments})
         blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
         if len(result.images) != len(requests) * count:
             raise ModelError(f"drew {len(result.images)} pictures for {len(requests) * count} that were asked for")

@@ -15,6 +15,7 @@ from ..core import (
     Abilities,
     Candidate,
     Likelihood,
+    Meter,
     MissingExtra,
     Output,
     Prompt,
@@ -34,6 +35,7 @@ from .local_transformers.loading import Kind, Source, kind_of
 from .local_transformers.model import ACCEPTS, check_counts
 from .local_transformers.prompts import PromptFault, Renderer, given_template, special_ids
 from .local_transformers.text import refused_prompt, weighed_output
+from .vllm_progress import bar_for
 
 SAMPLED = (
     "top_p", "top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty", "logprobs",
@@ -68,6 +70,7 @@ class LocalVllm:
     engine_args: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `vllm.LLM`."""
     trust_remote_code: bool = False
+    _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _llm: Any = field(default=None, init=False, repr=False, compare=False)
     _renderer: Renderer | None = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
@@ -123,6 +126,10 @@ class LocalVllm:
             )
             self._renderer = Renderer(self._llm.get_tokenizer(), chat_template=self.chat_template, where=self.path)
 
+    def report_to(self, meter: Meter) -> None:
+        """Prompts that vLLM is done with are counted there from now on."""
+        self._meter = meter
+
     def close(self) -> None:
         """Lets the engine go."""
         with self._lock:
@@ -152,7 +159,7 @@ class LocalVllm:
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """Answers to all requests; those with media by vLLM's chat, the others by token ids."""
-        with self._lock:
+        with self._lock, self._meter.batch(len(requests)):
             made: dict[int, Output] = {}
             by_ids: list[tuple[int, list[int]]] = []
             by_chat: list[int] = []
@@ -167,10 +174,12 @@ class LocalVllm:
                     by_ids.append((at, ids))
             tokens = dict(by_ids)
             made |= self._asked(list(tokens), requests, lambda chosen, params: self._llm.generate(
-                [{"prompt_token_ids": tokens[at]} for at in chosen], params, use_tqdm=False
+                [{"prompt_token_ids": tokens[at]} for at in chosen], params,
+                use_tqdm=bar_for(self._llm.generate, self._meter, len(chosen) / len(requests)),
             ))  # fmt: skip
             made |= self._asked(by_chat, requests, lambda chosen, params: self._llm.chat(
-                [chat_messages(requests[at].prompt) for at in chosen], params, use_tqdm=False,
+                [chat_messages(requests[at].prompt) for at in chosen], params,
+                use_tqdm=bar_for(self._llm.chat, self._meter, len(chosen) / len(requests)),
                 chat_template=self.chat_template,
             ))  # fmt: skip
         return [made[at] for at in range(len(requests))]
@@ -246,7 +255,7 @@ class LocalVllm:
 
     def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """Weighs continuations by the log-probabilities vLLM reports for the tokens of a prompt."""
-        with self._lock:
+        with self._lock, self._meter.batch(len(requests)):
             self.load()
             return self._weighed(requests)
 
@@ -287,7 +296,8 @@ class LocalVllm:
         # Only the token itself is reported for each place, with its rank: 1 is what greedy decoding would write.
         params = SamplingParams(temperature=0.0, max_tokens=1, prompt_logprobs=0)
         prompts = [{"prompt_token_ids": list(pair.tokens)} for pair in pairs]
-        results = self._llm.generate(prompts, params, use_tqdm=False) if prompts else []
+        bar = bar_for(self._llm.generate, self._meter, 1.0)
+        results = self._llm.generate(prompts, params, use_tqdm=bar) if prompts else []
         return [_likelihood(pair, result.prompt_logprobs) for pair, result in zip(pairs, results, strict=True)]
 
 

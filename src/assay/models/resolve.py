@@ -4,17 +4,19 @@ Nothing heavy is loaded here: a model loads itself when it is first asked.
 """
 
 import inspect
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..core import EMPTY, Model, Spec, UnknownName, UsageError
+from ..core import EMPTY, Model, Spec, UnknownName, UsageError, nearest
 from ..registry import construct, model_recognisers
 from ..registry import models as registry
 from ..userfiles import is_reference, load_attribute, split_reference
 from . import embedded
 from .building import check_alike, check_declared
 from .function import FunctionModel, with_options
+from .other_names import in_our_words
 
 DEFAULT_MODEL = "smollm2"
 
@@ -30,6 +32,8 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
             if guest is not None:
                 return guest
         return _from_file(name, args)
+    naming = in_our_words(name, args)
+    name, args = naming.name, naming.args
     known = registry.resolve(name) or name
     if known in embedded.CATALOGUE:
         return embedded.build(known, args)
@@ -44,7 +48,14 @@ def build_model(name: str, args: Mapping[str, Any] = EMPTY, *, dialect: str | No
         raise UsageError(f"model {scheme!r} takes nothing after the slash, got {rest!r}")
     if name.endswith(".gguf"):
         return _from_registry("gguf", {"path": name, **args})
-    hint = "`assay ls models` prints all; a Python file is named as file.py:function, weights as path.gguf"
+    hint = (
+        "`assay ls models` prints all; a Python file is named as file.py:function, weights as hf/PATH_OR_HUB_ID or"
+        f" path.gguf, a model behind a URL as openai/{name} --base_url URL"
+    )
+    if re.match(r"\w+=", name):
+        hint = f"options of a model: -a {name}"
+    elif rest and (close := nearest(scheme, registry.names())):
+        hint = f"did you mean {close}/{rest}? {hint}"
     raise UnknownName("model", name, {*registry.names(), *embedded.CATALOGUE}, hint=hint)
 
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from .pace import Pace
 from .table import printable
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -14,35 +15,37 @@ class LiveProgress:
     """A bar for each task and model, drawn by rich."""
 
     def __init__(self, console: Any) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._bars = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
-            TimeRemainingColumn(),
             console=console,
             refresh_per_second=5,
         )
         self._ids: list[Any] = []
         self._cells: list[Any] = []
+        self._paces: list[Pace] = []
         self.said: set[str] = set()
 
     def start(self, cells: list[Any]) -> None:
         """Draws the bars."""
         self._cells = cells
+        self._paces = [Pace() for _ in cells]
         for cell in cells:
             self._ids.append(self._bars.add_task(_label(cell), total=cell.expected, note="", start=False))
         self._bars.start()
 
     def update(self) -> None:
         """Brings the bars up to date."""
-        for bar, cell in zip(self._ids, self._cells, strict=True):
+        now = time.monotonic()
+        for bar, cell, pace in zip(self._ids, self._cells, self._paces, strict=True):
             if cell.state != "waiting":
                 self._bars.start_task(bar)
             total = cell.done if cell.state == "finished" else cell.expected
-            self._bars.update(bar, completed=cell.done, total=total, note=_note(cell))
+            self._bars.update(bar, completed=cell.done, total=total, note=_note(cell, pace.note(cell, now)))
 
     def say(self, line: str) -> None:
         """A line above the bars."""
@@ -61,18 +64,22 @@ class LineProgress:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._cells: list[Any] = []
+        self._paces: list[Pace] = []
         self._last = time.monotonic()
         self.said: set[str] = set()
 
     def start(self, cells: list[Any]) -> None:
         """Remembers what to report on."""
         self._cells = cells
+        self._paces = [Pace() for _ in cells]
 
     def update(self) -> None:
         """A line every half minute."""
-        if time.monotonic() - self._last >= SECONDS_BETWEEN_LINES:
-            self._last = time.monotonic()
-            self._report()
+        now = time.monotonic()
+        notes = [pace.note(cell, now) for cell, pace in zip(self._cells, self._paces, strict=True)]
+        if now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            self._report(notes)
 
     def say(self, line: str) -> None:
         """The line itself."""
@@ -82,10 +89,13 @@ class LineProgress:
     def stop(self) -> None:
         """Nothing: the table follows."""
 
-    def _report(self) -> None:
-        for cell in self._cells:
-            if cell.state == "running":
-                self.say(f"{_label(cell)}: {cell.done} / {cell.expected or '?'} {_note(cell)}".rstrip())
+    def _report(self, paces: list[str]) -> None:
+        for cell, pace in zip(self._cells, paces, strict=True):
+            if cell.state == "loading":
+                self.say(f"{_label(cell)}: loading the model")
+            elif cell.state == "running":
+                note = _note(cell, pace)
+                self.say(f"{_label(cell)}: {cell.done} / {cell.expected or '?'}{', ' if note else ''}{note}")
 
 
 def _replicas(states: Mapping[int, str], restarts: int) -> str:
@@ -104,11 +114,11 @@ def _label(cell: Any) -> str:
     return f"{cell.task} · {cell.model}"
 
 
-def _note(cell: Any) -> str:
+def _note(cell: Any, pace: str) -> str:
     failures = {name: count for name, count in cell.outcomes.items() if name != "scored"}
     parts = [f"{count} {name}" for name, count in sorted(failures.items())]
     if cell.reused:
         parts.append(f"{cell.reused} kept")
     if replicas := getattr(cell, "replicas", None):
         parts.append(_replicas(replicas, cell.restarts))
-    return ", ".join(parts)
+    return ", ".join([*parts, pace] if pace else parts)

@@ -188,7 +188,11 @@ def digests_of(cell: Cell) -> dict[str, Any]:
     made = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
     order = () if run.shuffle_choices is None else (run.shuffle_choices,)
     return {
-        "data": {**cell.samples.fingerprint(), **({"made": made} if made else {})},
+        "data": {
+            **cell.samples.fingerprint(),
+            **({"made": made} if made else {}),
+            **({"subset": cell.samples.subset} if cell.samples.subset else {}),
+        },
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),
         "template": code_digest([cell.template.source, cell.task.template, cell.task.system, run.system]),
         "to_sample": code_digest([cell.task.to_sample, getattr(cell.task.dataset, "read", None), *order]),

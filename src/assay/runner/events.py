@@ -1,7 +1,10 @@
 """Events: what a run tells whoever watches it. Watchers read counters; the run never waits for them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
+
+from ..core import Meter
 
 
 @dataclass(slots=True)
@@ -21,6 +24,10 @@ class CellProgress:
     """By outcome: the first sample it happened to, and why."""
     replicas: dict[int, str] = field(default_factory=dict)
     """By number, where the model is asked in several copies: starting, ready, working or lost."""
+    meter: Meter = field(default_factory=Meter)
+    """How far the model is inside the batches it works on."""
+    tokens: Mapping[str, float] = field(default_factory=dict)
+    """Tokens of the answers that came back, as backends counted them: `input_tokens`, `output_tokens`."""
     restarts: int = 0
     """How often a replica that died was replaced."""
 

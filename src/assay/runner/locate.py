@@ -1,9 +1,11 @@
 """Locating data: where a shipped benchmark's rows are on this machine."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from ..core import DataSource, Task, UsageError
+from ..core import AssayError, DataSource, Task, UsageError
 from ..datasets.files import why_no_data
 
 MINI = "mini"
@@ -31,6 +33,28 @@ def find_data(task: Task, data: str | None) -> str | Path:
         config = f"@{source.config}" if source.config else ""
         return f"hub:{source.hub}{config}#{source.split}"
     raise UsageError(f"no data for task {task.name!r}", fix=f"--data PATH ({task.data_hint or 'a data file'})")
+
+
+@contextmanager
+def saying_where(task: Task, data: str | None) -> Iterator[None]:
+    """Has a fault of data that was taken from the hub say which folders were looked into before, and for which file."""
+    try:
+        yield
+    except AssayError as error:
+        source = task.dataset
+        if isinstance(source, DataSource) and source.hub and source.local and data is None:
+            looked = [line for variable in FOLDERS if (line := _looked_into(variable, source))]
+            error.fix = "; ".join([*looked, "or pass --data PATH with a local copy"]) if looked else error.fix
+        raise
+
+
+def _looked_into(variable: str, source: DataSource) -> str:
+    root = os.environ.get(variable)
+    if not root:
+        return ""
+    if not Path(root).expanduser().is_dir():
+        return f"${variable} is {root}, which is not a folder; it is to hold {source.local[0]}"
+    return f"${variable} is {root}, which holds none of {', '.join(source.local)}; put it there"
 
 
 def _mini_set(source: DataSource, task: Task) -> Path:

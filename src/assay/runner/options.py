@@ -11,6 +11,10 @@ from ..userfiles import one_spelling
 DEFAULT_MODEL = "smollm2"
 _LISTS = ("tasks", "models", "ids", "scorers", "register", "tags")
 _MAPPINGS = ("model_args", "columns", "generation", "judges", "judge_args")
+CLOSE_KEY = 0.7
+"""How alike two keys are when one may be a slip for the other."""
+OF_MODELS = ("device", "dtype", "revision", "base_url", "pretrained", "adapter", "chat_template")
+"""What people write beside the options of a run, and is one of a model's."""
 REFERRING = ("base_url", "body", "headers")
 """Options of models behind a URL, in which `${env:NAME}` is filled from the environment."""
 
@@ -44,6 +48,10 @@ class RunOptions:
     """`i/n`: this part of n."""
     num_fewshot: int | None = None
     fewshot_data: str | None = None
+    fewshot_as_multiturn: bool | None = None
+    """Shots as turns of a chat, or as one text before the question; `None` as the task has it."""
+    apply_chat_template: bool | None = None
+    """Every prompt as a chat, or none; `None` as the task has it."""
     template: str | None = None
     """A template's name, a Jinja file or text, or `file.py:function`, in place of the task's."""
     scorers: tuple[str, ...] = ()
@@ -69,7 +77,8 @@ class RunOptions:
     """CPU time a scorer may take for one answer; 0 sets no limit."""
     on_duplicate: Literal["error", "first", "suffix"] = "error"
     on_data_error: Literal["continue", "stop"] = "continue"
-    batch_size: int | None = None
+    batch_size: int | Literal["auto"] | None = None
+    """Requests handed over at once; `auto` is what memory has room for."""
     concurrency: int | None = None
     replicas: int | None = None
     """The model in so many copies, each in a process of its own."""
@@ -81,6 +90,8 @@ class RunOptions:
     output: str | None = None
     cache: str | None = None
     fresh: bool = False
+    predict_only: bool = False
+    """Answers are kept and not scored; `assay score` scores them."""
     dialect: str | None = None
     """Which system guest files were written for, where it cannot be told from the file."""
     register: tuple[str, ...] = ()
@@ -152,7 +163,12 @@ class RunOptions:
                 given[name] = given.pop(alias)
         faults: list[AssayError] = []
         for name in [name for name in given if name not in known]:
-            close = nearest(name, known)
+            close = nearest(name, known, CLOSE_KEY)
+            if name in OF_MODELS:
+                fix = f"an option of the model: model_args: {{{name}: …}}"
+                faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
+                del given[name]
+                continue
             fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
             faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
             del given[name]
@@ -186,6 +202,7 @@ class RunOptions:
             gpus_per_replica=None,
             address=None,
             fresh=False,
+            predict_only=False,
             cache=None,
         )
         return digest_of(bare.kept())[:8]

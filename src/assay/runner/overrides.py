@@ -30,6 +30,16 @@ def with_overrides(task: Task, run: RunOptions) -> Task:
     return changed(task, **changes) if changes else task
 
 
+def without_scores(task: Task, run: RunOptions) -> Task:
+    """The task with nothing but its answers counted under `--predict_only`; else as it is."""
+    if not run.predict_only:
+        return task
+    if task.driver is not None:
+        what = f"task {task.name!r} asks and scores in one go, so --predict_only cannot part them"
+        raise UsageError(what, fix="leave --predict_only out")
+    return changed(task, scorers=("answered",), summarizers=(), reducer="mean")
+
+
 def with_shots(task: Task, shots: int | None) -> Task:
     """The task with a number of shots that the reference gave: `gsm8k|3`."""
     return task if shots is None else changed(task, fewshot=replace(task.fewshot, num=shots))
@@ -68,6 +78,7 @@ def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
         own,
         num=own.num if run.num_fewshot is None else run.num_fewshot,
         seed=own.seed if run.seed is None else run.seed,
+        multiturn=own.multiturn if run.fewshot_as_multiturn is None else run.fewshot_as_multiturn,
     )
 
 

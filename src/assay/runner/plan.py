@@ -25,11 +25,12 @@ from ..models import build_model
 from ..templates import build_template
 from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, usual_scorers
+from .device import check_device
 from .labels import told_apart
-from .locate import find_data
+from .locate import find_data, saying_where
 from .measure import Measured, measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
-from .overrides import columns_of, fewshot_of, generation_of, system_of
+from .overrides import columns_of, fewshot_of, generation_of, system_of, without_scores
 from .protocol import protocol_of
 from .readable import check_reads
 from .recorded import RecordedWays
@@ -47,9 +48,13 @@ from .settings import (
     unused_judges,
 )
 from .shots import with_shots
+from .subsets import part_of
 from .targets import check_prompts, check_targets
 
-CHECKS = (check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices, check_targets)
+CHECKS = (
+    check_device, check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices,
+    check_targets,
+)  # fmt: skip
 """What is looked at of each task with each model, before anything is asked."""
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
@@ -204,6 +209,11 @@ class _Ways:
         self._prepared: dict[str, Prepared | None] = {}
 
     def for_model(self, name: str, model: Model) -> Measured:
+        """The task as a model is asked it, by the best measure it can serve."""
+        found = self._measured(name, model)
+        return replace(found, task=without_scores(found.task, self._run))
+
+    def _measured(self, name: str, model: Model) -> Measured:
         """The task by the best measure the model can serve; what has no options to choose from stays as it is."""
         task, wanted = self._task, self._run.measure
         if self._recorded is not None:
@@ -217,6 +227,7 @@ class _Ways:
     def prepared(self, task: Task) -> "Prepared | None":
         """What a way needs; `None` if it has a fault, which is then listed."""
         if task.protocol not in self._prepared:
+            task = without_scores(task, self._run)
             self._prepared[task.protocol] = gather(self._faults, lambda: prepare(task, self._run, self._faults))
         return self._prepared[task.protocol]
 
@@ -278,17 +289,19 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
 
 def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
     """The data, the template over it, and what its shots come from."""
-    samples = open_dataset(
-        _source_of(task, run),
-        columns=columns_of(task, run),
-        tags=task.tags,
-        cluster=task.cluster,
-        split=run.split,
-        on_duplicate=run.on_duplicate,
-        to_sample=task.to_sample,
-        where=f"task {task.name!r}",
-        **_reach(task, run),
-    )
+    with saying_where(task, run.data):
+        samples = open_dataset(
+            _source_of(task, run),
+            columns=columns_of(task, run),
+            tags=task.tags,
+            cluster=task.cluster,
+            split=run.split,
+            on_duplicate=run.on_duplicate,
+            to_sample=task.to_sample,
+            where=f"task {task.name!r}",
+            **_reach(task, run),
+        )
+        samples = part_of(samples, task)
     samples = samples.with_shuffled_choices(run.shuffle_choices)
     if task.template is None and samples.kind == "unknown":
         raise _no_question(samples, f"task {task.name!r}")
@@ -298,6 +311,7 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
         system=system_of(task, run),
         roles=task.roles,
         produces=task.produces,
+        chat=run.apply_chat_template,
         where=f"task {task.name!r}",
         hold=holder(samples.own_reach, f"task {task.name!r}"),
     )

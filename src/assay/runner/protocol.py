@@ -17,6 +17,7 @@ from ..core.request import OPTION_NAMES
 from ..datasets import Samples
 from ..datasets.columns import find_columns
 from ..templates import build_template
+from ..templates.built import as_chat, as_text
 from ..userfiles import is_reference, load_attribute
 from .cell import Cell
 from .components import default_scorers
@@ -70,6 +71,8 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
         yield Change("system" if system else "no_system", system)
     # Where prompts bring options of their own, one that the run gives stands above them, whatever the task says.
     has_own_options = run.generation and (prompt := cell.first_prompt()) is not None and prompt.options is not None
+    if _chat_differs(cell):
+        yield Change("chat" if run.apply_chat_template else "no_chat", run.apply_chat_template)
     for name in OPTION_NAMES:
         value = getattr(cell.options, name)
         if value != getattr(own.options, name) or (has_own_options and name in run.generation):
@@ -87,6 +90,16 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
     for name in OTHER_FIELDS:
         if getattr(task, name) != getattr(own, name):
             yield Change(name, code_digest(getattr(task, name)))
+
+
+def _chat_differs(cell: Cell) -> bool:
+    """Whether putting every prompt as a chat, or none, changes how this task is asked."""
+    wanted, sample = cell.run.apply_chat_template, cell.first_sample()
+    if wanted is None or sample is None:
+        return wanted is not None
+    bare = build_template(cell.task.template, kind=cell.samples.kind, roles=cell.task.roles, where="template")
+    messages = bare(sample).messages
+    return (as_chat if wanted else as_text)(messages) != messages
 
 
 def _shots(cell: Cell, own: Task) -> Iterator[Change]:

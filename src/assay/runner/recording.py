@@ -32,6 +32,7 @@ from .options import RunOptions
 from .preflight import Preflight
 from .remarks import Remarks
 from .schedule import Scheduler
+from .sizing import as_number
 from .work import Answers, Job, Work
 
 Load = Callable[[Model], Awaitable[None]]
@@ -98,7 +99,9 @@ class RecordingEngine:
         self._starting = asyncio.Lock()
         self._turn_here = threading.Lock()
         self._is_loaded = False
-        self._scheduler = Scheduler(self.model, batch_size=self._batch_size(), concurrency=options.concurrency)
+        self._scheduler = Scheduler(
+            self.model, batch_size=self._batch_size(), concurrency=options.concurrency, meter=progress.meter
+        )
         # Two changes of threads for every batch would cost more than all the rest; the cache belongs to the loop's.
         in_turn = not self._scheduler.is_async and self._scheduler.window == 1
         self._works_here = in_turn and cache is None and spread is None
@@ -157,7 +160,7 @@ class RecordingEngine:
         """A batch size is first of all the driver's own loop: only a model that works in batches is given it, any
         other gets hand-overs so small that a kill costs little."""
         declared = getattr(self.model, "batch_size", None)
-        return self.options.batch_size if declared is not None and declared > 1 else None
+        return as_number(self.options.batch_size) if declared is not None and declared > 1 else None
 
     def _jobs(
         self, prompts: Sequence[Prompt], options: GenerateOptions, ids: Sequence[str], targets: Sequence[Any]

@@ -28,6 +28,7 @@ from ..userfiles import is_reference, keyword_fix, load_attribute, load_file, sp
 from .conventions import from_conventions
 from .options import PartlyRead, RunOptions
 from .overrides import with_overrides, with_shots
+from .subsets import find_subset
 from .task_yaml import read_task_file
 
 
@@ -67,6 +68,9 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     if path.suffix or "/" in name or path.exists() or path.is_symlink():
         what, fix = why_no_data(path)
         raise UsageError(what, where=name, fix=fix)
+    part = find_subset(name)
+    if part is not None:
+        return [with_shots(part, shots)]
     raise UnknownName("task", name, registry.tasks.names())
 
 

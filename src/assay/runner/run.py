@@ -17,6 +17,7 @@ from .cell import Cell
 from .events import Silent, Watcher
 from .executors import check_spread
 from .foreign import check_settings, gate_for
+from .naming import name_models
 from .options import DEFAULT_MODEL, RunOptions
 from .plan import make_plan
 from .recorded import RecordedWays, recorded_models, recorded_ways
@@ -71,7 +72,7 @@ def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun
     config = manifest.get("config")
     if not isinstance(config, Mapping):
         raise StoreError("run.json holds no config", where=str(folder))
-    fixed = {"trust_code": False, "output": str(folder), "fresh": False, **settings}
+    fixed = {"trust_code": False, "output": str(folder), "fresh": False, "predict_only": False, **settings}
     options = RunOptions.from_plain(config, where=str(folder)).but(**fixed)
     gate = gate_for(manifest, str(folder), settings, options.trust_code)
     check_settings(options, settings, gate, asks_model=False)
@@ -142,7 +143,9 @@ async def _run(
     recorded: RecordedWays | None = None,
     is_own: bool = True,
 ) -> RunResult:
-    options = options.with_one_spelling(objects)
+    options, naming_notes = name_models(options, objects)
+    for line in naming_notes:
+        watcher.say(line)
     if options.output:
         refuse_foreign(run_folder(options))  # before any of the work that a plan takes
     redactor = Redactor.of(options.model_args, options.judge_args, {"data": [options.data, options.fewshot_data]})

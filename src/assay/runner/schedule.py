@@ -11,15 +11,14 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from ..core import Model, Output, Request
+from ..core import Meter, Model, Output, Reporting, Request
 from .calls import call_async, call_in_halves, call_model
 from .retry import Patience, RetryPolicy
-from .sizing import BatchSize
+from .sizing import DEFAULT_WINDOW, BatchSize
 from .threads import Threads, in_thread
 from .work import Desk, Job, Work
 
 DRAIN_SECONDS = 10.0
-DEFAULT_WINDOW = 32
 PASSING = frozenset({"rate_limit", "timeout", "connection", "http", "bad_response"})
 """Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
 
@@ -36,8 +35,11 @@ class Scheduler:
         policy: RetryPolicy | None = None,
         seed: int = 0,
         say: Callable[[str], None] = lambda line: None,
+        meter: Meter | None = None,
     ) -> None:
         self.model = model
+        self.meter = meter or Meter()
+        self._is_metered = False
         self.policy = policy or RetryPolicy()
         self.is_async = inspect.iscoroutinefunction(model.generate)
         self.batch_size = batch_size or getattr(model, "batch_size", None)
@@ -106,6 +108,7 @@ class Scheduler:
                 work.finished(1)
 
     async def _try(self, request: Request) -> Output:
+        self.meter.begun += 1
         return await self.patience.ask(lambda: call_async(self.model, request))
 
     async def _ask_in_batches(self, work: Work, desk: Desk, threads: Threads | None) -> None:
@@ -149,6 +152,11 @@ class Scheduler:
                     await asyncio.sleep(0)  # signals, progress and judges get their turn
 
     def _timed_call(self, requests: Sequence[Request]) -> list[Output]:
+        if not self._is_metered:
+            self._is_metered = True
+            if isinstance(self.model, Reporting):  # only now: a class that is asked nothing is not built
+                self.model.report_to(self.meter)
+        self.meter.begun += len(requests)
         started, worked = time.perf_counter(), time.thread_time()
         outputs, fits = call_in_halves(self.model, requests)
         seconds, worked = time.perf_counter() - started, time.thread_time() - worked

@@ -30,6 +30,7 @@ from .preflight import Preflight
 from .recording import drive
 from .result import RunResult
 from .schedule import Scheduler
+from .sizing import as_number, fit_batch
 from .summary import set_level, summarize
 from .threads import in_thread
 from .usage import UsageMeter
@@ -174,6 +175,7 @@ class Session:
             budget=budget,
             ask_model=self.ask_model,
         )
+        progress.tokens = running.tokens
         meter = UsageMeter()
         try:
             if cell.task.driver is not None:
@@ -239,16 +241,18 @@ class Session:
         if is_spread(self.options):
             await self._ask_replicas(cell, running)
             return
-        scheduler = Scheduler(
-            cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency, say=self._whisper
-        )
         is_whole = getattr(cell.model, "whole_dialogues", False)
         self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.verdicts.is_behind)
         if self._work.has_jobs():
             running.progress.state = "loading"
             await self._load(cell.model)
             await self._preflight(cell).look()
+            if self.options.batch_size == "auto":
+                chosen = await in_thread(fit_batch, cell.model, self.options.concurrency)
+                self._whisper(f"{cell.model_name}: --batch_size auto: {chosen}")
         running.progress.state = "running"
+        size, most, meter = as_number(self.options.batch_size), self.options.concurrency, running.progress.meter
+        scheduler = Scheduler(cell.model, batch_size=size, concurrency=most, say=self._whisper, meter=meter)
         await running.run(scheduler, self._work)
 
     async def _ask_replicas(self, cell: Cell, running: CellRun) -> None:

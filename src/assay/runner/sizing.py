@@ -1,5 +1,11 @@
 """How many requests a model is handed at once: what it declares, what memory has room for, else what 20 ms take."""
 
+import inspect
+
+from ..core import Model, SizedByMemory
+
+DEFAULT_WINDOW = 32
+"""Requests that are open at an endpoint at the same time, where nobody says how many."""
 HANDOVER_SECONDS = 0.02
 LARGEST_HANDOVER = 256
 MEDIA_HANDOVER = 16
@@ -61,3 +67,23 @@ class BatchSize:
         elif self._clean >= CLEAN_BATCHES:
             self._too_large += 1
             self._clean = 0
+
+
+def as_number(batch_size: int | str | None) -> int | None:
+    """What was asked for, where it is a number; `auto` leaves it to the model."""
+    return batch_size if isinstance(batch_size, int) else None
+
+
+def fit_batch(model: Model, window: int | None = None) -> str:
+    """Has a model that is loaded take as much at once as memory has room for; what was chosen, in words.
+
+    `window` is how many requests may be open at an endpoint.
+    """
+    if isinstance(model, SizedByMemory):
+        return model.fit_memory()
+    if inspect.iscoroutinefunction(model.generate):
+        open_at_once = window or getattr(model, "concurrency", None) or DEFAULT_WINDOW
+        return f"{open_at_once} requests open at once, as an endpoint has no batches (--concurrency N)"
+    if declared := getattr(model, "batch_size", None):
+        return f"{declared} at once, as the model declares"
+    return "as many as the model answers in about 20 ms"

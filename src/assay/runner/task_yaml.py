@@ -30,6 +30,7 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "needs": ((list,), "a list, as [image]"),
     "system": ((str,), "a text"),
     "cluster": ((str,), "a column"),
+    "subset": ((str,), "a value of one of its tags"),
 }
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})

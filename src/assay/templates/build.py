@@ -36,6 +36,7 @@ def build_template(
     system: str | None = None,
     roles: Mapping[str, str] = EMPTY,
     produces: Sequence[str] = TEXT_ONLY,
+    chat: bool | None = None,
     where: str = "",
     hold: Hold | None = None,
 ) -> BuiltTemplate:
@@ -59,6 +60,7 @@ def build_template(
         roles=roles,
         produces=produces,
         hold=hold,
+        chat=chat,
     )
 
 

@@ -23,6 +23,7 @@ from ..core import (
     blame,
     blamed,
     generation_role,
+    render_text,
 )
 from ..core.sample import EMPTY
 
@@ -36,7 +37,8 @@ class BuiltTemplate:
     """Calls a template and finishes its prompt; faults name the template and the sample."""
 
     __slots__ = (
-        "_answer", "_finishes", "_make", "_solve", "hold", "name", "next_turn", "produces", "roles", "source", "system",
+        "_answer", "_finishes", "_make", "_solve", "chat", "hold", "name", "next_turn", "produces", "roles", "source",
+        "system",
     )
 
     def __init__(
@@ -52,6 +54,7 @@ class BuiltTemplate:
         roles: Mapping[str, str] = EMPTY,
         produces: Sequence[str] = TEXT_ONLY,
         hold: Hold | None = None,
+        chat: bool | None = None,
     ) -> None:
         self._make = make
         self.hold = hold
@@ -59,14 +62,16 @@ class BuiltTemplate:
         self._answer = answer
         self._solve = solve
         self.name = name
-        self.source = source or name
+        self.source = (source or name) + ("" if chat is None else f"\nchat={chat}")
         """What the prompts depend on, as text: its digest says whether a saved run still fits."""
         self.next_turn = next_turn
         """`next(sample, turns)` of a template that leads a dialogue."""
         self.system = system
         self.roles = roles
         self.produces = tuple(produces)
-        self._finishes = bool(system or roles or self.produces != TEXT_ONLY)
+        self.chat = chat
+        """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
+        self._finishes = bool(system or roles or self.produces != TEXT_ONLY or chat is not None)
 
     def __call__(self, sample: Sample) -> Prompt:
         """The prompt of one sample."""
@@ -90,6 +95,8 @@ class BuiltTemplate:
             messages = with_system(messages, self.system)
         if self.roles:
             messages = rename_roles(messages, self.roles)
+        if self.chat is not None:
+            messages = as_chat(messages) if self.chat else as_text(messages)
         produces = self.produces if prompt.produces == TEXT_ONLY else prompt.produces
         if messages is prompt.messages and produces is prompt.produces:
             return prompt
@@ -162,6 +169,19 @@ def with_system(messages: tuple[Message, ...], system: str) -> tuple[Message, ..
     if first.role == "" and first.parts is not None:
         return (Message("", merge_text((Text(f"{system}\n\n"), *first.parts))), *messages[1:])
     return (Message("system", (Text(system),)), *messages)
+
+
+def as_chat(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """A completion as a turn of the user; turns stay as they are."""
+    return tuple(Message("user", m.parts) if m.role == "" and m.parts is not None else m for m in messages)
+
+
+def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Turns written out as one text to be continued, as `User: …` and `Assistant:`; a completion stays as it is."""
+    if all(message.role == "" for message in messages):
+        return messages
+    media = tuple(part for m in messages for part in m.parts or () if not isinstance(part, Text))
+    return (Message("", merge_text((*media, Text(render_text(messages))))),)
 
 
 def rename_roles(messages: Sequence[Message], roles: Mapping[str, str]) -> tuple[Message, ...]:

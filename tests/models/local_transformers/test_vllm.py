@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.core import GenerateOptions, Message, MissingExtra, Prompt, Request, Text
+from assay.core import GenerateOptions, Message, Meter, MissingExtra, Prompt, Request, Text
 from assay.media import image_from
 from assay.models import build_model
+from assay.models.vllm_progress import bar_for
 
 sys.path.insert(0, str(Path(__file__).parent))
 import vllm_stand_in
@@ -44,7 +45,7 @@ def test_the_texts_are_those_of_the_hf_backend(served, llama):
 
     assert [o.text for o in ours] == [o.text for o in theirs]
     assert [o.usage.input_tokens for o in ours] == [o.usage.input_tokens for o in theirs]
-    assert served._llm.calls == [("generate", 3, False)]
+    assert served._llm.calls == [("generate", 3)]
 
 
 def test_a_stop_string_that_is_a_special_token_is_sent_by_its_id(served):
@@ -64,7 +65,7 @@ def test_the_likelihoods_are_those_of_the_hf_backend(served, llama):
     for own, other in zip(ours, theirs, strict=True):
         assert [v.logprob for v in own.likelihoods] == pytest.approx([v.logprob for v in other.likelihoods], abs=1e-4)
         assert [(v.greedy, v.tokens) for v in own.likelihoods] == [(v.greedy, v.tokens) for v in other.likelihoods]
-    assert served._llm.calls == [("generate", 5, False)]
+    assert served._llm.calls == [("generate", 5)]
 
 
 def test_a_whole_text_is_weighed_in_windows(vllm, llama_folder, llama):
@@ -158,3 +159,26 @@ def test_without_vllm_the_line_that_installs_it_is_given(llama_folder, monkeypat
 
     with pytest.raises(MissingExtra, match="pip install vllm"):
         build_model(f"vllm/{llama_folder}")
+
+
+def test_vllm_says_how_far_it_is_inside_a_batch(served, monkeypatch):
+    meter, seen = Meter(), []
+    usual = vllm_stand_in.LLM._one
+    monkeypatch.setattr(vllm_stand_in.LLM, "_one", lambda *args: (seen.append(meter.ended), usual(*args))[1])
+    served.report_to(meter)
+
+    served.generate([ask("a", max_tokens=2), ask("b", max_tokens=2)])
+    served.likelihood([weigh("a", " b", " c"), weigh("d", " e", " f")])
+
+    assert seen == [0.0, 1.0, 2.0, 2.5, 3.0, 3.5]
+    assert meter.ended == 4
+
+
+def test_a_version_of_vllm_that_takes_no_bar_is_given_none():
+    def older(prompts, use_tqdm: bool = True): ...
+
+    def oldest(prompts): ...
+
+    assert bar_for(older, Meter(), 1.0) is False
+    assert bar_for(oldest, Meter(), 1.0) is False
+    assert bar_for(vllm_stand_in.LLM.generate, Meter(), 1.0) is not False

@@ -3,6 +3,7 @@
 `tools/check_vllm_stand_in.py WHEEL` checks that every class, argument and field here exists in vLLM's own source.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType, SimpleNamespace
 
@@ -83,18 +84,28 @@ class LLM:
     def get_tokenizer(self):
         return self._tokenizer
 
-    def generate(self, prompts, sampling_params=None, *, use_tqdm=True):
-        self.calls.append(("generate", len(prompts), use_tqdm))
+    def generate(self, prompts, sampling_params=None, *, use_tqdm: bool | Callable = True):
+        self.calls.append(("generate", len(prompts)))
+        prompts = list(use_tqdm(prompts, desc="Adding requests")) if callable(use_tqdm) else prompts
         alike = not isinstance(sampling_params, list)
         params = [sampling_params] * len(prompts) if alike else sampling_params
         longest = self.llm_engine.model_config.max_model_len
         for prompt in prompts:
             if len(prompt["prompt_token_ids"]) > longest - 1:
                 raise ValueError(f"the prompt is longer than the maximum model length of {longest}")
-        return [self._one(prompt["prompt_token_ids"], own) for prompt, own in zip(prompts, params, strict=True)]
+        bar = use_tqdm(total=len(prompts), desc="Processed prompts", dynamic_ncols=True, postfix="")
+        results = []
+        for prompt, own in zip(prompts, params, strict=True):
+            results.append(self._one(prompt["prompt_token_ids"], own))
+            bar.postfix = f"est. speed input: {1 / bar.format_dict['elapsed']:.2f} toks/s"
+            bar.update(1)
+            if bar.n == len(prompts):
+                bar.refresh()
+        bar.close()
+        return results
 
-    def chat(self, messages, sampling_params=None, use_tqdm=True, chat_template=None):
-        self.calls.append(("chat", len(messages), use_tqdm))
+    def chat(self, messages, sampling_params=None, use_tqdm: bool | Callable = True, chat_template=None):
+        self.calls.append(("chat", len(messages)))
         self.messages = messages
         texts = ["".join(p.get("text", "<image>") for m in said for p in m["content"]) for said in messages]
         prompts = [{"prompt_token_ids": self._tokenizer.encode(text)} for text in texts]

@@ -93,7 +93,7 @@ def make_task(
         evaluator,
         dict(reference.settings),
         dataset.default_max_length if length is None else int(length),
-        dataset.default_batch_size if run.batch_size is None else run.batch_size,
+        run.batch_size if isinstance(run.batch_size, int) else dataset.default_batch_size,
     )
     return Task(
         name=name,

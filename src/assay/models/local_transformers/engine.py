@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from ...core import Meter
 from .attention import NAME, CannotShare, Group, PackedPlan, Plan, Trunk, integers, passing, register, sent
 from .few_rows import drop_laid_out, hasten
 from .prefix import MIN_SAVED, Bush, Layout, Node, Stretch, common, grow, lay_out
@@ -55,6 +56,8 @@ class TokenCount:
     def __init__(self, model: Any) -> None:
         self.tokens = 0
         self.passes = 0
+        self.meter = Meter()
+        """Whoever watches the run reads it."""
         self._handle = model.register_forward_pre_hook(self._count, with_kwargs=True)
 
     def _count(self, _: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -62,7 +65,9 @@ class TokenCount:
         if given is None and kwargs.get("inputs_embeds") is not None:
             given = kwargs["inputs_embeds"][..., 0]
         self.passes += 1
-        self.tokens += 0 if given is None else int(given.numel())
+        count = 0 if given is None else int(given.numel())
+        self.tokens += count
+        self.meter.tokens += count
 
     def remove(self) -> None:
         """Takes the hook off."""
@@ -159,7 +164,9 @@ class Engine:
         """Tries with half as much at once when memory runs out; what does not fit then is the scheduler's to halve."""
         import torch
 
+        ended = self.count.meter.ended
         while True:
+            self.count.meter.ended = ended
             try:
                 return attempt()
             except (MemoryError, torch.OutOfMemoryError):

@@ -219,6 +219,9 @@ class Writer:
             if done or active.row.token_ids[-1] != drafted:
                 break
         active.own += taken
+        # A row that ends early was as much of the batch as one that wrote all it may.
+        worked_off = active.row.max_tokens - len(active.row.token_ids) + taken if done else taken
+        self.engine.count.meter.advance(worked_off / active.row.max_tokens / len(self.rows))
         self.engine.wrong_drafts += len(choices) - taken
         if None in choices[taken:]:
             # What is no number spoils the tokens before it too: the row goes on from the last good one without drafts.

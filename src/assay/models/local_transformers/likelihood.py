@@ -135,6 +135,7 @@ def _weigh_segments(
     places = sorted({place for place, _, _ in found})
     index = {place: i for i, place in enumerate(places)}
     logits = engine.run_segments(bushes, layouts, places)
+    engine.count.meter.advance(sum(len(layout.paths) for layout in layouts) / len(pairs))
     tally.add(logits, [(index[place], row, at) for place, row, at in found])
 
 

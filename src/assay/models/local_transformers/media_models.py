@@ -152,6 +152,7 @@ class MediaModel:
         plain = {at: inputs for at, inputs in made.inputs.items() if at not in outputs}
         for group in alike(made.requests, plain, self.limits, self.plain.fills is not False):
             outputs.update(self._tried(group, made))
+            self.engine.count.meter.advance(len(group) / len(made.requests))
         return [outputs[at] for at in range(len(made.requests))]
 
     def _shared(
@@ -274,6 +275,7 @@ class MediaModel:
         self.weigher.forget()
         for at in order:
             outputs[at] = self._weighed_alone(made.requests[at], made.inputs[at])
+            self.engine.count.meter.advance(1 / len(made.requests))
         self.weigher.forget()
         return [outputs[at] for at in range(len(made.requests))]
 
@@ -293,7 +295,7 @@ class MediaModel:
         if self.plain_because is None:
             found = iter(self._sharing.weigh_words(pairs))
         else:
-            found = iter(weigh_plainly(self.model, pairs, 1))
+            found = iter(weigh_plainly(self.model, pairs, 1, self.engine.count.meter))
         return {
             at: weighed_output(made.requests[at], own, [next(found) for _ in own], None)
             for at, own in made.whole.items()

@@ -6,13 +6,14 @@ length. How many came together never changes an answer.
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core import Abilities, Output, Prompt, Request, UsageError
+from ...core import Abilities, Meter, Output, Prompt, Request, UsageError
 from .drawing import can_draw
-from .engine import TokenCount
+from .engine import Engine, TokenCount
 from .fitting import POLICIES
 from .loading import Kind, Source, kind_of, load_model, load_processor, load_tokenizer
 from .media_prompts import MediaRenderer, SpeechRenderer
@@ -76,6 +77,7 @@ class LocalTransformers:
     trust_remote_code: bool = False
     _loaded: Any = field(default=None, init=False, repr=False, compare=False)
     _lock: Any = field(default_factory=threading.RLock, init=False, repr=False, compare=False)
+    _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _reading: Any = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
     """Held while requests become token ids: tokenizers and processors serve one caller at a time."""
 
@@ -157,7 +159,7 @@ class LocalTransformers:
         loaded = self._ready()
         with self._reading:
             made = loaded.prepare_generate(requests)
-        with self._lock:
+        with self._lock, self._metered(loaded, len(requests)):
             answers: list[Output] = loaded.generate(made)
         return answers
 
@@ -166,9 +168,29 @@ class LocalTransformers:
         loaded = self._ready()
         with self._reading:
             made = loaded.prepare_likelihood(requests)
-        with self._lock:
+        with self._lock, self._metered(loaded, len(requests)):
             answers: list[Output] = loaded.likelihood(made)
         return answers
+
+    def report_to(self, meter: Meter) -> None:
+        """Passes through the model and answers that are done are counted there from now on."""
+        self._meter = meter
+
+    def _metered(self, loaded: Any, size: int) -> AbstractContextManager[None]:
+        loaded.engine.count.meter = self._meter
+        return self._meter.batch(size)
+
+    def fit_memory(self) -> str:
+        """Answers written at once, and requests handed over, by the memory that is free beside the weights."""
+        from .memory import choose_rows
+
+        loaded = self._ready()
+        if not isinstance(loaded.engine, Engine):
+            return "one request at a time, as this kind of model is asked"
+        choice = choose_rows(loaded.model, loaded.limits)
+        loaded.engine.rows = choice.rows
+        self.batch_size = max(self.batch_size, 2 * choice.rows)
+        return f"{choice.rows} answers at once, {self.batch_size} requests a batch ({choice.reason})"
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
         """Faults in how a prompt is rendered; needs the tokenizer, not the weights."""

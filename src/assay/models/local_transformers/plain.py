@@ -6,12 +6,12 @@ Nothing is padded: sequences of one length go through together, so that a neighb
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core import Likelihood
+from ...core import Likelihood, Meter
 from .generate import Row, chosen
 from .likelihood import Pair, Tally
 
 
-def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int) -> list[Likelihood]:
+def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int, meter: Meter) -> list[Likelihood]:
     """The likelihood of each pair's continuation, equal sequences computed once."""
     import torch
 
@@ -29,10 +29,11 @@ def weigh_plainly(model: Any, pairs: Sequence[Pair], batch: int) -> list[Likelih
                 found = [(place, row, place) for place in range(first, len(sequence))]
                 if found:
                     tally.add(logits[at], found)
+        meter.advance(sum(len(alike[sequence]) for sequence in some) / len(pairs))
     return tally.results()
 
 
-def write_plainly(model: Any, rows: Sequence[Row], batch: int) -> None:
+def write_plainly(model: Any, rows: Sequence[Row], batch: int, meter: Meter) -> None:
     """Writes the answer of every row, with the model's own cache."""
     import torch
 
@@ -45,6 +46,7 @@ def write_plainly(model: Any, rows: Sequence[Row], batch: int) -> None:
             some = members[start : start + batch]
             with torch.inference_mode():
                 _write_together(model, some, device)
+            meter.advance(len(some) / len(rows))
 
 
 def _write_together(model: Any, rows: Sequence[Row], device: Any) -> None:

@@ -63,7 +63,11 @@ class VoiceModel:
 
     def generate(self, made: Sequence[Saying]) -> list[Output]:
         """`n` sounds for each text, each drawn with a seed of its own."""
-        return [saying.failed or self._said(saying) for saying in made]
+        outputs = []
+        for saying in made:
+            outputs.append(saying.failed or self._said(saying))
+            self.engine.count.meter.advance(1 / len(made))
+        return outputs
 
     def _said(self, saying: Saying) -> Output:
         import torch

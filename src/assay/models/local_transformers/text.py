@@ -106,7 +106,7 @@ class TextModel:
 
     def _weigh(self, pairs: Sequence[Pair]) -> list[Likelihood]:
         if self.plain_because is not None:
-            return weigh_plainly(self.model, pairs, PLAIN_BATCH)
+            return weigh_plainly(self.model, pairs, PLAIN_BATCH, self.engine.count.meter)
         return self.engine.within_memory(lambda: weigh(self.engine, pairs))
 
     def prepare_generate(self, requests: Sequence[Request]) -> list[Output | Answering]:
@@ -163,7 +163,7 @@ class TextModel:
 
     def _write(self, rows: Sequence[Row]) -> None:
         if self.plain_because is not None:
-            write_plainly(self.model, rows, PLAIN_BATCH)
+            write_plainly(self.model, rows, PLAIN_BATCH, self.engine.count.meter)
             return
 
         def attempt() -> None:

@@ -11,7 +11,7 @@ from ...core import AssayError, MissingExtra, UsageError, digest_of
 from ..cell import Cell
 from ..options import RunOptions
 from ..plan import trusted_model
-from ..schedule import DEFAULT_WINDOW
+from ..sizing import DEFAULT_WINDOW, as_number
 from .processes import Processes, shares
 from .replica import Executor, ModelSource
 from .spread import Spread
@@ -100,7 +100,9 @@ async def make_spread(
     else:
         replicas = run.replicas or 1
         executor = Processes(replicas, run.gpus_per_replica)
-    batch_size = run.batch_size or getattr(model, "batch_size", None)
+    if run.batch_size == "auto":
+        whisper(f"{cell.model_name}: --batch_size auto: each replica takes what its memory has room for")
+    batch_size = as_number(run.batch_size) or getattr(model, "batch_size", None)
     return Spread(model, source, executor, replicas, batch_size=batch_size, window=window, say=say, whisper=whisper)
 
 
@@ -113,6 +115,7 @@ def _options(run: RunOptions, name: str) -> Mapping[str, Any]:
         register=run.register,
         trust_pickle=run.trust_pickle,
         trust_remote_code=run.trust_remote_code,
+        batch_size="auto" if run.batch_size == "auto" else None,
         allow_private_urls=run.allow_private_urls,
     )
     return bare.to_plain()

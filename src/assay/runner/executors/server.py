@@ -16,6 +16,7 @@ from typing import Any
 from ...core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
 from ..calls import call_async, call_in_halves
 from ..options import RunOptions
+from ..sizing import fit_batch
 from ..threads import Threads
 from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
 
@@ -63,6 +64,8 @@ class Server:
                 raise
             except Exception as error:
                 raise blamed(ModelError, error, f"loading model {head['model']!r}") from error
+        if options.batch_size == "auto":
+            await self._threads.submit(fit_batch, model)
         self._model = model
         return {"identity": digest_of(dict(model.identity)), "pid": os.getpid()}
 

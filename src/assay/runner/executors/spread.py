@@ -182,6 +182,7 @@ class Spread:
         async def once() -> Output:
             nonlocal is_there
             is_there = True
+            slot.progress.meter.begun += 1
             try:
                 outputs, _, _ = await replica.ask([job])
             finally:
@@ -246,6 +247,7 @@ class Spread:
         return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
 
     async def _ask(self, slot: "Slot", replica: Replica, jobs: Sequence[Job]) -> list[Output]:
+        slot.progress.meter.begun += len(jobs)
         outputs, fits, seconds = await replica.ask(jobs)
         slot.sizes.learn(len(jobs), fits, seconds)
         return outputs

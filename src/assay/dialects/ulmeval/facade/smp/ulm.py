@@ -86,7 +86,7 @@ def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:
         except ImportError:
             print(f"[image {picture.width}x{picture.height}]")
         else:
-            display(picture)
+            display(picture)  # type: ignore[no-untyped-call, unused-ignore]
     for name, value in row.items():
         if value == value:  # an empty cell is NaN, which is not equal to itself
             print(f"{name.upper()}. {value}")

@@ -1,0 +1,103 @@
+"""Values as users of other tools write them: `do_sample=False`, `file.py@task`, `auto`, four seeds."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+
+GENERATION_NAMES: Mapping[str, str] = {
+    "max_gen_toks": "max_tokens",
+    "max_new_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "until": "stop",
+    "stop_seqs": "stop",
+    "stop_sequences": "stop",
+    "num_return_sequences": "n",
+    "top_logprobs": "logprobs",
+}
+"""Generation options of other tools that assay has under another name."""
+REFUSED_GENERATION: Mapping[str, str] = {
+    "num_beams": "assay samples or takes the likeliest token; leave num_beams out",
+    "stream": "answers are read whole; leave stream out",
+    "extra_body": "-a 'body={\"name\": \"value\"}' adds members to every request",
+    "extra_headers": "-a 'headers={\"name\": \"value\"}' adds headers to every request",
+    "timeout": "-a total_timeout=SECONDS",
+    "batch_size": "--batch_size N, or --concurrency N for an endpoint",
+}
+LISTINGS = ("list", "list_groups", "list_subtasks", "list_tags")
+"""What lm-eval takes in place of a task to print what it has."""
+TASK_SUFFIXES = (".yaml", ".yml", ".py")
+
+
+def generation_options(given: Mapping[str, Any], flag: str) -> dict[str, Any]:
+    """Generation options under assay's names; `do_sample=False` is temperature 0, `do_sample=True` draws."""
+    options: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in REFUSED_GENERATION:
+            raise UsageError(f"{flag} {name} is not a generation option", fix=REFUSED_GENERATION[name])
+        options[GENERATION_NAMES.get(name, name)] = value
+    draws = options.pop("do_sample", None)
+    if draws is not None and not isinstance(draws, bool):
+        raise UsageError(f"{flag} do_sample={draws!r} is not true or false", fix="--temperature 0 takes the likeliest")
+    if draws is False:
+        options["temperature"] = 0.0
+    elif draws and not options.get("temperature"):
+        options["temperature"] = 1.0  # what transformers draws with where nothing else is said
+    if "stop" in options:
+        stop = options["stop"]
+        options["stop"] = tuple(unescape(str(text)) for text in (stop if isinstance(stop, list) else [stop]))
+    return options
+
+
+def unescape(text: str) -> str:
+    r"""A stop string as typed, with `\n` for a line end."""
+    return text.encode().decode("unicode_escape") if "\\" in text else text
+
+
+def task_names(names: Sequence[str], folder: str | None = None) -> list[str]:
+    """Tasks as assay names them: `file.py@task` is `file.py:task`; a name may be that of a file of `--include_path`."""
+    if folder is not None and not Path(folder).expanduser().is_dir():
+        raise UsageError(f"--include_path {folder} is not a folder", fix="name the folder of your task files")
+    return [_task_name(name, folder) for name in names]
+
+
+def _task_name(name: str, folder: str | None) -> str:
+    file, at, task = name.rpartition("@")
+    if at and file.endswith(".py") and task.isidentifier() and Path(file).expanduser().is_file():
+        return f"{file}:{task}"
+    if folder is None or Path(name).exists():
+        return name
+    from ..registry import tasks
+
+    found = None if name in tasks else _file_of(name, Path(folder).expanduser())
+    return name if found is None else str(found)
+
+
+def _file_of(name: str, folder: Path) -> Path | None:
+    files = (file for suffix in TASK_SUFFIXES for file in sorted(folder.rglob(f"*{suffix}")))
+    return next((file for file in files if file.stem == name), None)
+
+
+def batch_size(text: str) -> int | str:
+    """A number, or `auto` (also lm-eval's `auto:N`): what memory has room for."""
+    if text.lower().partition(":")[0] == "auto":
+        return "auto"
+    return _whole(text, "a whole number, or auto")
+
+
+def seed(text: str) -> int:
+    """A number; lm-eval's list of four counts as one where all of them are equal."""
+    parts = {part.strip() for part in text.split(",")} - {"", "None"}
+    if len(parts) > 1:
+        last = text.rpartition(",")[2]
+        raise argparse.ArgumentTypeError(f"all that is drawn comes from one seed, got {text!r}; write --seed {last}")
+    return _whole(next(iter(parts), ""), "a whole number")
+
+
+def _whole(text: str, wanted: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {wanted}") from error

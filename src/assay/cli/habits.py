@@ -1,0 +1,222 @@
+"""What users of lm-eval, inspect_ai and evalscope type: each flag works, or is answered with assay's word for it.
+
+A table, read before argparse sees the command. Flags that mean the same under another name are renamed, flags whose
+effect assay always has are accepted with a line, and the rest are refused with what to type instead.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..core.errors import AssayError, UsageError
+
+Takes = Literal["nothing", "a value", "true or false", "a number or nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """One flag of another tool."""
+
+    takes: Takes = "a value"
+    becomes: str | Callable[[str], Sequence[str]] | None = None
+    """The flag of assay's that it is, with the same value; or a function from the value to arguments."""
+    note: str = ""
+    """A line for the user where the flag is accepted and changes nothing."""
+    answer: str = ""
+    """What to type instead, where it is refused."""
+
+
+@dataclass(slots=True)
+class Translation:
+    """A command in assay's words."""
+
+    arguments: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    faults: list[AssayError] = field(default_factory=list)
+
+
+def _nothing(note: str) -> Habit:
+    return Habit("nothing", note=note)
+
+
+def _unused(note: str) -> Habit:
+    return Habit(note=note)
+
+
+def _refused(answer: str, takes: Takes = "a value") -> Habit:
+    return Habit(takes, answer=answer)
+
+
+def _flag(*arguments: str) -> Habit:
+    return Habit("nothing", becomes=lambda _: arguments)
+
+
+def _shuffled(seed: str) -> Sequence[str]:
+    return ("--shuffle", f"--seed={seed}") if seed else ("--shuffle",)
+
+
+def _budget(share: str) -> Sequence[str]:
+    return (f"--on_error={share or 'stop'}",)
+
+
+SERVICES = "assay sends results nowhere; `assay export RUN --to csv` (or parquet, lm-eval-json) writes a file to send"
+KEYS = (
+    "a key on the command line is seen by every process and stays in the shell's history;"
+    " export OPENAI_API_KEY=… (-a api_key_env=NAME names another variable)"
+)
+TASK_ARGS = "a task has no arguments: --limit, --num_fewshot, --template, --split, … change it (`assay run --help`)"
+SOLVER = "what is asked is the task's template: --template NAME, Jinja text or file.py:function"
+
+RENAMED: Mapping[str, str] = {
+    "use_cache": "--cache",
+    "model_base_url": "--base_url",
+    "api_url": "--base_url",
+    "api_base": "--base_url",
+    "model_role": "--judge",
+    "judge_model": "--judge",
+    "judge_model_args": "--judge_args",
+    "model_config": "--config",
+    "run_config": "--config",
+    "epochs_reducer": "--reducer",
+    "dataset_dir": "--data",
+    "stop_seqs": "--stop",
+    "num_choices": "--n",
+    "top_logprobs": "--logprobs",
+    "chat_template": "-a chat_template=",
+    "peft": "-a adapter=",
+    "revision": "-a revision=",
+    "dtype": "-a dtype=",
+    "num_samples": "--limit",
+    "n_shot": "--num_fewshot",
+    "num_shots": "--num_fewshot",
+    "fewshot": "--num_fewshot",
+    "max_new_tokens": "--max_tokens",
+    "max_gen_toks": "--max_tokens",
+    "eval_batch_size": "--batch_size",
+}
+"""Flags of other tools that take a value and are one of assay's under another name."""
+
+HABITS: Mapping[str, Habit] = {
+    **{name: Habit(becomes=ours) for name, ours in RENAMED.items()},
+    # lm-eval
+    "log_samples": _nothing("--log_samples: assay always keeps every prompt and answer (`assay show RUN`)"),
+    "no_log_samples": _refused("every prompt and answer is always kept; remove the run folder afterwards", "nothing"),
+    "verbosity": _unused("--verbosity: not used; --debug shows tracebacks"),
+    "log_level": _unused("--log_level: not used; --debug shows tracebacks"),
+    "log_level_transcript": _unused("--log_level_transcript: not used"),
+    "max_batch_size": _unused("--max_batch_size: assay halves a batch that memory has no room for"),
+    "cache_requests": Habit("true or false", note="--cache_requests: prompts are made while the model works"),
+    "check_integrity": _refused("`assay conformance` compares scorers with official results", "nothing"),
+    "show_config": _nothing("--show_config: run.json in the run folder holds every setting"),
+    "samples": _refused("--sample_id ID,ID names samples by their id"),
+    "metadata": _unused("--metadata: not used"),
+    "confirm_run_unsafe_code": _nothing("--confirm_run_unsafe_code: the task's own page says what it runs"),
+    "wandb_args": _refused(SERVICES),
+    "wandb_config_args": _refused(SERVICES),
+    "hf_hub_log_args": _refused(SERVICES),
+    "trackio": _refused(SERVICES),
+    "wandb_api_key": _refused(SERVICES),
+    "swanlab_api_key": _refused(SERVICES),
+    "api_key": _refused(KEYS),
+    # inspect_ai
+    "solver": _refused(SOLVER),
+    "approval": _refused("assay runs no tools or agents, so there is nothing to approve"),
+    "sandbox": _refused("assay starts no sandbox; a task that runs code says how in its page"),
+    "no_score": _flag("--predict_only"),
+    "sample_shuffle": Habit("a number or nothing", becomes=_shuffled),
+    "fail_on_error": Habit("a number or nothing", becomes=_budget),
+    "score_display": _nothing("--score_display: the table comes at the end"),
+    "display": _unused("--display: a bar on a terminal, lines elsewhere, and --json for programs"),
+    "log_format": _unused("--log_format: a run folder holds records.jsonl; `assay export` writes csv and parquet"),
+    "log_buffer": _unused("--log_buffer: every answer is written when it comes"),
+    "log_images": _nothing("--log_images: media are kept by their digest"),
+    "no_fail_on_error": _flag("--on_error=continue"),
+    "continue_on_fail": _flag("--on_error=continue"),
+    "max_retries": _unused("--max_retries: failures that may pass are tried again until --on_error says stop"),
+    "timeout": Habit(becomes="-a total_timeout="),
+    "max_subprocesses": _unused("--max_subprocesses: not used"),
+    "max_tasks": _unused("--max_tasks: tasks run one after another"),
+    "token_limit": _refused("--max_tokens N limits each answer; -a price_output=… with --dry_run forecasts the cost"),
+    "message_limit": _refused("a dialogue has as many turns as its row"),
+    "time_limit": _refused("-a total_timeout=SECONDS limits a request"),
+    "trace": _nothing("--trace: `assay show RUN` prints every prompt and answer"),
+    "internet": _unused("--internet: not used"),
+    # evalscope
+    "eval_type": _unused("--eval_type: the model's name says it: hf/…, vllm/…, openai/… with --base_url"),
+    "eval_backend": _refused("assay runs tasks itself; `assay vlmeval` is VLMEvalKit's own command line"),
+    "dataset_args": _refused(TASK_ARGS),
+    "dataset_hub": _refused("data comes from --data PATH, $ASSAY_DATA or the Hugging Face hub"),
+    "model_id": _unused("--model_id: results carry the model's name"),
+    "model_task": _unused("--model_task: the task says what is asked for"),
+    "no_timestamp": _nothing("--no_timestamp: the folder's name is made from the options"),
+    "stream": Habit("true or false", note="--stream: answers are read whole"),
+    "ignore_errors": _flag("--on_error=continue"),
+    "rerun_review": _refused("`assay score RUN` scores a run again", "nothing"),
+    "judge_strategy": _unused("--judge_strategy: a scorer that needs a judge asks the one of --judge"),
+    "judge_worker_num": _unused("--judge_worker_num: judges are asked as fast as they answer"),
+    "analysis_report": _refused("`assay show RUN` prints every sample", "nothing"),
+    "enable_progress_tracker": _nothing("--enable_progress_tracker: progress is always shown"),
+}
+"""By name without dashes, `-` written as `_`."""
+
+SHORT: Mapping[str, Habit] = {
+    "-T": _refused(TASK_ARGS),
+    "-S": _refused(SOLVER),
+    "-x": _flag("--predict_only"),
+    "-E": _refused("--sample_id ID,ID names samples by their id"),
+    "-G": Habit(becomes="--gen_kwargs"),
+}
+TRUTHS = ("true", "false")
+OPTIONAL_TRUTHS = ("--apply_chat_template", "--fewshot_as_multiturn")
+"""Options of assay's that may stand alone: what follows them belongs to them only where it is true or false."""
+
+
+def translate(arguments: Sequence[str], known: Sequence[str]) -> Translation:
+    """The command in assay's words; options in `known` are assay's own and stay as they are."""
+    own = {option.replace("-", "_") for option in known if option.startswith("--")}
+    done = Translation()
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            done.arguments += [argument, *rest]
+            break
+        name, equals, value = argument.partition("=")
+        if argument == "-M" and rest and "=" in rest[0].partition("/")[0]:
+            done.arguments += ["-a", rest.pop(0)]  # inspect_ai's options of a model
+            continue
+        if name.replace("-", "_").replace("__", "--", 1) in OPTIONAL_TRUTHS and not equals:
+            is_value = bool(rest) and _is_value("true or false", rest[0])
+            done.arguments.append(f"{name}={rest.pop(0) if is_value else 'true'}")
+            continue
+        is_own = not name.startswith("-") or name.replace("-", "_") in own
+        habit = None if is_own else SHORT.get(name) or HABITS.get(name.lstrip("-").replace("-", "_").lower())
+        if habit is None:
+            done.arguments.append(argument)
+            continue
+        if not equals and rest:
+            value = rest.pop(0) if _is_value(habit.takes, rest[0]) else ""
+        _apply(habit, name, value, done)
+    return done
+
+
+def _is_value(takes: Takes, following: str) -> bool:
+    """Whether what follows a flag belongs to it."""
+    if takes == "true or false":
+        return following.lower() in TRUTHS
+    if takes == "a number or nothing":
+        return following.replace(".", "", 1).isdigit()
+    return takes == "a value"
+
+
+def _apply(habit: Habit, name: str, value: str, done: Translation) -> None:
+    if habit.answer:
+        done.faults.append(UsageError(f"{name} is not an option of assay", fix=habit.answer))
+    elif callable(habit.becomes):
+        done.arguments += habit.becomes(value)
+    elif habit.becomes is not None and habit.becomes.startswith("-a "):
+        done.arguments += ["-a", f"{habit.becomes[3:]}{value}"]
+    elif habit.becomes is not None:
+        done.arguments.append(f"{habit.becomes}={value}")
+    if habit.note:
+        done.notes.append(habit.note)

@@ -1,0 +1,175 @@
+"""Code that lies in no file: functions and classes of a notebook's cells, `python -c`, `python -i` and stdin.
+
+It is known by its bytecode, which comments and blank lines do not change, and by the values it names: constants,
+globals, defaults, what a closure holds, and the functions of the same session that it calls. What is not plain data is
+known by its class, since it has no lasting value; what is called like a secret is left out.
+"""
+
+import dis
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ..core import digest_of
+from ..core.secrets import is_secret_name, without_keys
+from ..sources import is_users
+
+BUILDING = ("__init__", "__post_init__", "__new__", "__setattr__")
+MOST_VALUES = 100_000
+"""Plain values that are looked at; beyond it a container is known by its class and length."""
+
+
+def file_of(kind: Any) -> str:
+    """The file a function or a class was written in; empty where there is none on this disk."""
+    try:
+        found = inspect.getsourcefile(kind) or inspect.getfile(kind)
+    except (TypeError, OSError):
+        return ""
+    return found if Path(found).is_file() else ""
+
+
+def digest_of_code(thing: Any) -> str:
+    """Digest of a function or a class, and of what it names."""
+    return digest_of(_Described().of(thing))
+
+
+def digest_of_state(thing: Any) -> str:
+    """Digest of what a closure, a method's object or a callable object holds; empty where it holds nothing."""
+    held = list(_held(thing))
+    return digest_of(_Described().of(held)) if held else ""
+
+
+def _held(thing: Any) -> Iterator[Any]:
+    if isinstance(thing, FunctionType):
+        yield from _closure(thing).values()
+        return
+    owner = getattr(thing, "__self__", thing)
+    if inspect.isclass(owner) or inspect.isroutine(owner) or isinstance(owner, ModuleType):
+        return
+    file = file_of(type(owner))
+    if file and not is_users(file):
+        return  # a library's object keeps what it likes
+    changing = _changed_attributes(type(owner))
+    state = {name: value for name, value in getattr(owner, "__dict__", {}).items() if name not in changing}
+    if state:
+        yield state
+
+
+def _closure(function: FunctionType) -> dict[str, Any]:
+    """What a function was closed over, but for what it changes itself."""
+    code, own = function.__code__, _stored(function.__code__)
+    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if name not in own and _is_filled(cell)}
+
+
+def _stored(code: CodeType, *more: str) -> set[str]:
+    """The variables of others (with `STORE_ATTR`, the attributes) that code assigns to, as it does to counters."""
+    kinds = more or ("STORE_DEREF", "STORE_GLOBAL")
+    names = {str(step.argval) for step in dis.get_instructions(code) if step.opname in kinds}
+    return names.union(*(_stored(one, *more) for one in code.co_consts if isinstance(one, CodeType)))
+
+
+def _changed_attributes(kind: type) -> set[str]:
+    """The attributes that an object's methods assign to after it was built."""
+    methods = [value for base in kind.__mro__ for name, value in vars(base).items() if name not in BUILDING]
+    functions = [one for one in methods if isinstance(one, FunctionType)]
+    return set().union(*(_stored(function.__code__, "STORE_ATTR") for function in functions))
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+_accumulators: dict[int, Any] = {}
+"""Containers that were empty when they were first looked at, kept alive: logs and caches, which a run fills."""
+
+
+def _is_accumulator(thing: Any) -> bool:
+    if not thing:
+        _accumulators[id(thing)] = thing
+    return id(thing) in _accumulators
+
+
+class _Described:
+    """Things as plain data, each looked at once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, Any] = {}
+        self._left = MOST_VALUES
+
+    def of(self, thing: Any) -> Any:
+        """What a thing is, as JSON can write it."""
+        if thing is None or type(thing) in (int, float, bool):
+            return thing
+        if type(thing) is str:
+            return without_keys(thing)
+        if isinstance(thing, (bytes, bytearray)):
+            return {"bytes": digest_of(bytes(thing))}
+        if isinstance(thing, (list, dict, set)) and _is_accumulator(thing):
+            return {"filled by a run": type(thing).__qualname__}
+        if id(thing) in self._seen:
+            return {"again": type(thing).__qualname__}
+        self._seen[id(thing)] = thing
+        self._left -= len(thing) if isinstance(thing, (list, tuple, set, frozenset, Mapping)) else 1
+        if self._left < 0:
+            return {"large": [type(thing).__qualname__, len(thing) if hasattr(thing, "__len__") else 1]}
+        return self._whole(thing)
+
+    def _whole(self, thing: Any) -> Any:
+        if isinstance(thing, Mapping):
+            return {str(key): self.of(value) for key, value in thing.items() if not is_secret_name(str(key))}
+        if isinstance(thing, (list, tuple)):
+            return [self.of(value) for value in thing]
+        if isinstance(thing, (set, frozenset)):
+            return {"set": sorted(digest_of(self.of(value)) for value in thing)}
+        if isinstance(thing, FunctionType):
+            return self._function(thing)
+        if isinstance(thing, CodeType):
+            return self._code(thing, {})
+        if inspect.isclass(thing):
+            return self._class(thing)
+        if isinstance(thing, (staticmethod, classmethod)):
+            return self.of(thing.__func__)
+        if isinstance(thing, property):
+            return [self.of(thing.fget), self.of(thing.fset)]
+        if isinstance(thing, ModuleType):
+            return {"module": thing.__name__}
+        kind = thing if inspect.isroutine(thing) else type(thing)
+        return {"object": f"{kind.__module__}.{kind.__qualname__}"}
+
+    def _function(self, thing: FunctionType) -> Any:
+        if file_of(thing):
+            return {"function": f"{thing.__module__}.{thing.__qualname__}"}
+        held = {name: self.of(value) for name, value in _closure(thing).items()}
+        defaults = [self.of(thing.__defaults__), self.of(thing.__kwdefaults__)]
+        return {"code": self._code(thing.__code__, thing.__globals__), "closure": held, "defaults": defaults}
+
+    def _code(self, code: CodeType, names: Mapping[str, Any]) -> Any:
+        own = _stored(code)
+        return {
+            "bytecode": digest_of(code.co_code),
+            "constants": [
+                self._code(one, names) if isinstance(one, CodeType) else self.of(one) for one in code.co_consts
+            ],
+            "names": list(code.co_names),
+            "globals": {
+                name: self.of(names[name])
+                for name in code.co_names
+                if name in names and name not in own and not is_secret_name(name)
+            },
+        }
+
+    def _class(self, thing: type) -> Any:
+        if file_of(thing) or thing.__module__ != "__main__":
+            return {"class": f"{thing.__module__}.{thing.__qualname__}"}
+        members = {
+            name: self.of(value)
+            for name, value in vars(thing).items()
+            if not (name.startswith("__") and not callable(value)) and not is_secret_name(name)
+        }
+        return {"class": thing.__qualname__, "bases": [self.of(base) for base in thing.__bases__], "members": members}

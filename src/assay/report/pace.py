@@ -1,0 +1,64 @@
+"""Pace: what is worked on, how many tokens a second, and how long it will take, from counters that a run keeps."""
+
+from collections import deque
+from typing import Any
+
+WINDOW_SECONDS = 30.0
+"""Tokens a second are those of so long."""
+SURE_SECONDS = 2.0
+"""Before so much time has passed, nothing is said about the rest."""
+
+
+class Pace:
+    """How fast one task with one model is; told the time, so that a test can tell it another."""
+
+    def __init__(self) -> None:
+        self._started: float | None = None
+        self._ended_before = 0.0
+        self._tokens: deque[tuple[float, float]] = deque()
+
+    def note(self, cell: Any, now: float) -> str:
+        """`8 begun, 340 tokens/s, about 4 min left`: as much of it as is known now."""
+        if cell.state != "running":
+            return ""
+        ended = self._ended(cell)
+        if self._started is None:
+            self._started, self._ended_before = now, ended
+        waiting = cell.meter.begun - (cell.done - cell.reused)
+        parts = [f"{waiting:,} begun"] if waiting > 0 else []
+        if speed := self._tokens_a_second(cell, now):
+            parts.append(f"{speed:,.0f} tokens/s")
+        if (seconds := self._left(cell, ended, now)) is not None:
+            parts.append(f"about {duration(seconds)} left")
+        return ", ".join(parts)
+
+    def _ended(self, cell: Any) -> float:
+        """Samples that are worked off, with the parts of those in the middle; never more than were begun."""
+        answered = float(cell.done - cell.reused)
+        return max(answered, min(float(cell.meter.ended), float(cell.meter.begun)))
+
+    def _tokens_a_second(self, cell: Any, now: float) -> float:
+        counted = cell.meter.tokens or sum(cell.tokens.get(name, 0) for name in ("input_tokens", "output_tokens"))
+        self._tokens.append((now, counted))
+        while len(self._tokens) > 2 and self._tokens[1][0] <= now - WINDOW_SECONDS:
+            self._tokens.popleft()
+        since, before = self._tokens[0]
+        return (counted - before) / (now - since) if now - since >= SURE_SECONDS else 0.0
+
+    def _left(self, cell: Any, ended: float, now: float) -> float | None:
+        assert self._started is not None
+        worked = ended - self._ended_before
+        if cell.expected is None or worked <= 0 or now - self._started < SURE_SECONDS:
+            return None
+        return max(0.0, float(cell.expected - cell.reused) - ended) * (now - self._started) / worked
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it: 40 s, 4 min, 2 h 10 min."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 10 else f"{round(seconds / 3600)} h"

@@ -1,0 +1,15 @@
+"""Whether there is an answer at all: what `--predict_only` reports in place of a verdict."""
+
+from ..core import Output, Sample, Score
+from ..registry import scorers
+
+
+@scorers.register("answered")
+def answered(sample: Sample, output: Output) -> Score:
+    """1 where the model gave text, media or likelihoods; 0 for an empty answer."""
+    has_answer = output.likelihoods or output.media or output.text.strip() or output.json is not None
+    return Score(float(bool(has_answer)))
+
+
+answered.bounds = (0.0, 1.0)  # type: ignore[attr-defined]
+answered.reads = ()  # type: ignore[attr-defined]

@@ -1,0 +1,167 @@
+"""A transformers model says how far it is inside a batch, and how much of a batch its memory holds."""
+
+import json
+
+import pytest
+
+from assay.cli.main import main
+from assay.core import GenerateOptions, Message, Meter, Prompt, Reporting, Request, SizedByMemory
+from assay.models.local_transformers import memory
+from assay.models.local_transformers.text import Limits
+
+pytestmark = pytest.mark.torch
+
+
+def ask(text, tokens=6, n=1):
+    return Request(Prompt((Message.of("", text),)), GenerateOptions(max_tokens=tokens, n=n, temperature=0.0))
+
+
+def weigh(text):
+    return Request(Prompt((Message.of("", text),), continuations=(" a", " b", " c")))
+
+
+@pytest.fixture
+def seen(llama):
+    """What the meter showed at each pass through the model."""
+    meter, shown = Meter(), []
+    llama.report_to(meter)
+    llama._ready().model.register_forward_hook(lambda *_: shown.append((meter.ended, meter.tokens)))
+    shown.clear()
+    return meter, shown
+
+
+def test_answers_are_counted_token_by_token(llama, seen):
+    meter, shown = seen
+
+    llama.generate([ask(f"question {number}") for number in range(4)])
+
+    ended = [value for value, _ in shown]
+    assert ended == sorted(ended) and 0 < ended[-1] < 4
+    assert meter.ended == 4
+    assert meter.tokens == shown[-1][1] > 4 * 6
+
+
+def test_several_candidates_of_a_request_are_one_request(llama, seen):
+    meter, _ = seen
+
+    llama.generate([ask("one", n=3), ask("two")])
+
+    assert meter.ended == 2
+
+
+def test_likelihoods_are_counted_pass_by_pass(llama, seen):
+    meter, shown = seen
+    llama._ready().engine.budget = type(llama._ready().engine.budget)(64, 32, 0)
+
+    llama.likelihood([weigh(f"{number} " * 20) for number in range(6)])
+
+    ended = [value for value, _ in shown]
+    assert len(ended) > 2
+    assert ended == sorted(ended) and 0 < ended[-1] < 6
+    assert meter.ended == 6
+
+
+def test_the_plain_way_is_counted_too(llama, seen):
+    meter, shown = seen
+    llama._ready().plain_because = "for the test"
+
+    llama.generate([ask("a"), ask("longer")])
+    llama.likelihood([weigh("a"), weigh("longer")])
+
+    assert meter.ended == 4
+    assert shown[-1][0] > 2
+
+
+def test_a_batch_that_memory_had_no_room_for_is_not_counted_twice(llama, monkeypatch):
+    import torch
+
+    meter = Meter()
+    llama.report_to(meter)
+    engine = llama._ready().engine
+    usual, failures = engine.run, iter([False, False, True])
+
+    def run(*args):
+        if next(failures, False):
+            raise torch.OutOfMemoryError("no room")
+        return usual(*args)
+
+    monkeypatch.setattr(engine, "run", run)
+    seen = []
+    monkeypatch.setattr(engine, "release", lambda: seen.append(meter.ended))
+    llama.generate([ask("a"), ask("b")])
+
+    assert seen and seen[0] > 0
+    assert meter.ended == 2
+
+
+def test_the_model_declares_what_it_can(llama):
+    assert isinstance(llama, Reporting) and isinstance(llama, SizedByMemory)
+
+
+@pytest.mark.parametrize(("free", "rows"), [(0, 1), (1_000_000, 5), (10**12, 64)])
+def test_as_many_answers_as_memory_holds_are_written_at_once(llama, monkeypatch, free, rows):
+    monkeypatch.setattr(memory, "free_bytes", lambda device: free)
+    loaded = llama._ready()
+    each = memory.bytes_of_answer(loaded.model, 512)
+    monkeypatch.setattr(memory, "bytes_of_answer", lambda model, length: 160_000)
+
+    said = llama.fit_memory()
+
+    assert each == 2 * (2 * 2 * 2 * 8 * 4 * 512) + 4 * 2 * 300
+    assert loaded.engine.rows == rows
+    assert llama.batch_size == max(64, 2 * rows)
+    assert said.startswith(f"{rows} answers at once, {max(64, 2 * rows)} requests a batch ({free / 1e9:.1f} GB free")
+
+
+def test_how_many_are_written_at_once_never_changes_an_answer(llama, monkeypatch):
+    asked = [ask(f"question {number}") for number in range(5)]
+    before = [output.text for output in llama.generate(asked)]
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 0)
+
+    llama.fit_memory()
+
+    assert llama._ready().engine.rows == 1
+    assert [output.text for output in llama.generate(asked)] == before
+
+
+def test_the_free_memory_of_the_machine_is_that_of_its_container(tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text("MemTotal: 100 kB\nMemAvailable: 64 kB\n")
+    (tmp_path / "limit").write_text("50000\n")
+    (tmp_path / "usage").write_text("20000\n")
+    (tmp_path / "no limit").write_text("max\n")
+
+    monkeypatch.setattr(memory, "CGROUPS", ((str(tmp_path / "no limit"), str(tmp_path / "usage")),))
+    assert memory.free_of_machine(str(tmp_path / "meminfo")) == 64 * 1024
+    monkeypatch.setattr(memory, "CGROUPS", ((str(tmp_path / "limit"), str(tmp_path / "usage")),))
+    assert memory.free_of_machine(str(tmp_path / "meminfo")) == 30_000
+
+
+def test_an_answer_is_as_long_as_the_context_at_most(llama, monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda device: 10**9)
+
+    choice = memory.choose_rows(llama._ready().model, Limits(100, 5000, "refuse", 1))
+
+    assert "an answer of 100 tokens" in choice.reason
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("--model", "hf", "--model_args", "pretrained={folder},dtype=float32,trust_remote_code=False"),
+        ("--model", "{folder}", "--device", "cpu"),
+        ("--model", "hf/{folder}", "--batch_size", "auto"),
+    ],
+)
+def test_a_folder_of_weights_is_run_as_users_of_other_tools_name_it(llama_folder, tmp_path, monkeypatch, capsys, typed):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sums.jsonl").write_text(json.dumps({"question": "2+2?", "answer": "4"}) + "\n")
+
+    code = main(["run", "sums.jsonl", *(text.format(folder=llama_folder) for text in typed),
+                 "--max_tokens", "4", "-o", "out"])  # fmt: skip
+
+    said = capsys.readouterr()
+    assert code == 0, said.err
+    manifest = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert [cell["model"] for cell in manifest["cells"]] == [f"hf/{llama_folder}"]
+    if "auto" in typed:
+        assert "--batch_size auto: 64 answers at once" in said.err
