@@ -1,8 +1,8 @@
 """An HTTP/1.1 answer, read from the bytes a server sends: by length, in chunks or until it hangs up.
 
-The bytes are parsed by httptools (llhttp, in C; `decisions/`). Here stands what a client of endpoints adds to it: limits,
-and whether the next answer may come over the same connection. Where two readers of the same bytes could disagree it may
-not; where lengths contradict each other, the answer is none.
+The bytes are parsed by httptools (llhttp, in C; `decisions/`). Here stands what a client of endpoints adds to it:
+limits, and whether the next answer may come over the same connection. Where two readers of the same bytes could
+disagree it may not; where lengths contradict each other, the answer is none.
 """
 
 import re

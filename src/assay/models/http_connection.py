@@ -72,8 +72,8 @@ class Connection(asyncio.Protocol):
         try:
             reply = await waiter
             if "content-encoding" in reply.headers:
-                encoding = reply.headers["content-encoding"]
-                reply.body = await unpacked(reply.body, encoding, self._limits.response_bytes)
+                packed, reply.body = reply.body, b""
+                reply.body = await unpacked(packed, reply.headers["content-encoding"], self._limits.response_bytes)
             return reply
         except BaseException:
             self.close()

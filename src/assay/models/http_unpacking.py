@@ -23,7 +23,7 @@ PIECE_BYTES = 1024 * 1024
 INLINE_BYTES = 8 * 1024
 """A body so small takes less time to unpack than to hand to a thread and back, or a few milliseconds at worst."""
 THREADS = 2
-"""Answers unpacked at once: each may take as much memory as an answer may have."""
+"""Large answers unpacked at once: each may take as much memory as an answer may have."""
 
 
 async def unpacked(body: bytes, encoding: str, most: int) -> bytes:
@@ -50,8 +50,17 @@ def _threads() -> ThreadPoolExecutor:
 
 def inflated(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes:
     """The bytes that were packed; gzip may come in several members, deflate with or without its frame."""
+    plain = bytearray()
+    try:
+        _unpack(memoryview(body), plain, most, is_wanted)
+        return bytes(plain)
+    finally:
+        plain.clear()  # an error holds on to its frames, and these to what they read
+
+
+def _unpack(view: memoryview, plain: bytearray, most: int, is_wanted: Callable[[], bool]) -> None:
     until = time.thread_time() + MOST_SECONDS
-    view, start, plain = memoryview(body), 0, bytearray()
+    start = 0
     for _ in range(MOST_MEMBERS):
         try:
             start = _unpack_member(view, start, plain, most, zlib.MAX_WBITS | 32, until, is_wanted)
@@ -59,14 +68,12 @@ def inflated(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: Tru
             if plain or start:
                 raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
             start = _unpack_bare(view, plain, most, until, is_wanted)
-        if start == len(body):
-            return bytes(plain)
+        if start == len(view):
+            return
     raise Unreadable("bad_response", f"the answer is packed in more than {MOST_MEMBERS} members")
 
 
-def _unpack_bare(
-    view: memoryview, plain: bytearray, most: int, until: float, is_wanted: Callable[[], bool]
-) -> int:
+def _unpack_bare(view: memoryview, plain: bytearray, most: int, until: float, is_wanted: Callable[[], bool]) -> int:
     """Deflate without its frame, as some servers send it."""
     try:
         return _unpack_member(view, 0, plain, most, -zlib.MAX_WBITS, until, is_wanted)
