@@ -3,10 +3,7 @@
 import asyncio
 import contextlib
 import gzip
-import shutil
 import socket
-import ssl
-import subprocess
 import zlib
 
 import pytest
@@ -373,19 +370,6 @@ def test_a_plain_server_behind_https_is_named_as_such():
 
     assert (error.kind, error.retryable) == ("tls", False)
     assert "does not speak TLS; fix: start base_url with http://" in error.message
-
-
-@pytest.fixture
-def certificate(tmp_path):
-    if shutil.which("openssl") is None:
-        pytest.skip("needs the program openssl to make a certificate")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
-    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
-    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
-    subprocess.run([*command.split(), *names, *files], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
-    return context, tmp_path / "cert.pem"
 
 
 def test_a_certificate_nobody_vouches_for_is_refused_unless_its_authority_is_named(certificate, monkeypatch):

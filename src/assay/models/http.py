@@ -5,9 +5,9 @@ What a failure means is in `http_failures`; nothing here tries again.
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,8 @@ from .http_failures import HttpFailure, Refused, parsed, redact, retry_after
 
 __all__ = ["Client", "HttpFailure", "Limits", "Refused", "Reply", "redact", "retry_after"]
 
-Headers = tuple[tuple[str, str], ...]
+MOST_IDS = 256
+"""Ids of answers that are remembered, to see whether a server repeats them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +48,40 @@ class Client:
     _idle: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Origin, list[Connection]]]" = field(
         default_factory=WeakKeyDictionary, init=False, repr=False
     )
+    _heads: dict[tuple[Any, ...], tuple[Origin, bytes]] = field(default_factory=dict, init=False, repr=False)
+    """By what was asked: an endpoint has a handful of URLs, each with the headers of its model."""
     _reached: set[Origin] = field(default_factory=set, init=False, repr=False)
     """Where an answer once came from: a server that never gave one is soon taken for a wrong address."""
     _missed: dict[Origin, float] = field(default_factory=dict, init=False, repr=False)
     """When a server that was not there was first looked for."""
+    _seen: dict[Origin, deque[str]] = field(default_factory=dict, init=False, repr=False)
+    """Ids of the latest answers."""
+    _repeating: set[Origin] = field(default_factory=set, init=False, repr=False)
+    """Servers whose ids repeat for different questions."""
 
     async def post(self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         """The decoded JSON of one attempt; raises `Refused` for an error status, `HttpFailure` for the rest."""
-        reply = await self.send(url, msgspec.json.encode(body), headers)
-        return decoded(reply)
+        origin, connection, reply = await self._exchange(url, msgspec.json.encode(body), headers, "application/json")
+        try:
+            answer = decoded(reply)
+            self._check_id(answer, origin, connection)
+            return answer
+        finally:
+            self._keep(origin, connection)
 
     async def send(
         self, url: str, data: bytes, headers: Mapping[str, str], content_type: str = "application/json"
     ) -> Reply:
         """The answer as it came; raises as `post` does."""
-        origin, head = _head(url, tuple(headers.items()), content_type)
+        origin, connection, reply = await self._exchange(url, data, headers, content_type)
+        self._keep(origin, connection)
+        return reply
+
+    async def _exchange(
+        self, url: str, data: bytes, headers: Mapping[str, str], content_type: str
+    ) -> tuple[Origin, Connection, Reply]:
+        asked = (url, content_type, *headers.items())
+        origin, head = self._heads.get(asked) or self._heads.setdefault(asked, _head(url, headers, content_type))
         try:
             connection = await self._connection(origin)
             reply = await connection.exchange(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data))
@@ -75,11 +95,37 @@ class Client:
         except (BrokenOff, OSError) as error:
             raise self._broken_off(origin, str(error) or type(error).__name__) from error
         self._reached.add(origin)
+        if reply.status >= 300:
+            self._keep(origin, connection)
+            if reply.status == 407 and origin.proxy is not None:
+                raise origin.proxy.wants_login()
+            raise Refused(reply.status, reply.headers, reply.body)
+        return origin, connection, reply
+
+    def _keep(self, origin: Origin, connection: Connection) -> None:
+        """Keeps a connection for the next question, if it may be used again."""
         if connection.is_open:
             self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(connection)
-        if reply.status >= 300:
-            raise Refused(reply.status, reply.headers, reply.body)
-        return reply
+
+    def _check_id(self, answer: Any, origin: Origin, connection: Connection) -> None:
+        """Raises for an answer that has come over this connection before: a server sent it twice, and late.
+
+        The first answer of a connection can be to no other question. Where one repeats an id that others had, ids of
+        this server say nothing: many that are made for tests give every answer the same.
+        """
+        name = (answer.get("id") or answer.get("responseId")) if isinstance(answer, Mapping) else None
+        if not name or not isinstance(name, str):
+            return
+        seen = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
+        if connection.asked == 1 and name in seen:
+            self._repeating.add(origin)
+        elif name in connection.ids and origin not in self._repeating:
+            connection.close()
+            message = f"the answer has the id {name[:60]!r} of an earlier one: it was sent twice, and is not counted"
+            raise HttpFailure("bad_response", message, retryable=True)
+        connection.ids.append(name)
+        if origin not in self._repeating:
+            seen.append(name)
 
     async def close(self) -> None:
         """Closes the connections of the running loop; those at work close when they are cancelled."""
@@ -124,8 +170,7 @@ def decoded(reply: Reply) -> Any:
         raise HttpFailure("bad_response", message, retryable=True) from error
 
 
-@lru_cache(maxsize=64)
-def _head(url: str, headers: Headers, content_type: str) -> tuple[Origin, bytes]:
+def _head(url: str, headers: Mapping[str, str], content_type: str) -> tuple[Origin, bytes]:
     """Where to, and all lines of the head but the length: the same for every question of a run."""
     origin, named = target(url)
     lines = [
@@ -135,6 +180,8 @@ def _head(url: str, headers: Headers, content_type: str) -> tuple[Origin, bytes]
         "Accept-Encoding: gzip, deflate",
         "User-Agent: assay",
         f"Content-Type: {content_type}",
-        *(f"{name}: {value}" for name, value in headers),
+        *(f"{name}: {value}" for name, value in headers.items()),
     ]
+    if origin.proxy is not None and origin.proxy.login and not origin.is_tls:
+        lines.append(f"Proxy-Authorization: {origin.proxy.login}")
     return origin, ("\r\n".join(lines) + "\r\n").encode("latin-1")

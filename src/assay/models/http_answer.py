@@ -49,7 +49,7 @@ class Answer:
 
     __slots__ = (
         "_body", "_fault", "_has_head", "_head", "_headers", "_is_between", "_is_done", "_most", "_parser", "_received",
-        "_status", "_tail", "is_plain", "size",
+        "_status", "_tail", "is_followed", "is_plain", "size",
     )  # fmt: skip
 
     def __init__(self, most_bytes: int) -> None:
@@ -70,6 +70,8 @@ class Answer:
         """Bytes of the body that came so far."""
         self.is_plain = True
         """Whether every reader would see the same in it."""
+        self.is_followed = False
+        """Whether bytes came behind it, with its last ones."""
 
     @property
     def has_begun(self) -> bool:
@@ -84,7 +86,9 @@ class Answer:
     @property
     def may_be_followed(self) -> bool:
         """Whether, once it is whole, the next answer may come over the same connection."""
-        return self._is_done and self.is_plain and "close" not in words(self._headers.get("connection", ""))
+        if not self._is_done or not self.is_plain or self.is_followed:
+            return False
+        return "connection" not in self._headers or "close" not in words(self._headers["connection"])
 
     @property
     def _is_chunked(self) -> bool:
@@ -105,7 +109,7 @@ class Answer:
             raise BrokenOff("the trailer of the answer does not end")
         if not self._is_done:
             return None
-        self.is_plain = self.is_plain and not self._is_followed()
+        self.is_followed = self.is_followed or self._has_more()
         return self._reply()
 
     def ended(self) -> Reply | None:
@@ -136,7 +140,7 @@ class Answer:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
             if self._is_done:
-                self.is_plain = False  # what is behind the answer is none of it
+                self.is_followed = True  # and what is behind the answer is none of it
             elif not self._has_head and self.is_plain:
                 self._read_once_more()
             elif self._fault is None:
@@ -153,7 +157,7 @@ class Answer:
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
         self._feed(self._head)
 
-    def _is_followed(self) -> bool:
+    def _has_more(self) -> bool:
         """Whether bytes came behind the answer; the parser passes over empty lines there."""
         if self._is_chunked:
             return self._tail[-4:] != b"\r\n\r\n" or self._tail[:1] == b"\n"
@@ -161,8 +165,7 @@ class Answer:
 
     def on_message_begin(self) -> None:
         """The first byte of this answer, or of what comes behind it."""
-        if self._is_done:
-            self.is_plain = False
+        self.is_followed = self._is_done
 
     def on_status(self, reason: bytes) -> None:
         """What stands behind the number."""

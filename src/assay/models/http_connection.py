@@ -5,6 +5,7 @@ the libraries do (`decisions/`).
 """
 
 import asyncio
+from collections import deque
 from typing import Protocol
 
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable
@@ -12,6 +13,8 @@ from .http_memory import FREE_BYTES, MEMORY, Share
 from .http_unpacking import unpacked
 
 NO_ANSWER = "the server closed the connection"
+LATE_IDS = 8
+"""Ids remembered by a connection: a late duplicate follows soon, and some servers draw ids from few."""
 
 
 class Patience(Protocol):
@@ -50,6 +53,8 @@ class Connection(asyncio.Protocol):
         """When reading stopped because other answers hold the memory there is."""
         self.asked = 0
         """Questions that were put over it."""
+        self.ids: deque[str] = deque(maxlen=LATE_IDS)
+        """Ids of the latest answers that came over it."""
 
     @property
     def is_open(self) -> bool:
@@ -107,7 +112,10 @@ class Connection(asyncio.Protocol):
         except (BrokenOff, TooLarge, Unreadable) as error:
             self._fail(error)
             return
-        if reply is not None:
+        if reply is not None and self._answer.is_followed and self.asked > 1:
+            # One of the two answers the question before this one, and nobody can say which.
+            self._fail(BrokenOff("more than one answer came at once"))
+        elif reply is not None:
             self._finish(reply, stays=self._answer.may_be_followed)
         else:
             self._wait_for_more()

@@ -36,6 +36,8 @@ class Memory:
         self._used = 0
         self._moving = 0
         """Answers that hold room and do not wait for more: they will give it back."""
+        self._first: Share | None = None
+        """The one that may go beyond what there is, because all others wait; always the same one until it is done."""
         self._waiting: deque[Share] = deque()
         self._lock = threading.Lock()
 
@@ -43,7 +45,7 @@ class Memory:
         """Whether there is room for so many more bytes; else `resume` is called when there is."""
         with self._lock:
             self._moving -= share.held > 0
-            if not self._waiting and self._fits(count):
+            if share is self._first or (not self._waiting and self._used + count <= self._most):
                 self._grant(share, count)
                 return True
             share.wanted = count
@@ -61,10 +63,9 @@ class Memory:
                 self._moving -= share.held > 0
             self._used -= share.held
             share.held = 0
+            if share is self._first:
+                self._first = None
             self._wake()
-
-    def _fits(self, count: int) -> bool:
-        return self._used + count <= self._most or self._moving == 0
 
     def _grant(self, share: Share, count: int) -> None:
         self._used += count
@@ -72,8 +73,13 @@ class Memory:
         self._moving += 1
 
     def _wake(self, asking: Share | None = None) -> None:
-        while self._waiting and self._fits(self._waiting[0].wanted):
-            share = self._waiting.popleft()
+        while self._waiting:
+            share = self._waiting[0]
+            if self._used + share.wanted > self._most:
+                if self._moving or self._first is not None:
+                    return
+                self._first = share
+            self._waiting.popleft()
             count, share.wanted = share.wanted, 0
             self._grant(share, count)
             if share is not asking:
