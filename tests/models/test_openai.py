@@ -355,7 +355,8 @@ def test_a_count_that_is_no_number_is_left_out(wrong):
     [
         (400, "http", False), (401, "auth", False), (403, "auth", False), (404, "http", False),
         (408, "timeout", True), (409, "http", True), (413, "http", False), (422, "http", False),
-        (425, "http", True), (429, "rate_limit", True), (500, "http", True), (503, "http", True), (529, "http", True),
+        (425, "http", True), (429, "rate_limit", True), (500, "http", True), (503, "unavailable", True),
+        (529, "http", True),
     ],
 )  # fmt: skip
 def test_the_status_decides_whether_another_try_may_help(status, kind, retryable):

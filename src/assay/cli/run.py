@@ -21,7 +21,7 @@ GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
 COPIED = (
     "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "measure", "system", "epochs",
     "reducer", "seed", "shuffle_choices", "batch_size", "concurrency", "on_error", "on_duplicate", "on_data_error",
-    "output", "cache", "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
+    "give_up_after", "output", "cache", "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
 NOTHING_COMPARED = 3
@@ -97,6 +97,10 @@ def parser() -> Parser:
     work.add_argument("--gpus_per_replica", type=float, default=None)
     work.add_argument("--address", default=None, help="of a Ray cluster: HOST:PORT or auto (default: one started here)")
     work.add_argument("--on_error", default=None, help="stop, continue, a fraction or a count (default 0.05)")
+    work.add_argument(
+        "--give_up_after", type=float, default=None, metavar="SECONDS",
+        help="an endpoint that gives only wrong replies from the first on ends the run (default 30)",
+    )
     work.add_argument(
         "--cache", nargs="?", const="~/.cache/assay/responses", default=None,
         help="share answers between runs",

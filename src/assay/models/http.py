@@ -93,7 +93,7 @@ class Client:
         except Unreadable as error:
             raise HttpFailure(error.kind, f"{origin.named}: {error}", retryable=False) from error
         except (BrokenOff, OSError) as error:
-            raise self._broken_off(origin, str(error) or type(error).__name__) from error
+            raise self._broken_off(origin, error) from error
         self._reached.add(origin)
         if reply.status >= 300:
             self._keep(origin, connection)
@@ -153,8 +153,11 @@ class Client:
         now = time.monotonic()
         return origin in self._reached or now - self._missed.setdefault(origin, now) < self.limits.start
 
-    def _broken_off(self, origin: Origin, message: str) -> HttpFailure:
-        if origin in self._reached or message != NO_ANSWER:
+    def _broken_off(self, origin: Origin, error: OSError) -> HttpFailure:
+        message = str(error) or type(error).__name__
+        if message != NO_ANSWER and isinstance(error, BrokenOff):
+            return HttpFailure("broken_reply", message, retryable=True)
+        if origin in self._reached:
             return HttpFailure("connection", message, retryable=True)
         fix = "check base_url" if origin.is_tls else "check base_url, which may have to start with https://"
         return HttpFailure("connection", f"{origin.named}: {message}; fix: {fix}", retryable=self._may_come(origin))

@@ -82,7 +82,7 @@ class Memory:
             self._waiting.popleft()
             count, share.wanted = share.wanted, 0
             self._grant(share, count)
-            if share is not asking:
+            if share is not asking and not share.loop.is_closed():
                 share.loop.call_soon_threadsafe(share.resume)
 
 

@@ -27,6 +27,7 @@ from .pipeline import CellRun
 from .preflight import Preflight
 from .recording import drive
 from .result import RunResult
+from .retry import RetryPolicy
 from .schedule import Scheduler
 from .summary import set_level, summarize
 from .threads import in_thread
@@ -64,6 +65,8 @@ class Session:
         self._loaded: list[Model] = []
         self._judges: dict[str, Model] = {}
         """By role: helper models that were built, and are asked again by a later cell."""
+        self._helpers: Helpers | None = None
+        """Those that are asked now."""
         self._spread: Spread | None = None
         """The replicas of the model that is asked now."""
 
@@ -153,6 +156,7 @@ class Session:
         progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
         budget = ErrorBudget(self.options.on_error)
         helpers = Helpers(self.options, self.writer, cell, cache, HelperBudget(budget, progress), self._judges)
+        self._helpers = helpers
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
         if self.ask_model and is_spread(self.options):
             for line in helpers.single():
@@ -197,7 +201,7 @@ class Session:
             # The time to come back is over: what has come is still summed up.
         finally:
             await helpers.close(self._roles_after(cell))
-            self._work = None
+            self._work = self._helpers = None
         progress.state = "finished"
         if self.ask_model and not self.stopped and not self._failure:
             cell.unchecked = False
@@ -232,7 +236,11 @@ class Session:
             await self._ask_replicas(cell, running)
             return
         scheduler = Scheduler(
-            cell.model, batch_size=self.options.batch_size, concurrency=self.options.concurrency, say=self._whisper
+            cell.model,
+            batch_size=self.options.batch_size,
+            concurrency=self.options.concurrency,
+            policy=RetryPolicy(wrong_seconds=self.options.give_up_after),
+            say=self._whisper,
         )
         is_whole = getattr(cell.model, "whole_dialogues", False)
         self._work = Work(running.jobs(), whole_dialogues=is_whole, is_behind=running.verdicts.is_behind)
@@ -394,6 +402,8 @@ class Session:
         self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
         if self._work is not None:
             self._work.stop()
+        if self._helpers is not None:
+            self._helpers.stop()
 
     def _stop_at_once(self) -> None:
         self._at_once = True

@@ -11,6 +11,7 @@ from ...core import AssayError, MissingExtra, UsageError, digest_of
 from ..cell import Cell
 from ..options import RunOptions
 from ..plan import trusted_model
+from ..retry import RetryPolicy
 from ..schedule import DEFAULT_WINDOW
 from .processes import Processes, shares
 from .replica import Executor, ModelSource
@@ -101,7 +102,10 @@ async def make_spread(
         replicas = run.replicas or 1
         executor = Processes(replicas, run.gpus_per_replica)
     batch_size = run.batch_size or getattr(model, "batch_size", None)
-    return Spread(model, source, executor, replicas, batch_size=batch_size, window=window, say=say, whisper=whisper)
+    policy = RetryPolicy(wrong_seconds=run.give_up_after)
+    return Spread(
+        model, source, executor, replicas, batch_size=batch_size, window=window, policy=policy, say=say, whisper=whisper
+    )
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:
