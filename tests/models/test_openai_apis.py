@@ -537,10 +537,8 @@ def test_a_whole_text_is_weighed_from_the_first_token_that_has_something_before_
 @pytest.mark.parametrize(
     ("way", "choice", "said"),
     [
-        ("echo", {"text": "Sky is blue.", "logprobs": None}, "does not report logprobs of what it echoes"),
         ("echo", echo(["!"], [-1.0]), "does not report the text it was sent"),
         ("echo", echo([" blue"], [None]), "does not report the text it was sent"),
-        ("prompt_logprobs", {"text": "."}, "does not report `prompt_logprobs`"),
         ("prompt_logprobs", {"prompt_logprobs": [None, entry("Ocean", -1)]}, "weighed 'Ocean' for ' blue'"),
     ],
 )
@@ -551,6 +549,31 @@ def test_a_server_that_cannot_weigh_is_named(service, put_to, way, choice, said)
 
     assert said in output.error.message
     assert not output.error.retryable
+
+
+@pytest.mark.parametrize(
+    ("way", "choice", "said"),
+    [
+        ("echo", {"text": "Sky is blue.", "logprobs": None}, "does not report logprobs of what it echoes"),
+        ("prompt_logprobs", {"text": "."}, "does not report `prompt_logprobs`"),
+    ],
+)
+def test_a_server_that_weighs_nothing_ends_the_run_with_the_first_question(service, put_to, way, choice, said):
+    answers, requests = service({"choices": [choice]}), [weigh("Sky is", " blue")] * 3
+
+    with pytest.raises(UsageError, match=f"{said}; fix: leave likelihood_by={way} out, its server cannot weigh"):
+        put_to(answers, "openai/m", *requests, method="likelihood", likelihood_by=way)
+
+    assert len(answers.asked) == 1
+
+
+def test_a_server_that_weighed_before_fails_the_sample_alone(service, put_to):
+    good = echo(["Sky", " is", " blue", "."], [None, -1, -0.5, -3], index=0)
+    answers = service({"choices": [good]}, {"choices": [{"text": "Sky is blue.", "logprobs": None}]})
+
+    outputs = put_to(answers, "openai/m", *[weigh("Sky is", " blue")] * 2, method="likelihood", likelihood_by="echo")
+
+    assert outputs[0].error is None and "does not report logprobs" in outputs[1].error.message
 
 
 def test_a_first_token_with_nothing_before_it_cannot_be_weighed(service, put_to):
