@@ -68,8 +68,7 @@ def late(make):
 def test_an_answer_that_comes_again_for_the_next_question_is_not_counted():
     texts, failures = asked(range(50), late(lambda q: answer(f"chatcmpl-{q}", f"answer {q}")))
 
-    assert texts == [f"answer {q}" for q in range(50)]
-    assert failures and all("it was sent twice, and is not counted" in said for said in failures)
+    assert texts == [f"answer {q}" for q in range(50)] and not failures
 
 
 @pytest.mark.parametrize("name", ["id", "responseId"])
@@ -85,17 +84,21 @@ def test_ids_are_known_by_the_names_that_services_use(name):
 
 @pytest.mark.parametrize("id", ["chatcmpl-0", "", None, 7, ["x"]], ids=repr)
 def test_a_server_that_gives_all_answers_one_id_or_none_is_believed(id):
-    texts, failures = asked(range(50), lambda q, before, write: write(answer(id, f"answer {q}")))
+    seen = []
+    texts, failures = asked(range(50), lambda q, before, write: seen.append(q) or write(answer(id, f"answer {q}")))
 
-    assert texts == [f"answer {q}" for q in range(50)]
-    assert len(failures) <= 1  # once, to see that a new connection has the same id
+    assert texts == [f"answer {q}" for q in range(50)] and not failures
+    assert len(seen) <= 51  # one once more, to see that a new connection has the same id
 
 
 def test_a_server_that_draws_ids_from_few_is_believed():
-    texts, failures = asked(range(60), lambda q, before, write: write(answer(f"chatcmpl-{q * 7 % 5}", f"answer {q}")))
+    seen = []
+    texts, failures = asked(
+        range(60), lambda q, before, write: seen.append(q) or write(answer(f"chatcmpl-{q * 7 % 5}", f"answer {q}"))
+    )
 
-    assert texts == [f"answer {q}" for q in range(60)]
-    assert len(failures) <= 3
+    assert texts == [f"answer {q}" for q in range(60)] and not failures
+    assert len(seen) <= 63
 
 
 def test_two_answers_at_once_to_a_later_question_are_none():

@@ -497,7 +497,7 @@ def hanging(stage: str):
         ("before", {"first_byte_timeout": 0.1}, "timeout", "no first byte within 0.1 s"),
         ("middle", {"idle_timeout": 0.1}, "timeout", "the answer stalled within 0.1 s"),
         ("trickle", {"total_timeout": 0.2}, "timeout", "the answer was not complete within 0.2 s"),
-        ("cut", {}, "connection", ""),
+        ("cut", {}, "broken_reply", ""),
     ],
 )
 def test_a_server_that_hangs_trickles_or_hangs_up_is_tried_again(stage, limits, kind, message):

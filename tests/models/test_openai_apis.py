@@ -73,6 +73,7 @@ RESPONSE = {
         "total_tokens": 123,
     },
 }
+RESPONSES = [{**RESPONSE, "id": f"resp_{number}"} for number in range(9)]
 
 
 def test_responses_keep_reasoning_apart(service, put_to):
@@ -169,7 +170,7 @@ def test_a_failed_response_is_a_failure(service, put_to):
 
 
 def test_several_candidates_of_a_response_are_several_calls(service, put_to):
-    server = service(RESPONSE)
+    server = service(*RESPONSES)
 
     [output] = put_to(server, "openai/m", ask(n=3), api="responses")
 
@@ -187,7 +188,7 @@ def test_candidates_that_came_before_a_failure_are_kept_for_the_next_try_and_pai
         calls += 1
         if calls == 4:
             return web.json_response({"error": {"message": "boom"}}, status=500)
-        return web.json_response(RESPONSE)
+        return web.json_response(RESPONSES[calls])
 
     request, other = ask(n=4), ask(n=2)
 
@@ -199,7 +200,7 @@ def test_candidates_that_came_before_a_failure_are_kept_for_the_next_try_and_pai
 
 
 def test_the_same_request_asked_anew_is_drawn_anew(service, put_to):
-    server, request = service(RESPONSE), ask(n=2)
+    server, request = service(*RESPONSES), ask(n=2)
 
     put_to(server, "openai/m", request, request, api="responses")
 

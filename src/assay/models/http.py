@@ -60,14 +60,22 @@ class Client:
     """Servers whose ids repeat for different questions."""
 
     async def post(self, url: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
-        """The decoded JSON of one attempt; raises `Refused` for an error status, `HttpFailure` for the rest."""
-        origin, connection, reply = await self._exchange(url, msgspec.json.encode(body), headers, "application/json")
-        try:
-            answer = decoded(reply)
-            self._check_id(answer, origin, connection)
-            return answer
-        finally:
-            self._keep(origin, connection)
+        """The decoded JSON of one attempt; raises `Refused` for an error status, `HttpFailure` for the rest.
+
+        An answer that has come before is asked for once more over a connection of its own.
+        """
+        is_new = False
+        data = msgspec.json.encode(body)
+        while True:
+            origin, connection, reply = await self._exchange(url, data, headers, "application/json", is_new=is_new)
+            try:
+                answer = decoded(reply)
+                if not self._is_repeated(answer, origin, connection):
+                    return answer
+                connection.close()
+                is_new = True
+            finally:
+                self._keep(origin, connection)
 
     async def send(
         self, url: str, data: bytes, headers: Mapping[str, str], content_type: str = "application/json"
@@ -78,12 +86,12 @@ class Client:
         return reply
 
     async def _exchange(
-        self, url: str, data: bytes, headers: Mapping[str, str], content_type: str
+        self, url: str, data: bytes, headers: Mapping[str, str], content_type: str, *, is_new: bool = False
     ) -> tuple[Origin, Connection, Reply]:
         asked = (url, content_type, *headers.items())
         origin, head = self._heads.get(asked) or self._heads.setdefault(asked, _head(url, headers, content_type))
         try:
-            connection = await self._connection(origin)
+            connection = await self._connection(origin, is_new=is_new)
             reply = await connection.exchange(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(data), data))
         except TimeoutError as error:
             raise HttpFailure("timeout", str(error), retryable=True) from error
@@ -107,25 +115,24 @@ class Client:
         if connection.is_open:
             self._idle[asyncio.get_running_loop()].setdefault(origin, []).append(connection)
 
-    def _check_id(self, answer: Any, origin: Origin, connection: Connection) -> None:
-        """Raises for an answer that has come over this connection before: a server sent it twice, and late.
+    def _is_repeated(self, answer: Any, origin: Origin, connection: Connection) -> bool:
+        """Whether an answer has come over this connection before: a server sent it twice, and late.
 
-        The first answer of a connection can be to no other question. Where one repeats an id that others had, ids of
-        this server say nothing: many that are made for tests give every answer the same.
+        The first answer of a connection can be to no other question. Where one has an id that others had, ids of this
+        server say nothing: many that are made for tests give every answer the same.
         """
         name = (answer.get("id") or answer.get("responseId")) if isinstance(answer, Mapping) else None
-        if not name or not isinstance(name, str):
-            return
+        if not name or not isinstance(name, str) or origin in self._repeating:
+            return False
         seen = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
-        if connection.asked == 1 and name in seen:
+        if connection.asked > 1:
+            if name in connection.ids:
+                return True
+        elif name in seen:
             self._repeating.add(origin)
-        elif name in connection.ids and origin not in self._repeating:
-            connection.close()
-            message = f"the answer has the id {name[:60]!r} of an earlier one: it was sent twice, and is not counted"
-            raise HttpFailure("bad_response", message, retryable=True)
         connection.ids.append(name)
-        if origin not in self._repeating:
-            seen.append(name)
+        seen.append(name)
+        return False
 
     async def close(self) -> None:
         """Closes the connections of the running loop; those at work close when they are cancelled."""
@@ -134,9 +141,9 @@ class Client:
                 connection.close()
         await asyncio.sleep(0)  # lets the transports say goodbye before the loop ends
 
-    async def _connection(self, origin: Origin) -> Connection:
+    async def _connection(self, origin: Origin, *, is_new: bool) -> Connection:
         idle = self._idle.setdefault(asyncio.get_running_loop(), {}).get(origin)
-        while idle:
+        while idle and not is_new:
             # The one used last is the least likely to have been closed by the server meanwhile.
             connection = idle.pop()
             if connection.is_open:
