@@ -188,3 +188,40 @@ def test_a_signal_while_all_wait_for_another_try_ends_the_run_at_once(run, numbe
     assert seconds - sent[-1] < 1.0, "it waited for what was not in flight"
     lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_bytes().splitlines()]
     assert all("error" not in line.get("output", {}) for line in lines), "what was not asked again has not failed"
+
+
+class BusyJudge(Server):
+    """Tells everybody to come back in a minute; ten seconds later the run is told to stop."""
+
+    def __init__(self):
+        super().__init__(None)
+        self.stopped_at = None
+
+    async def _answer(self, number, writer):
+        if self.stopped_at is None:
+            self.stopped_at = asyncio.get_running_loop().time() + 10
+            asyncio.get_running_loop().call_at(self.stopped_at, signal.raise_signal, signal.SIGTERM)
+        writer.write(BUSY)
+        return True
+
+
+def test_a_signal_does_not_wait_for_a_judge_that_only_waits_for_another_try(run, monkeypatch, tmp_path):
+    server = BusyJudge()
+    server.install(monkeypatch)
+    rows = [{"id": str(n), "question": f"say {n}", "answer": str(n)} for n in range(6)]
+    ended = []
+    monkeypatch.setattr(Silent, "stop", lambda self: ended.append(asyncio.get_running_loop().time()))
+
+    result = assay.run(
+        assay.Task("t", dataset=rows, scorers="judge"),
+        lambda request: "4",
+        judges={"judge": "openai/j"},
+        judge_args={"base_url": "https://server.test/v1"},
+        output=str(tmp_path / "run"),
+        watcher=Silent(),
+    )
+
+    assert result.status == "interrupted", result.notes
+    assert ended[0] - server.stopped_at < 1.0
+    lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").read_bytes().splitlines()]
+    assert not [line for line in lines if line["kind"] == "score"], "no verdict was given, and none failed"
