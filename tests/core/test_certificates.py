@@ -5,7 +5,7 @@ import ssl
 import pytest
 
 from assay.core import UsageError
-from assay.core.certificates import trusted
+from assay.core.certificates import trust_context
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def no_authorities(monkeypatch):
 
 
 def test_without_a_word_the_authorities_of_the_system_are_believed():
-    assert trusted().verify_mode is ssl.CERT_REQUIRED and trusted().check_hostname
+    assert trust_context().verify_mode is ssl.CERT_REQUIRED and trust_context().check_hostname
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_name_that_leads_to_no_authority_says_so(monkeypatch, tmp_path, name, 
     monkeypatch.setenv(name, str(place))
 
     with pytest.raises(UsageError) as caught:
-        trusted()
+        trust_context()
 
     assert caught.value.what == f"the environment variable {name} names {place}, {said}"
     assert caught.value.fix == f"correct or unset {name}"
@@ -46,4 +46,4 @@ def test_a_folder_without_hashed_names_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("SSL_CERT_DIR", f"/no/such/folder:{tmp_path}")
 
     with pytest.raises(UsageError, match="no certificate named by its hash, as `openssl rehash` names them"):
-        trusted()
+        trust_context()

@@ -13,7 +13,7 @@ import pytest
 from assay.models import http_unpacking
 from assay.models.http import Client, Limits
 from assay.models.http_answer import BrokenOff, TooLarge, Unreadable
-from assay.models.http_unpacking import MOST_MEMBERS, inflated, unpacked
+from assay.models.http_unpacking import MOST_MEMBERS, inflate, unpack
 
 EMPTY = gzip.compress(b"")
 BOMB = gzip.compress(bytes(64 * 2**20), 9) * 160
@@ -53,13 +53,13 @@ def test_members_that_hold_nothing_are_refused_before_they_cost_anything(count):
     began = time.thread_time()
 
     with pytest.raises(Unreadable, match=f"more than {MOST_MEMBERS} members"):
-        inflated(body, 2**25)
+        inflate(body, 2**25)
 
     assert time.thread_time() - began < 2
 
 
 def test_as_many_members_as_anybody_sends_are_read():
-    assert inflated(gzip.compress(b"ab") * MOST_MEMBERS, 2**20) == b"ab" * MOST_MEMBERS
+    assert inflate(gzip.compress(b"ab") * MOST_MEMBERS, 2**20) == b"ab" * MOST_MEMBERS
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_as_many_members_as_anybody_sends_are_read():
 )
 def test_what_unpacks_to_too_much_is_given_up_at_the_limit(body):
     with pytest.raises(TooLarge):
-        inflated(body, 2**20)
+        inflate(body, 2**20)
 
 
 def test_blocks_that_hold_nothing_are_given_up_in_time(monkeypatch):
@@ -78,12 +78,12 @@ def test_blocks_that_hold_nothing_are_given_up_in_time(monkeypatch):
     empty_block = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
 
     with pytest.raises(Unreadable, match=r"longer than 0 s to unpack"):
-        inflated(empty_block * 4_000_000, 2**25)
+        inflate(empty_block * 4_000_000, 2**25)
 
 
 def test_what_nobody_waits_for_is_not_unpacked_further():
     with pytest.raises(BrokenOff, match="nobody waits"):
-        inflated(gzip.compress(bytes(2**22)), 2**25, lambda: False)
+        inflate(gzip.compress(bytes(2**22)), 2**25, lambda: False)
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
@@ -120,10 +120,10 @@ def test_the_event_loop_goes_on_while_a_large_answer_is_unpacked(monkeypatch):
             time.sleep(0.001)
         return b"{}"
 
-    monkeypatch.setattr(http_unpacking, "inflated", slow)
+    monkeypatch.setattr(http_unpacking, "inflate", slow)
 
     async def main():
-        task = asyncio.ensure_future(unpacked(bytes(100_000), "gzip", 2**20))
+        task = asyncio.ensure_future(unpack(bytes(100_000), "gzip", 2**20))
         while not started:
             await asyncio.sleep(0.001)  # the loop still turns
         task.cancel()  # as Ctrl-C does

@@ -18,7 +18,7 @@ _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+\Z").match
 """How OpenSSL finds a certificate in a folder."""
 
 
-def trusted() -> "ssl.SSLContext":
+def trust_context() -> "ssl.SSLContext":
     """What a client checks servers with; raises `UsageError` where the environment names what is no authority."""
     return _context(os.environ.get(FILE) or None, os.environ.get(FOLDER) or None)
 

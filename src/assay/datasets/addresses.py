@@ -26,7 +26,7 @@ def is_public(address: str) -> bool:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    inner = _carried(address)
+    inner = _inner_address(address)
     if inner is not None:
         return _is_public(inner)
     if any(address.version == network.version and address in network for network in NOT_PUBLIC):
@@ -34,7 +34,7 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def _carried(address: IPv4Address | IPv6Address) -> IPv4Address | None:
+def _inner_address(address: IPv4Address | IPv6Address) -> IPv4Address | None:
     if isinstance(address, IPv4Address):
         return None
     if address in TRANSLATED:

@@ -57,7 +57,7 @@ class _Plug:
         self._plug.close()
 
 
-def kept(connection: http.client.HTTPConnection, until: float) -> Deadline:
+def hold_to(connection: http.client.HTTPConnection, until: float) -> Deadline:
     """Holds a connection that stands to a deadline, which may be moved later."""
     deadline = Deadline(until)
     connection.sock = _Plug(connection.sock, deadline)  # type: ignore[assignment]

@@ -18,9 +18,9 @@ from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
 
 from ..core import DataError, UsageError
-from ..core.certificates import trusted
+from ..core.certificates import trust_context
 from .addresses import is_public
-from .deadlines import kept
+from .deadlines import hold_to
 
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 32 * 1024**3
@@ -90,7 +90,7 @@ def opened(
         connection, resource = connect(url, allow_private, min(left, TIMEOUT_SECONDS))
         try:
             connection.connect()
-            deadline = kept(connection, time.monotonic() + left)
+            deadline = hold_to(connection, time.monotonic() + left)
             connection.request("GET", resource, headers=dict(headers))
             response = connection.getresponse()
             if response.status not in REDIRECTS:
@@ -159,7 +159,7 @@ def connect(url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS) -> 
     address = _checked_address(host, port, url, allow_private)
     connection: http.client.HTTPConnection
     if parts.scheme == "https":
-        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=trusted())
+        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=trust_context())
     else:
         connection = http.client.HTTPConnection(host, port, timeout=timeout)
     # The name was resolved once, above: asking again could give an address nobody checked.

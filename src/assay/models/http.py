@@ -125,7 +125,7 @@ class Client:
         if not name or not isinstance(name, str) or origin in self._repeating:
             return False
         seen = self._seen.setdefault(origin, deque(maxlen=MOST_IDS))
-        if connection.asked > 1:
+        if connection.questions > 1:
             if name in connection.ids:
                 return True
         elif name in seen:

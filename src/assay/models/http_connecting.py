@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from ..core.certificates import trusted
+from ..core.certificates import trust_context
 from .http_connection import Connection
 from .http_failures import HttpFailure
 from .http_proxies import FIX as PROXY_FIX
-from .http_proxies import Proxy, bracketed, proxy_for
+from .http_proxies import Proxy, proxy_for, with_brackets
 
 STRAGGLER_SECONDS = 0.25
 """An address that does not answer so soon is left to itself while the next is tried."""
@@ -40,12 +40,12 @@ class Origin:
     @property
     def named(self) -> str:
         """`host:port`, for messages and the Host header."""
-        return bracketed(self.host) if self.port == (443 if self.is_tls else 80) else self.place
+        return with_brackets(self.host) if self.port == (443 if self.is_tls else 80) else self.place
 
     @property
     def place(self) -> str:
         """`host:port` with the port in any case, as a tunnel needs it."""
-        return f"{bracketed(self.host)}:{self.port}"
+        return f"{with_brackets(self.host)}:{self.port}"
 
 
 def target(url: str) -> tuple[Origin, str]:
@@ -100,7 +100,7 @@ async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connecti
         make,
         origin.host,
         origin.port,
-        ssl=trusted() if origin.is_tls else None,
+        ssl=trust_context() if origin.is_tls else None,
         happy_eyeballs_delay=STRAGGLER_SECONDS,
     )
     return connection
@@ -114,7 +114,7 @@ async def _through_proxy(proxy: Proxy, origin: Origin, make: Callable[[], Connec
             make, proxy.host, proxy.port, happy_eyeballs_delay=STRAGGLER_SECONDS
         )
         return connection
-    context = trusted()
+    context = trust_context()
     raw, tunnel = await loop.create_connection(
         _Tunnel, proxy.host, proxy.port, happy_eyeballs_delay=STRAGGLER_SECONDS
     )

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable
 from .http_memory import FREE_BYTES, MEMORY, Share
-from .http_unpacking import unpacked
+from .http_unpacking import unpack
 
 NO_ANSWER = "the server closed the connection"
 LATE_IDS = 8
@@ -51,7 +51,7 @@ class Connection(asyncio.Protocol):
         self._share = Share(self._read_on, self._loop)
         self._paused_at: float | None = None
         """When reading stopped because other answers hold the memory there is."""
-        self.asked = 0
+        self.questions = 0
         """Questions that were put over it."""
         self.ids: deque[str] = deque(maxlen=LATE_IDS)
         """Ids of the latest answers that came over it."""
@@ -72,13 +72,13 @@ class Connection(asyncio.Protocol):
         self._wait_until(now + self._limits.first_byte, f"no first byte within {self._limits.first_byte:g} s")
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiter = waiter
-        self.asked += 1
+        self.questions += 1
         self._transport.write(data)
         try:
             reply = await waiter
             if "content-encoding" in reply.headers:
                 packed, reply.body = reply.body, b""
-                reply.body = await unpacked(packed, reply.headers["content-encoding"], self._limits.response_bytes)
+                reply.body = await unpack(packed, reply.headers["content-encoding"], self._limits.response_bytes)
             return reply
         except BaseException:
             self.close()
@@ -112,7 +112,7 @@ class Connection(asyncio.Protocol):
         except (BrokenOff, TooLarge, Unreadable) as error:
             self._fail(error)
             return
-        if reply is not None and self._answer.is_followed and self.asked > 1:
+        if reply is not None and self._answer.is_followed and self.questions > 1:
             # One of the two answers the question before this one, and nobody can say which.
             self._fail(BrokenOff("more than one answer came at once"))
         elif reply is not None:

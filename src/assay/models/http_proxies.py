@@ -28,7 +28,7 @@ class Proxy:
     @property
     def named(self) -> str:
         """`host:port`, for messages."""
-        return f"{bracketed(self.host)}:{self.port}"
+        return f"{with_brackets(self.host)}:{self.port}"
 
     def wants_login(self) -> HttpFailure:
         """What its status 407 means."""
@@ -37,7 +37,7 @@ class Proxy:
         return HttpFailure("connection", f"the proxy {self.named} {said}; fix: {fix}", retryable=False)
 
 
-def bracketed(host: str) -> str:
+def with_brackets(host: str) -> str:
     """A host as it stands before a port: IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host else host
 
@@ -56,7 +56,7 @@ def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
     except ValueError as error:
         raise HttpFailure("connection", f"the proxy's URL: {error}; fix: {FIX}", retryable=False) from error
     if parts.scheme != "http" or not parts.hostname:
-        place = f"{parts.scheme}://{bracketed(parts.hostname or '')}"
+        place = f"{parts.scheme}://{with_brackets(parts.hostname or '')}"
         message = f"the proxy {place} cannot be used: only http:// proxies are spoken to; fix: {FIX}"
         raise HttpFailure("connection", message, retryable=False)
     return Proxy(parts.hostname, number, _login(parts))

@@ -26,7 +26,7 @@ THREADS = 2
 """Large answers unpacked at once: each may take as much memory as an answer may have."""
 
 
-async def unpacked(body: bytes, encoding: str, most: int) -> bytes:
+async def unpack(body: bytes, encoding: str, most: int) -> bytes:
     """A body without its `Content-Encoding`; raises `TooLarge` where it has more than `most` bytes."""
     encoding = encoding.strip().lower()
     if encoding in ("", "identity") or not body:
@@ -34,11 +34,11 @@ async def unpacked(body: bytes, encoding: str, most: int) -> bytes:
     if encoding not in PACKED:
         raise Unreadable("bad_response", f"the answer is packed as {encoding[:40]!r}, which was not asked for")
     if len(body) <= INLINE_BYTES:
-        return inflated(body, most)
+        return inflate(body, most)
     is_wanted = threading.Event()
     is_wanted.set()
     try:
-        return await asyncio.get_running_loop().run_in_executor(_threads(), inflated, body, most, is_wanted.is_set)
+        return await asyncio.get_running_loop().run_in_executor(_threads(), inflate, body, most, is_wanted.is_set)
     finally:
         is_wanted.clear()
 
@@ -48,7 +48,7 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, "unpacking")
 
 
-def inflated(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes:
+def inflate(body: bytes, most: int, is_wanted: Callable[[], bool] = lambda: True) -> bytes:
     """The bytes that were packed; gzip may come in several members, deflate with or without its frame."""
     plain = bytearray()
     try:
