@@ -41,3 +41,10 @@ def test_accuracy_is_greedy_and_perplexity_counts_each_passage_once(data, tmp_pa
 def test_a_model_that_cannot_weigh_is_refused_before_the_run(data, tmp_path):
     with pytest.raises(ModalityMismatch, match="task 'lambada' weighs continuations"):
         run(lambada, Scripted("x", weighs=False), data=data, output=str(tmp_path / "run"))
+
+
+def test_an_endpoint_is_told_how_it_may_be_made_to_weigh(data, tmp_path):
+    place = {"base_url": "http://127.0.0.1:1/v1"}
+
+    with pytest.raises(ModalityMismatch, match="fix: -a likelihood_by=echo, or likelihood_by=prompt_logprobs for vLLM"):
+        run(lambada, "openai/m", model_args=place, data=data, output=str(tmp_path / "run"))

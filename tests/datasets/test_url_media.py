@@ -144,9 +144,68 @@ def test_a_body_without_a_declared_size_is_limited_too(
         medium(url(server, "/unsized.png"), allow_private=True).data()
 
 
-def test_a_server_that_takes_too_long_is_given_up(server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([0.0, 61.0])
-    monkeypatch.setattr("assay.datasets.fetch.time.monotonic", lambda: next(clock))
+class Dripping:
+    """A socket from which a byte comes every second, and its clock; after the last byte nothing comes."""
+
+    _io_refs = 0
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.now, self.timeout, self.at = data, 0.0, 60.0, 0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def gettimeout(self) -> float:
+        return self.timeout
+
+    def settimeout(self, seconds: float) -> None:
+        self.timeout = seconds
+
+    def sendall(self, data: bytes) -> None:
+        self.at = 0
+
+    def recv_into(self, buffer: Any) -> int:
+        wait = 1.0 if self.at < len(self.data) else float("inf")
+        self.now += min(wait, self.timeout)
+        if wait > self.timeout:
+            raise TimeoutError("timed out")
+        buffer[0] = self.data[self.at]
+        self.at += 1
+        return 1
+
+    def _decref_socketios(self) -> None: ...
+    def close(self) -> None: ...
+
+
+DRIPS = {
+    "status line": b"HTTP/1.1 200 OK",
+    "headers": b"HTTP/1.1 200 OK\r\n" + b"X-Slow: 1\r\n" * 100,
+    "redirects": b"HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n",
+    "body": b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n" + b"x" * 89,
+    "body until close": b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * 89,
+    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20,
+}
+
+
+@pytest.mark.parametrize("name", DRIPS)
+def test_a_server_that_drips_is_given_up_at_the_deadline_whatever_it_drips(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    plug = Dripping(DRIPS[name])
+    monkeypatch.setattr("http.client.HTTPConnection.connect", lambda connection: setattr(connection, "sock", plug))
+    monkeypatch.setattr("assay.datasets.fetch.time", plug)
+    monkeypatch.setattr("assay.datasets.deadlines.time", plug)
 
     with pytest.raises(DataError, match="the download took longer than 60 s"):
-        fetch_bytes(url(server, "/a.png"), allow_private=True, max_bytes=10_000, seconds=reach.URL_SECONDS)
+        fetch_bytes("http://127.0.0.1/a.png", allow_private=True, max_bytes=10_000, seconds=reach.URL_SECONDS)
+
+    assert 59.9 <= plug.now <= 60.1
+
+
+def test_a_server_that_is_slow_and_in_time_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    plug = Dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    monkeypatch.setattr("http.client.HTTPConnection.connect", lambda connection: setattr(connection, "sock", plug))
+    monkeypatch.setattr("assay.datasets.fetch.time", plug)
+    monkeypatch.setattr("assay.datasets.deadlines.time", plug)
+
+    assert fetch_bytes("http://127.0.0.1/a", allow_private=True, max_bytes=9, seconds=60.0) == b"hello"

@@ -39,6 +39,8 @@ class Counts:
     sleep_seconds: float
     runs_with_secrets: int
     """Runs whose faults show every planted secret."""
+    fuzzed_answers: int
+    """HTTP answers that our reader and h11 must read alike."""
 
 
 COMMIT = Counts(
@@ -53,6 +55,7 @@ COMMIT = Counts(
     sleepers=1,
     sleep_seconds=0.3,
     runs_with_secrets=2,
+    fuzzed_answers=5_000,
 )
 NIGHT = Counts(
     kills=50,
@@ -66,6 +69,7 @@ NIGHT = Counts(
     sleepers=20,
     sleep_seconds=60.0,
     runs_with_secrets=100,
+    fuzzed_answers=200_000,
 )
 COUNTS = {"": COMMIT, "night": NIGHT}[os.environ.get(SETTING, "")]
 

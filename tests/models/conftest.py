@@ -1,6 +1,9 @@
 """A local server for models that live behind a URL."""
 
 import asyncio
+import shutil
+import ssl
+import subprocess
 
 import pytest
 
@@ -73,3 +76,17 @@ def put_to():
         return asyncio.run(talk())
 
     return put
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A server's side of TLS as `localhost`, and the file of its authority."""
+    if shutil.which("openssl") is None:
+        pytest.skip("needs the program openssl to make a certificate")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "cert.pem")]
+    subprocess.run([*command.split(), *names, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    return context, tmp_path / "cert.pem"

@@ -180,7 +180,7 @@ def test_hidden_thoughts_leave_only_the_answer(service, put_to):
 
 
 def test_several_candidates_are_several_calls_and_all_are_paid_for(service, put_to):
-    server = service(MESSAGE, {**MESSAGE, "content": [{"type": "text", "text": "IV"}]})
+    server = service(MESSAGE, {**MESSAGE, "id": "msg_2", "content": [{"type": "text", "text": "IV"}]})
 
     [output] = put_to(server, "anthropic/m", ask(n=2))
 

@@ -225,7 +225,7 @@ BAD_KEY = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_K
         (403, error(403, "PERMISSION_DENIED"), "auth", False, None),
         (404, error(404, "NOT_FOUND"), "http", False, None),
         (500, error(500, "INTERNAL"), "http", True, None),
-        (503, error(503, "UNAVAILABLE"), "http", True, None),
+        (503, error(503, "UNAVAILABLE"), "unavailable", True, None),
     ],
 )
 def test_what_the_services_errors_mean(service, put_to, status, body, kind, retryable, wait):

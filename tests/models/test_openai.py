@@ -355,7 +355,8 @@ def test_a_count_that_is_no_number_is_left_out(wrong):
     [
         (400, "http", False), (401, "auth", False), (403, "auth", False), (404, "http", False),
         (408, "timeout", True), (409, "http", True), (413, "http", False), (422, "http", False),
-        (425, "http", True), (429, "rate_limit", True), (500, "http", True), (503, "http", True), (529, "http", True),
+        (425, "http", True), (429, "rate_limit", True), (500, "http", True), (503, "unavailable", True),
+        (529, "http", True),
     ],
 )  # fmt: skip
 def test_the_status_decides_whether_another_try_may_help(status, kind, retryable):
@@ -496,7 +497,7 @@ def hanging(stage: str):
         ("before", {"first_byte_timeout": 0.1}, "timeout", "no first byte within 0.1 s"),
         ("middle", {"idle_timeout": 0.1}, "timeout", "the answer stalled within 0.1 s"),
         ("trickle", {"total_timeout": 0.2}, "timeout", "the answer was not complete within 0.2 s"),
-        ("cut", {}, "connection", ""),
+        ("cut", {}, "broken_reply", ""),
     ],
 )
 def test_a_server_that_hangs_trickles_or_hangs_up_is_tried_again(stage, limits, kind, message):

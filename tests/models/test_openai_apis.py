@@ -73,6 +73,7 @@ RESPONSE = {
         "total_tokens": 123,
     },
 }
+RESPONSES = [{**RESPONSE, "id": f"resp_{number}"} for number in range(9)]
 
 
 def test_responses_keep_reasoning_apart(service, put_to):
@@ -169,7 +170,7 @@ def test_a_failed_response_is_a_failure(service, put_to):
 
 
 def test_several_candidates_of_a_response_are_several_calls(service, put_to):
-    server = service(RESPONSE)
+    server = service(*RESPONSES)
 
     [output] = put_to(server, "openai/m", ask(n=3), api="responses")
 
@@ -187,7 +188,7 @@ def test_candidates_that_came_before_a_failure_are_kept_for_the_next_try_and_pai
         calls += 1
         if calls == 4:
             return web.json_response({"error": {"message": "boom"}}, status=500)
-        return web.json_response(RESPONSE)
+        return web.json_response(RESPONSES[calls])
 
     request, other = ask(n=4), ask(n=2)
 
@@ -199,7 +200,7 @@ def test_candidates_that_came_before_a_failure_are_kept_for_the_next_try_and_pai
 
 
 def test_the_same_request_asked_anew_is_drawn_anew(service, put_to):
-    server, request = service(RESPONSE), ask(n=2)
+    server, request = service(*RESPONSES), ask(n=2)
 
     put_to(server, "openai/m", request, request, api="responses")
 
@@ -537,10 +538,8 @@ def test_a_whole_text_is_weighed_from_the_first_token_that_has_something_before_
 @pytest.mark.parametrize(
     ("way", "choice", "said"),
     [
-        ("echo", {"text": "Sky is blue.", "logprobs": None}, "does not report logprobs of what it echoes"),
         ("echo", echo(["!"], [-1.0]), "does not report the text it was sent"),
         ("echo", echo([" blue"], [None]), "does not report the text it was sent"),
-        ("prompt_logprobs", {"text": "."}, "does not report `prompt_logprobs`"),
         ("prompt_logprobs", {"prompt_logprobs": [None, entry("Ocean", -1)]}, "weighed 'Ocean' for ' blue'"),
     ],
 )
@@ -551,6 +550,31 @@ def test_a_server_that_cannot_weigh_is_named(service, put_to, way, choice, said)
 
     assert said in output.error.message
     assert not output.error.retryable
+
+
+@pytest.mark.parametrize(
+    ("way", "choice", "said"),
+    [
+        ("echo", {"text": "Sky is blue.", "logprobs": None}, "does not report logprobs of what it echoes"),
+        ("prompt_logprobs", {"text": "."}, "does not report `prompt_logprobs`"),
+    ],
+)
+def test_a_server_that_weighs_nothing_ends_the_run_with_the_first_question(service, put_to, way, choice, said):
+    answers, requests = service({"choices": [choice]}), [weigh("Sky is", " blue")] * 3
+
+    with pytest.raises(UsageError, match=f"{said}; fix: leave likelihood_by={way} out, its server cannot weigh"):
+        put_to(answers, "openai/m", *requests, method="likelihood", likelihood_by=way)
+
+    assert len(answers.asked) == 1
+
+
+def test_a_server_that_weighed_before_fails_the_sample_alone(service, put_to):
+    good = echo(["Sky", " is", " blue", "."], [None, -1, -0.5, -3], index=0)
+    answers = service({"choices": [good]}, {"choices": [{"text": "Sky is blue.", "logprobs": None}]})
+
+    outputs = put_to(answers, "openai/m", *[weigh("Sky is", " blue")] * 2, method="likelihood", likelihood_by="echo")
+
+    assert outputs[0].error is None and "does not report logprobs" in outputs[1].error.message
 
 
 def test_a_first_token_with_nothing_before_it_cannot_be_weighed(service, put_to):

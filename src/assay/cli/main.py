@@ -1,5 +1,7 @@
 """The command line: `assay VERB …`. Each verb is a file of its own, imported when it is used."""
 
+import errno
+import os
 import sys
 import warnings
 from importlib import import_module
@@ -44,6 +46,8 @@ ANSWERS = {
 """Verbs of other tools, and what does it here."""
 OTHERS = frozenset({"python", "vlmeval", "pipeline", "televal", "ulmeval"})
 """Verbs that run a script of another system."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What a file says that takes nothing more."""
 
 HELP = """\
 usage: assay VERB [options]
@@ -60,7 +64,34 @@ Start here:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command and returns its exit code."""
+    """Runs one command and returns its exit code; a stdout that takes nothing more is said in one line."""
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        if not _is_full(error):
+            raise
+        print(f"assay: the output could not be written: {error.strerror}; fix: free space there", file=sys.stderr)
+        _let_go_of_stdout()
+        return 74
+
+
+def _is_full(error: BaseException) -> bool:
+    return isinstance(error, OSError) and error.errno in FULL and not error.filename
+
+
+def _let_go_of_stdout() -> None:
+    """What could not be written must not be tried again when Python ends."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return  # no file behind it, as in a notebook
+
+
+def _run(arguments: list[str] | None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given or given[0] in ("-h", "--help", "help"):
         verbs = "\n".join(f"  {verb:<11} {text}" for verb, text in VERBS.items())
@@ -104,7 +135,9 @@ def main(arguments: list[str] | None = None) -> int:
     except PermissionError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _ended(error, 2, [f"{where}{error.strerror or error}; fix: check who may read it"], verb, given)
-    except Exception as error:  # noqa: BLE001 - the last boundary: a fault of assay itself, said in one line
+    except Exception as error:  # the last boundary: a fault of assay itself, said in one line
+        if _is_full(error):
+            raise
         what = " ".join(f"{type(error).__name__}: {error}".split())
         line = f"unexpected {what}; fix: run it again with --debug and report what it prints"
         return _ended(error, 1, [line], verb, given)

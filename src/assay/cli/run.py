@@ -22,9 +22,9 @@ GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
 )  # fmt: skip
 COPIED = (
     "data", "split", "limit", "shard", "num_fewshot", "fewshot_data", "template", "measure", "system", "epochs",
-    "reducer", "seed", "shuffle_choices", "batch_size", "concurrency", "on_error", "scorer_seconds", "on_duplicate",
-    "on_data_error", "output", "cache", "dialect", "media_root", "replicas", "executor", "gpus_per_replica", "address",
-    "apply_chat_template", "fewshot_as_multiturn",
+    "reducer", "seed", "shuffle_choices", "batch_size", "concurrency", "on_error", "give_up_after", "scorer_seconds",
+    "on_duplicate", "on_data_error", "output", "cache", "dialect", "media_root", "replicas", "executor",
+    "gpus_per_replica", "address", "apply_chat_template", "fewshot_as_multiturn",
 )  # fmt: skip
 """Options that mean the same on the command line as in `RunOptions`."""
 NOTHING_COMPARED = 3
@@ -123,6 +123,10 @@ def parser() -> Parser:
         "--scorer_seconds", type=float, default=None,
         help="CPU time a scorer may take for one answer (default 30; 0: no limit)",
     )  # fmt: skip
+    work.add_argument(
+        "--give_up_after", type=float, default=None, metavar="SECONDS",
+        help="an endpoint that gives only wrong replies from the first on ends the run (default 30)",
+    )
     work.add_argument(
         "--cache", nargs="?", const="~/.cache/assay/responses", default=None,
         help="share answers between runs",

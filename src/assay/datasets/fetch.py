@@ -6,7 +6,6 @@ https only. Private, loopback and link-local addresses are refused, in the URL a
 
 import hashlib
 import http.client
-import ipaddress
 import os
 import re
 import socket
@@ -19,6 +18,9 @@ from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
 
 from ..core import DataError, UsageError
+from ..core.certificates import trust_context
+from .addresses import is_public
+from .deadlines import hold_to
 
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 32 * 1024**3
@@ -74,15 +76,25 @@ def _download(url: str, target: IO[bytes], allow_private: bool, max_bytes: int) 
 
 @contextmanager
 def opened(
-    url: str, allow_private: bool, *, headers: Mapping[str, str] = HEADERS, timeout: float = TIMEOUT_SECONDS
+    url: str, allow_private: bool, *, headers: Mapping[str, str] = HEADERS, seconds: float | None = None
 ) -> Iterator[tuple[http.client.HTTPResponse, str]]:
-    """The answer to a GET, and the URL it came from: redirects are followed, the address of each is checked."""
+    """The answer to a GET, and the URL it came from: redirects are followed, the address of each is checked.
+
+    All of it, the body too, comes within `seconds`; without a limit, the heads within a minute each.
+    """
+    until = None if seconds is None else time.monotonic() + seconds
     for _ in range(MAX_REDIRECTS + 1):
-        connection, resource = connect(url, allow_private, timeout)
+        left = TIMEOUT_SECONDS if until is None else until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        connection, resource = connect(url, allow_private, min(left, TIMEOUT_SECONDS))
         try:
+            connection.connect()
+            deadline = hold_to(connection, time.monotonic() + left)
             connection.request("GET", resource, headers=dict(headers))
             response = connection.getresponse()
             if response.status not in REDIRECTS:
+                deadline.at = until
                 yield response, url
                 return
             url = urljoin(url, response.headers.get("Location", ""))
@@ -110,30 +122,28 @@ def _copy(response: http.client.HTTPResponse, target: IO[bytes], url: str, max_b
 
 def fetch_bytes(url: str, *, allow_private: bool = False, max_bytes: int, seconds: float) -> bytes:
     """What a URL in a row gives, within a size and a time; nothing is kept on disk. Every fault is a `DataError`."""
-    deadline = time.monotonic() + seconds
     try:
-        with opened(url, allow_private, timeout=min(seconds, TIMEOUT_SECONDS)) as (response, _):
+        with opened(url, allow_private, seconds=seconds) as (response, _):
             if response.status != 200:
                 raise DataError(f"the server answered {response.status} {response.reason}")
-            return _read_all(response, max_bytes, deadline, seconds)
+            return _read_all(response, max_bytes)
     except UsageError as error:
         raise DataError(error.what, fix=error.fix) from error
+    except TimeoutError as error:
+        raise DataError(f"the download took longer than {seconds:g} s") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise DataError(f"the download failed: {type(error).__name__}: {error}") from error
 
 
-def _read_all(response: http.client.HTTPResponse, max_bytes: int, deadline: float, seconds: float) -> bytes:
+def _read_all(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
     declared = response.headers.get("Content-Length", "")
     if declared.isdigit() and int(declared) > max_bytes:
         raise DataError(f"the file has {declared} bytes, more than the limit of {max_bytes}")
     pieces = bytearray()
-    # One piece at a time, as it arrives: a server that sends a byte a second must not outlast the deadline.
     while piece := response.read1(CHUNK_BYTES):
         pieces += piece
         if len(pieces) > max_bytes:
             raise DataError(f"the file is larger than the limit of {max_bytes} bytes")
-        if time.monotonic() > deadline:
-            raise DataError(f"the download took longer than {seconds:g} s")
     if declared.isdigit() and len(pieces) != int(declared):
         raise DataError(f"the download was cut after {len(pieces)} of {declared} bytes", fix="try again")
     return bytes(pieces)
@@ -147,8 +157,11 @@ def connect(url: str, allow_private: bool, timeout: float = TIMEOUT_SECONDS) -> 
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
     address = _checked_address(host, port, url, allow_private)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(host, port, timeout=timeout)
+    connection: http.client.HTTPConnection
+    if parts.scheme == "https":
+        connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=trust_context())
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=timeout)
     # The name was resolved once, above: asking again could give an address nobody checked.
     connection._create_connection = lambda _, *rest, **named: socket.create_connection(address, *rest, **named)  # type: ignore[attr-defined]
     return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -160,7 +173,7 @@ def _checked_address(host: str, port: int, url: str, allow_private: bool) -> tup
     except OSError as error:
         raise DataError(f"cannot find the host {host!r}", file=url, fix="check the name and the network") from error
     addresses = [str(entry[4][0]) for entry in found]
-    private = [address for address in addresses if not ipaddress.ip_address(address.partition("%")[0]).is_global]
+    private = [address for address in addresses if not is_public(address)]
     if private and not allow_private:
         raise UsageError(
             f"{host} is the private address {private[0]}: not fetched", where=url, fix="--allow-private-urls permits it"

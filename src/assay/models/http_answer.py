@@ -1,22 +1,22 @@
-"""An HTTP/1.1 answer, read from the bytes a server sends: by length, in chunks or until it hangs up; perhaps packed.
+"""An HTTP/1.1 answer, read from the bytes a server sends: by length, in chunks or until it hangs up.
 
-Lines may end with a bare LF, as RFC 9112 lets a recipient allow. Where two readers of the same bytes could disagree (a
-bare LF, chunks beside a length) nothing more is read from that connection; where lengths contradict each other, the
-answer is none.
+The bytes are parsed by httptools (llhttp, in C; `decisions/`). Here stands what a client of endpoints adds to it:
+limits, and whether the next answer may come over the same connection. Where two readers of the same bytes could
+disagree it may not; where lengths contradict each other, the answer is none.
 """
 
 import re
-import zlib
 from collections.abc import Mapping
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
 MOST_HEAD_BYTES = 64 * 1024
-BODILESS = frozenset({204, 304})
+MOST_FRAMING = 8
+"""Bytes received for one byte of the body, beyond the head: a chunk of one byte takes six."""
 START = b"HTTP/1."
 TLS_ALERT = b"\x15\x03"
 """How a server that expects TLS answers a question in plain text."""
-PACKED = frozenset({"gzip", "x-gzip", "deflate"})
-_DIGITS = {10: re.compile(r"[0-9]+\Z").match, 16: re.compile(r"[0-9a-fA-F]+\Z").match}
-_STATUS = re.compile(r"HTTP/1\.[0-9] +([1-9][0-9][0-9])(?![0-9])").match
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]").search
 
 
 class Reply:
@@ -45,177 +45,177 @@ class Unreadable(Exception):
 
 
 class Answer:
-    """One answer as it comes in."""
+    """One answer as it comes in; the methods `on_…` are called by the parser."""
 
-    __slots__ = ("_chunks", "_headers", "_length", "_most", "_received", "_status", "is_plain")
+    __slots__ = (
+        "_body", "_fault", "_has_head", "_head", "_headers", "_is_between", "_is_done", "_most", "_parser", "_received",
+        "_status", "_tail", "is_followed", "is_plain", "size",
+    )  # fmt: skip
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
-        self._received = bytearray()
-        self._status = 0
+        self._parser: HttpResponseParser | None = HttpResponseParser(self)
+        self._head = b""
+        """What came until the head was whole; then the head."""
         self._headers: dict[str, str] = {}
-        self._length: int | None = None
-        self._chunks: bytearray | None = None
-        """What the chunks held so far; `None` where the answer does not come in chunks."""
+        self._status = 0
+        self._has_head = self._is_between = self._is_done = False
+        self._body: list[bytes] = []
+        self._fault: Exception | None = None
+        """What is wrong with the answer, where the parser takes it."""
+        self._received = 0
+        self._tail = b""
+        """The last bytes that came."""
+        self.size = 0
+        """Bytes of the body that came so far."""
         self.is_plain = True
         """Whether every reader would see the same in it."""
+        self.is_followed = False
+        """Whether bytes came behind it, with its last ones."""
 
     @property
     def has_begun(self) -> bool:
         """Whether anything came at all."""
-        return bool(self._status or self._received)
+        return self._has_head or (bool(self._head) and not self._is_between)
+
+    @property
+    def expected(self) -> int:
+        """Bytes of the body, as far as its head says; 0 where it does not."""
+        return int(self._headers.get("content-length", 0)) if self._has_head and not self._is_chunked else 0
 
     @property
     def may_be_followed(self) -> bool:
         """Whether, once it is whole, the next answer may come over the same connection."""
-        is_bounded = self._length is not None or self._chunks is not None
-        if not is_bounded or not self.is_plain or self._received:
+        if not self._is_done or not self.is_plain or self.is_followed:
             return False
-        return "connection" not in self._headers or "close" not in _words(self._headers["connection"])
+        return "connection" not in self._headers or "close" not in words(self._headers["connection"])
+
+    @property
+    def _is_chunked(self) -> bool:
+        return "transfer-encoding" in self._headers
 
     def take_in(self, data: bytes) -> Reply | None:
         """A further piece; the answer, once it is whole."""
-        self._received += data
-        while not self._status:
-            if not self._read_head():
-                return None
-        if self._chunks is not None:
-            body = self._read_chunks(self._chunks)
-        elif self._length is not None:
-            body = self._take(self._length) if len(self._received) >= self._length else None
+        self._received += len(data)
+        if not self._has_head:
+            self._take_head(data)
         else:
-            if len(self._received) > self._most:
-                raise TooLarge
-            body = None
-        return None if body is None else Reply(self._status, self._headers, self._unpacked(body))
+            self._feed(data)
+        if self._is_chunked:
+            self._tail = (self._tail + data[-5:])[-5:]
+        if self._fault is not None:
+            raise self._fault
+        if self._received > len(self._head) + MOST_HEAD_BYTES + MOST_FRAMING * self.size:
+            raise BrokenOff("the trailer of the answer does not end")
+        if not self._is_done:
+            return None
+        self.is_followed = self.is_followed or self._has_more()
+        return self._reply()
 
     def ended(self) -> Reply | None:
         """The answer that ends with its connection; `None` where more was to come."""
-        if not self._status or self._length is not None or self._chunks is not None:
+        if not self._has_head or self._is_chunked or "content-length" in self._headers:
             return None
-        return Reply(self._status, self._headers, self._unpacked(bytes(self._received)))
+        return self._reply()
 
-    def _read_head(self) -> bool:
-        received = self._received
-        if received[:7] != START[: len(received)]:
-            raise _not_http(bytes(received[:200]))
-        end, size = self._blank_line(0)
-        if end < 0:
-            if len(received) > MOST_HEAD_BYTES:
-                raise BrokenOff("the head of the answer does not end")
-            return False
-        first, *lines = self._lines(self._take(end + size)[:end].decode("latin-1"))
-        self.is_plain = self.is_plain and size == 4
-        if (found := _STATUS(first)) is None:
-            raise BrokenOff(f"the server does not speak HTTP: {first[:60]!r}")
-        status = int(found[1])
-        if status == 101:
-            raise BrokenOff("the server changes to another protocol, which was not asked for")
-        if status < 200:
-            return True  # a word in between: the answer is still to come
-        self._headers = headers = _headers(lines)
-        self._status = status
-        self._measure(headers)
-        if first.startswith("HTTP/1.0") and "keep-alive" not in headers.get("connection", "").lower():
-            headers["connection"] = "close"
-        return True
+    def _reply(self) -> Reply:
+        self._parser = None  # the two hold each other: a large body must not wait for the garbage collector
+        body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
+        self._body = []
+        return Reply(self._status, self._headers, body)
 
-    def _lines(self, head: str) -> list[str]:
-        ends = head.count("\r\n")
-        if head.count("\r") != ends:
-            raise BrokenOff("a line of the answer's head is broken by a carriage return")
-        if head.count("\n") == ends:
-            return head.split("\r\n")
-        self.is_plain = False
-        return [line.removesuffix("\r") for line in head.split("\n")]
+    def _take_head(self, data: bytes) -> None:
+        self._head += data
+        if self._head[:7] != START[: len(self._head)]:
+            raise _not_http(self._head[:200])
+        self._feed(data)
+        if not self._has_head and len(self._head) > MOST_HEAD_BYTES:
+            raise BrokenOff("the head of the answer does not end")
+        if self._has_head and (end := self._head.find(b"\r\n\r\n")) >= 0:
+            self._head = self._head[: end + 4]
 
-    def _measure(self, headers: Mapping[str, str]) -> None:
-        """How the end of the body is known."""
-        coding = headers.get("transfer-encoding", "").lower()
-        if self._status in BODILESS:
-            self._length = 0
-        elif coding == "chunked":
-            self._chunks = bytearray()
-            self.is_plain = self.is_plain and "content-length" not in headers
-        elif coding not in ("", "identity"):
-            raise Unreadable("bad_response", f"the answer is sent as {coding[:40]!r}, which was not asked for")
-        elif "content-length" in headers:
-            length = headers["content-length"]
-            if "," in length:
-                length, *others = set(_words(length))
-                if others:
-                    raise BrokenOff(f"the answer has several lengths: {headers['content-length'][:40]!r}")
-            self._length = self._number(length, 10)
-
-    def _number(self, text: str, base: int) -> int:
-        if not _DIGITS[base](text):
-            raise BrokenOff(f"the answer has no length but {text[:20]!r}")
-        if len(text) > 16 or (number := int(text, base)) > self._most:
-            raise TooLarge
-        return number
-
-    def _blank_line(self, start: int) -> tuple[int, int]:
-        """Where the line before the first empty one behind `start` ends, and how many bytes the two ends take."""
-        end = self._received.find(b"\n\r\n", start)
-        bare = self._received.find(b"\n\n", start, end + 1 if end >= 0 else len(self._received))
-        end, size = (end, 3) if bare < 0 else (bare, 2)
-        return (end - 1, size + 1) if self._ends_in_both(end) else (end, size)
-
-    def _take(self, count: int) -> bytes:
-        taken = bytes(self._received[:count])
-        del self._received[:count]
-        return taken
-
-    def _read_chunks(self, chunks: bytearray) -> bytes | None:
-        received = self._received
-        while True:
-            end = received.find(b"\n")
-            if end < 0:
-                if len(received) > MOST_HEAD_BYTES:
-                    raise BrokenOff("a chunk of the answer has no length")
-                return None
-            is_plain = self._ends_in_both(end)
-            self.is_plain = self.is_plain and is_plain
-            line = received[: end - 1 if is_plain else end]
-            size = self._number(line.partition(b";")[0].strip().decode("latin-1"), 16)
-            if size == 0:
-                return self._end_of_chunks(chunks, end)
-            stop = end + 1 + size
-            mark = bytes(received[stop : stop + 2])
-            if mark in (b"", b"\r"):
-                return None
-            if mark != b"\r\n" and mark[:1] != b"\n":
-                raise BrokenOff("a chunk of the answer is longer than it says")
-            self.is_plain = self.is_plain and mark == b"\r\n"
-            chunks += received[end + 1 : stop]
-            if len(chunks) > self._most:
-                raise TooLarge
-            del received[: stop + (2 if mark == b"\r\n" else 1)]
-
-    def _ends_in_both(self, end: int) -> bool:
-        """Whether the line that ends at this LF has a CR before it."""
-        return end > 0 and self._received[end - 1] == 13
-
-    def _end_of_chunks(self, chunks: bytearray, end: int) -> bytes | None:
-        """The body, once the trailer, which is mostly empty, has come too."""
-        blank, size = self._blank_line(end)
-        if blank < 0:
-            if len(self._received) > MOST_HEAD_BYTES:
-                raise BrokenOff("the trailer of the answer does not end")
-            return None
-        self._lines(self._take(blank + size).decode("latin-1"))
-        return bytes(chunks)
-
-    def _unpacked(self, body: bytes) -> bytes:
-        encoding = self._headers.get("content-encoding", "").lower()
-        if encoding in ("", "identity") or not body:
-            return body
-        if encoding not in PACKED:
-            raise Unreadable("bad_response", f"the answer is packed as {encoding[:40]!r}, which was not asked for")
+    def _feed(self, data: bytes) -> None:
+        assert self._parser is not None
         try:
-            return _inflated(body, self._most)
-        except zlib.error as error:
-            raise BrokenOff(f"the answer cannot be unpacked: {error}") from error
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade) as error:
+            if self._is_done:
+                self.is_followed = True  # and what is behind the answer is none of it
+            elif not self._has_head and self.is_plain:
+                self._read_once_more()
+            elif self._fault is None:
+                line = self._head.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
+                self._fault = BrokenOff(f"the answer is not well-formed HTTP: {error} ({line[:60]!r})")
+
+    def _read_once_more(self) -> None:
+        """Reads the head with what RFC 9112 lets a recipient allow: lines that end with a bare LF, chunks and a length.
+
+        Others may read it differently, so it is the last answer of its connection.
+        """
+        self.is_plain, self._headers = False, {}
+        self._parser = HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_chunked_length=True)
+        self._feed(self._head)
+
+    def _has_more(self) -> bool:
+        """Whether bytes came behind the answer; the parser passes over empty lines there."""
+        if self._is_chunked:
+            return self._tail[-4:] != b"\r\n\r\n" or self._tail[:1] == b"\n"
+        return self._received != len(self._head) + self.size
+
+    def on_message_begin(self) -> None:
+        """The first byte of this answer, or of what comes behind it."""
+        self.is_followed = self._is_done
+
+    def on_status(self, reason: bytes) -> None:
+        """What stands behind the number."""
+        if _CONTROL(reason):
+            self.is_plain = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A line of the head; those of a trailer are passed over."""
+        if not self._has_head:
+            key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+            self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        if self._is_done or self._parser is None:
+            return
+        self._status = status = self._parser.get_status_code()
+        if status < 100 or status == 101:
+            self._fault = BrokenOff(f"the server answers with status {status}, which was not asked for")
+        if status < 200:
+            return
+        self._has_head = True
+        headers = self._headers
+        coding = headers.get("transfer-encoding", "chunked").lower()
+        if coding == "identity":
+            del headers["transfer-encoding"]  # says nothing, and the body ends with the connection
+            self.is_plain = False
+        elif coding != "chunked":
+            self._fault = Unreadable("bad_response", f"the answer is sent as {coding[:40]!r}, which was not asked for")
+        elif self.expected > self._most:
+            self._fault = TooLarge()
+        if self._parser.get_http_version() != "1.1":
+            self.is_plain = False
+
+    def on_body(self, piece: bytes) -> None:
+        """A piece of the body, without the frames of chunks."""
+        if self._is_done or self._fault is not None:
+            return
+        self.size += len(piece)
+        if self.size > self._most:
+            self._fault = TooLarge()
+            return
+        self._body.append(piece)
+
+    def on_message_complete(self) -> None:
+        """The answer is whole, or was a word in between: then it is still to come."""
+        if self._status < 200 and not self._is_done:
+            self._headers, self._status, self.is_plain, self._is_between = {}, 0, False, True
+            return
+        self._is_done = True
 
 
 def _not_http(start: bytes) -> Exception:
@@ -225,37 +225,6 @@ def _not_http(start: bytes) -> Exception:
     return BrokenOff(f"the server does not speak HTTP: {first[:60]!r}")
 
 
-def _headers(lines: list[str]) -> dict[str, str]:
-    """By name; of one that is repeated, all values, as a list of words."""
-    headers: dict[str, str] = {}
-    for line in lines:
-        name, _, value = line.partition(":")
-        name, value = name.strip().lower(), value.strip()
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
-
-
-def _words(value: str) -> list[str]:
+def words(value: str) -> list[str]:
     """A header that lists words."""
     return [word.strip() for word in value.lower().split(",")]
-
-
-def _inflated(body: bytes, most: int) -> bytes:
-    """The bytes that were packed; gzip may come in several pieces, deflate with or without its frame."""
-    plain = b""
-    bits = zlib.MAX_WBITS | 32
-    while body:
-        unpacker = zlib.decompressobj(bits)
-        try:
-            plain += unpacker.decompress(body, most + 1 - len(plain))
-        except zlib.error:
-            if plain or bits < 0:
-                raise
-            bits = -zlib.MAX_WBITS
-            continue
-        if len(plain) > most:
-            raise TooLarge
-        if not unpacker.eof:
-            raise zlib.error("it breaks off")
-        body = unpacker.unused_data
-    return plain

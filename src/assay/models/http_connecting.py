@@ -5,25 +5,27 @@ back.
 """
 
 import asyncio
-import base64
+import errno
 import os
+import re
 import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from urllib.parse import quote, unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.parse import quote, urlsplit
 
-from ..core.secrets import without
+from ..core.certificates import trust_context
 from .http_connection import Connection
 from .http_failures import HttpFailure
+from .http_proxies import FIX as PROXY_FIX
+from .http_proxies import Proxy, proxy_for, with_brackets
 
 STRAGGLER_SECONDS = 0.25
 """An address that does not answer so soon is left to itself while the next is tried."""
 NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
 """What OpenSSL says when a server answers in plain text."""
 MOST_TUNNEL_BYTES = 16 * 1024
+_STATUS = re.compile(r"HTTP/1\.[01] ([1-5][0-9][0-9])(?: |\Z)").match
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,17 @@ class Origin:
     host: str
     port: int
     is_tls: bool
-    proxy: str | None = None
+    proxy: Proxy | None = None
 
     @property
     def named(self) -> str:
         """`host:port`, for messages and the Host header."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == (443 if self.is_tls else 80) else f"{host}:{self.port}"
+        return with_brackets(self.host) if self.port == (443 if self.is_tls else 80) else self.place
+
+    @property
+    def place(self) -> str:
+        """`host:port` with the port in any case, as a tunnel needs it."""
+        return f"{with_brackets(self.host)}:{self.port}"
 
 
 def target(url: str) -> tuple[Origin, str]:
@@ -47,20 +53,23 @@ def target(url: str) -> tuple[Origin, str]:
     parts = urlsplit(url)
     is_tls = parts.scheme == "https"
     host = parts.hostname or ""
-    proxy = None if proxy_bypass(host) else getproxies().get(parts.scheme)
-    origin = Origin(host, parts.port or (443 if is_tls else 80), is_tls, proxy)
+    port = parts.port or (443 if is_tls else 80)
+    origin = Origin(host, port, is_tls, proxy_for(parts.scheme, host, port))
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._") + (f"?{parts.query}" if parts.query else "")
-    return origin, f"http://{origin.named}{path}" if proxy and not is_tls else path
+    return origin, f"http://{origin.named}{path}" if origin.proxy and not is_tls else path
 
 
 async def connect(origin: Origin, make: Callable[[], Connection], seconds: float) -> Connection:
     """A new connection; raises `HttpFailure` where there is none to be had."""
+    proxy = origin.proxy
+    place, host = (f"the proxy {proxy.named}", proxy.host) if proxy else (origin.named, origin.host)
+    fix = PROXY_FIX if proxy else "start the server, or check base_url"
     try:
         async with asyncio.timeout(seconds):
-            return await (_connected(origin, make) if origin.proxy is None else _through_proxy(origin, make))
+            return await (_connected(origin, make) if proxy is None else _through_proxy(proxy, origin, make))
     except TimeoutError as error:
         # Nobody took the call: whatever is the matter, it is the server that is away, and no answer that is slow.
-        message = f"no connection to {origin.named} within {seconds:g} s; fix: start the server, or check base_url"
+        message = f"no connection to {place} within {seconds:g} s; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
     except ssl.SSLCertVerificationError as error:
         message = f"{origin.named}: its certificate is not trusted ({error.verify_message})"
@@ -73,17 +82,12 @@ async def connect(origin: Origin, make: Callable[[], Connection], seconds: float
         raise HttpFailure("tls", f"{origin.named} {said}", retryable=not is_plain) from error
     except socket.gaierror as error:
         passes = error.errno == socket.EAI_AGAIN
-        message = f"cannot find the host {origin.host!r} ({error.strerror}); fix: check base_url"
+        fix = PROXY_FIX if proxy else "check base_url"
+        message = f"cannot find the host {host!r} ({error.strerror}); fix: {fix}"
         raise HttpFailure("connection", message, retryable=passes) from error
     except OSError as error:
-        message = f"cannot connect to {origin.named}: {_reason(error)}; fix: start the server, or check base_url"
+        message = f"cannot connect to {place}: {_reason(error)}; fix: {fix}"
         raise HttpFailure("connection", message, retryable=True) from error
-
-
-@lru_cache(maxsize=4)
-def _trust(authorities: str | None) -> ssl.SSLContext:
-    """Whom to believe: reading the certificates takes long, so it is done once for each file of them."""
-    return ssl.create_default_context(cafile=authorities)
 
 
 def _reason(error: OSError) -> str:
@@ -96,52 +100,68 @@ async def _connected(origin: Origin, make: Callable[[], Connection]) -> Connecti
         make,
         origin.host,
         origin.port,
-        ssl=_trust(os.environ.get("SSL_CERT_FILE")) if origin.is_tls else None,
+        ssl=trust_context() if origin.is_tls else None,
         happy_eyeballs_delay=STRAGGLER_SECONDS,
     )
     return connection
 
 
-async def _through_proxy(origin: Origin, make: Callable[[], Connection]) -> Connection:
+async def _through_proxy(proxy: Proxy, origin: Origin, make: Callable[[], Connection]) -> Connection:
     """A connection to the proxy; for TLS, a tunnel through it."""
-    parts = urlsplit(origin.proxy if origin.proxy and "://" in origin.proxy else f"http://{origin.proxy}")
     loop = asyncio.get_running_loop()
-    if parts.scheme != "http" or not parts.hostname:
-        message = f"the proxy {without(str(origin.proxy))} is not an http:// one; fix: correct or unset HTTP(S)_PROXY"
-        raise HttpFailure("connection", message, retryable=False)
-    address = (parts.hostname, parts.port or 8080)
     if not origin.is_tls:
-        _, connection = await loop.create_connection(make, *address, happy_eyeballs_delay=STRAGGLER_SECONDS)
-        return connection
-    plug = await loop.run_in_executor(None, socket.create_connection, address, 10.0)
-    try:
-        plug.setblocking(False)
-        await _tunnel(plug, f"{origin.host}:{origin.port}", _proxy_login(parts.username, parts.password))
         _, connection = await loop.create_connection(
-            make, sock=plug, ssl=_trust(os.environ.get("SSL_CERT_FILE")), server_hostname=origin.host
+            make, proxy.host, proxy.port, happy_eyeballs_delay=STRAGGLER_SECONDS
         )
+        return connection
+    context = trust_context()
+    raw, tunnel = await loop.create_connection(
+        _Tunnel, proxy.host, proxy.port, happy_eyeballs_delay=STRAGGLER_SECONDS
+    )
+    try:
+        login = f"Proxy-Authorization: {proxy.login}\r\n" if proxy.login else ""
+        raw.write(f"CONNECT {origin.place} HTTP/1.1\r\nHost: {origin.place}\r\n{login}\r\n".encode("latin-1"))
+        _check_tunnel(await tunnel.head, proxy)
+        connection = make()
+        transport = await loop.start_tls(raw, connection, context, server_hostname=origin.host)
+        if transport is None:
+            raise ConnectionResetError(errno.ECONNRESET, "the proxy closed the connection")
     except BaseException:
-        plug.close()
+        raw.abort()
         raise
+    connection.connection_made(transport)
     return connection
 
 
-def _proxy_login(username: str | None, password: str | None) -> str:
-    if username is None:
-        return ""
-    token = base64.b64encode(f"{unquote(username)}:{unquote(password or '')}".encode()).decode("ascii")
-    return f"Proxy-Authorization: Basic {token}\r\n"
+class _Tunnel(asyncio.Protocol):
+    """What a proxy answers to CONNECT, up to the empty line behind it."""
+
+    def __init__(self) -> None:
+        self.head: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._received = b""
+
+    def data_received(self, data: bytes) -> None:
+        """A piece of it; more than a head is no answer to CONNECT."""
+        self._received += data
+        is_whole = self._received.endswith(b"\r\n\r\n") or len(self._received) > MOST_TUNNEL_BYTES
+        if is_whole and not self.head.done():
+            self.head.set_result(self._received)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """The proxy hung up; what it said before may say why."""
+        if not self.head.done():
+            self.head.set_result(self._received)
 
 
-async def _tunnel(plug: socket.socket, place: str, login: str) -> None:
-    loop = asyncio.get_running_loop()
-    await loop.sock_sendall(plug, f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{login}\r\n".encode("latin-1"))
-    received = b""
-    while b"\r\n\r\n" not in received and b"\n\n" not in received:
-        piece = await loop.sock_recv(plug, 4096)
-        received += piece
-        if not piece or len(received) > MOST_TUNNEL_BYTES:
-            raise ConnectionError("the proxy closed the connection")
-    line = received.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
-    if not line[9:12].startswith("2"):
-        raise HttpFailure("connection", f"the proxy refused the connection: {line[:80]}", retryable=False)
+def _check_tunnel(head: bytes, proxy: Proxy) -> None:
+    line = head.partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
+    if not head:
+        raise HttpFailure("connection", f"the proxy {proxy.named} closed the connection", retryable=True)
+    if (status := _STATUS(line)) is None:
+        message = f"the proxy {proxy.named} does not speak HTTP: {line[:60]!r}; fix: {PROXY_FIX}"
+        raise HttpFailure("connection", message, retryable=False)
+    if status[1] == "407":
+        raise proxy.wants_login()
+    if not status[1].startswith("2") or not head.endswith(b"\r\n\r\n"):
+        message = f"the proxy refused the connection: {line[:80]}"
+        raise HttpFailure("connection", message, retryable=status[1].startswith("5"))

@@ -1,15 +1,20 @@
 """HTTP/1.1 over asyncio: one connection, one question at a time, kept open for the next.
 
-Only what endpoints need: a POST with a body of known length, and its answer. Made by hand because it costs a third of
-what the libraries do (`decisions/`).
+Only what endpoints need: a POST with a body of known length, and its answer. Made by hand because it costs half of what
+the libraries do (`decisions/`).
 """
 
 import asyncio
+from collections import deque
 from typing import Protocol
 
 from .http_answer import Answer, BrokenOff, Reply, TooLarge, Unreadable
+from .http_memory import FREE_BYTES, MEMORY, Share
+from .http_unpacking import unpack
 
 NO_ANSWER = "the server closed the connection"
+LATE_IDS = 8
+"""Ids remembered by a connection: a late duplicate follows soon, and some servers draw ids from few."""
 
 
 class Patience(Protocol):
@@ -43,6 +48,13 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._deadline = self._last = 0.0
         self._waited_for = ""
+        self._share = Share(self._read_on, self._loop)
+        self._paused_at: float | None = None
+        """When reading stopped because other answers hold the memory there is."""
+        self.questions = 0
+        """Questions that were put over it."""
+        self.ids: deque[str] = deque(maxlen=LATE_IDS)
+        """Ids of the latest answers that came over it."""
 
     @property
     def is_open(self) -> bool:
@@ -52,22 +64,29 @@ class Connection(asyncio.Protocol):
     async def exchange(self, data: bytes) -> Reply:
         """Sends one question and waits for the whole answer; whatever goes wrong, the connection is closed."""
         if self._transport is None or self._transport.is_closing():
-            said = f" after it said {self._unasked[:60].decode('latin-1')!r} unasked" if self._unasked else ""
-            raise BrokenOff(f"the connection was closed{said}")
+            said = f"the connection was closed after it said {self._unasked[:60].decode('latin-1')!r} unasked"
+            raise BrokenOff(said if self._unasked else NO_ANSWER)
         self._answer = Answer(self._limits.response_bytes)
         now = self._loop.time()
         self._last = now + self._limits.total
         self._wait_until(now + self._limits.first_byte, f"no first byte within {self._limits.first_byte:g} s")
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiter = waiter
+        self.questions += 1
         self._transport.write(data)
         try:
-            return await waiter
+            reply = await waiter
+            if "content-encoding" in reply.headers:
+                packed, reply.body = reply.body, b""
+                reply.body = await unpack(packed, reply.headers["content-encoding"], self._limits.response_bytes)
+            return reply
         except BaseException:
             self.close()
             raise
         finally:
             self._waiter = None
+            if self._share.held or self._share.wanted:
+                MEMORY.give_back(self._share)
 
     def close(self) -> None:
         """Closes at once; what was not sent is dropped."""
@@ -93,12 +112,34 @@ class Connection(asyncio.Protocol):
         except (BrokenOff, TooLarge, Unreadable) as error:
             self._fail(error)
             return
-        if reply is not None:
+        if reply is not None and self._answer.is_followed and self.questions > 1:
+            # One of the two answers the question before this one, and nobody can say which.
+            self._fail(BrokenOff("more than one answer came at once"))
+        elif reply is not None:
             self._finish(reply, stays=self._answer.may_be_followed)
         else:
-            self._wait_until(
-                self._loop.time() + self._limits.idle, f"the answer stalled within {self._limits.idle:g} s"
-            )
+            self._wait_for_more()
+            if self._answer.size > self._share.held + FREE_BYTES:
+                self._ask_for_room(self._answer)
+
+    def _wait_for_more(self) -> None:
+        self._wait_until(self._loop.time() + self._limits.idle, f"the answer stalled within {self._limits.idle:g} s")
+
+    def _ask_for_room(self, answer: Answer) -> None:
+        """Holds more memory, all that the answer will need where its head says so, or reads no further for now."""
+        count = max(answer.expected - self._share.held, answer.size, FREE_BYTES)
+        if not MEMORY.take(self._share, count) and self._transport is not None:
+            self._transport.pause_reading()
+            self._paused_at = self._loop.time()
+
+    def _read_on(self) -> None:
+        """There is room again: what it took to wait is none of the server's time."""
+        if self._paused_at is None or self._transport is None or self._transport.is_closing():
+            return
+        self._last += self._loop.time() - self._paused_at
+        self._paused_at = None
+        self._wait_for_more()
+        self._transport.resume_reading()
 
     def eof_received(self) -> None:
         """The server has nothing more to say."""
@@ -146,7 +187,7 @@ class Connection(asyncio.Protocol):
 
     def _ring(self) -> None:
         self._timer = None
-        if self._waiter is None:
+        if self._waiter is None or self._paused_at is not None:
             return
         if self._loop.time() >= self._deadline:
             self._fail(TimeoutError(self._waited_for))

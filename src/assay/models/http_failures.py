@@ -17,6 +17,8 @@ from ..core import Output
 from ..core.secrets import without
 
 RETRYABLE = frozenset({408, 409, 425, 429})
+KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
+"""What a status that may pass means; 503 is a server that is there, and not ready or too busy."""
 _OVERFLOW = re.compile(r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens")
 
 
@@ -74,7 +76,7 @@ class Refused(Exception):
             return HttpFailure("quota", message, retryable=False)
         if self.status in (400, 413) and _OVERFLOW.search(f"{self.error.get('code')} {self.error.get('type')} {said}"):
             return HttpFailure("context", message, retryable=False)
-        kind = "rate_limit" if self.status == 429 else "timeout" if self.status == 408 else "http"
+        kind = KINDS.get(self.status, "http")
         retryable = self.status in RETRYABLE or self.status >= 500
         return HttpFailure(kind, message, retryable=retryable, retry_after=retry_after(self.headers))
 

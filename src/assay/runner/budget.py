@@ -5,6 +5,7 @@ from collections import Counter
 from typing import NoReturn
 
 from ..core import ErrorBudgetExceeded, ErrorInfo, UsageError
+from .beginning import GIVEN_UP
 
 SMALLEST_BASE = 100
 """A share is taken of at least so many samples: two failures of the first ten are no 20 % yet."""
@@ -57,6 +58,11 @@ class ErrorBudget:
         what, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
             self._first, self._own_fix = f"{whose} {error.kind}: {what}".lstrip(), own_fix
+        if error.kind == GIVEN_UP:
+            self._stop(
+                f"stopped: {what}" if not whose else f"stopped: {what} (the server of the {whose})",
+                fix=f"{own_fix}, then run the same command again: what was answered is kept",
+            )
         self._auth_in_a_row[whose] = self._auth_in_a_row[whose] + 1 if error.kind == "auth" else 0
         if self._auth_in_a_row[whose] >= AUTH_ERRORS:
             server = f"the server of the {whose}" if whose else "the server"

@@ -48,6 +48,11 @@ class Gathered:
     def judge(self, answers: Answers) -> None:
         """Nothing is scored here."""
 
+    def stop(self) -> None:
+        """What is being answered comes back; who else waits is let go."""
+        if self._work is not None:
+            self._work.stop()
+
     async def close(self) -> None:
         """Asks nothing more."""
         if self._running is not None:

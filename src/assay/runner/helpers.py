@@ -24,6 +24,7 @@ from .gathered import Gathered
 from .ledger import cost_of, count_usage
 from .options import RunOptions
 from .plan import without_prices
+from .retry import RetryPolicy, Stopped
 from .schedule import Scheduler
 from .scoring import Scoring
 from .verdicts import helper_calls, judged
@@ -45,6 +46,7 @@ class Helper:
         concurrency: int | None,
         cache: ResponseCache | None = None,
         budget: "HelperBudget | None" = None,
+        policy: RetryPolicy | None = None,
     ) -> None:
         self.role = role
         self.name = name
@@ -53,7 +55,7 @@ class Helper:
         self._writer = writer
         self._cache = cache
         self._budget = budget
-        self._scheduler = Scheduler(model, concurrency=concurrency)
+        self._scheduler = Scheduler(model, concurrency=concurrency, policy=policy)
         self._gathered = None if self._scheduler.is_async else Gathered(self._scheduler)
         self._keys = KeyMaker(model.identity)
         # By key, whatever the model was called then: from another folder its file has another name.
@@ -90,6 +92,12 @@ class Helper:
         if not done.cancelled():
             done.exception()  # whoever asked may have left: it is no news that nobody heard of it
 
+    def stop(self) -> None:
+        """Questions that wait for another try are not asked again."""
+        self._scheduler.patience.stop()
+        if self._gathered is not None:
+            self._gathered.stop()
+
     async def close(self) -> None:
         """Asks nothing more."""
         for asked in self._asked.values():
@@ -119,7 +127,10 @@ class Helper:
     async def _ask_model(self, request: Request) -> Output:
         if self._budget is not None:
             self._budget.check()
-        return await (self._scheduler if self._gathered is None else self._gathered).ask(request)
+        try:
+            return await (self._scheduler if self._gathered is None else self._gathered).ask(request)
+        except Stopped:
+            raise asyncio.CancelledError from None  # no verdict, and no fault of the judge
 
 
 class HelperBudget:
@@ -217,9 +228,15 @@ class Helpers:
         task = self._cell.task.name
         budget = None if role == CANARY else self._budget  # no sample is lost by a canary that is not judged
         concurrency = self._options.concurrency
-        made = Helper(role, name, model, self._writer, task, concurrency, self._cache, budget)
+        policy = RetryPolicy(wrong_seconds=self._options.give_up_after)
+        made = Helper(role, name, model, self._writer, task, concurrency, self._cache, budget, policy)
         self._all.append(made)
         return made
+
+    def stop(self) -> None:
+        """What is in flight comes back, nothing is tried again."""
+        for helper in self._all:
+            helper.stop()
 
     async def close(self, later: Collection[str] = ()) -> None:
         """Asks nothing more, and lets the models go but those of the roles that are asked `later`."""

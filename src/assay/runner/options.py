@@ -73,6 +73,8 @@ class RunOptions:
     judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     on_error: str = "0.05"
     """The error budget: `stop`, `continue`, a fraction, or a count of infrastructure errors."""
+    give_up_after: float = 30.0
+    """Seconds after which an endpoint that gave only wrong replies, from the first on, ends the run."""
     scorer_seconds: float = 30.0
     """CPU time a scorer may take for one answer; 0 sets no limit."""
     on_duplicate: Literal["error", "first", "suffix"] = "error"
@@ -197,6 +199,7 @@ class RunOptions:
             output=None,
             batch_size=None,
             concurrency=None,
+            give_up_after=_DEFAULTS.give_up_after,
             replicas=None,
             executor=None,
             gpus_per_replica=None,

@@ -31,6 +31,7 @@ from .ledger import count_usage
 from .options import RunOptions
 from .preflight import Preflight
 from .remarks import Remarks
+from .retry import RetryPolicy
 from .schedule import Scheduler
 from .sizing import as_number
 from .work import Answers, Job, Work
@@ -99,8 +100,13 @@ class RecordingEngine:
         self._starting = asyncio.Lock()
         self._turn_here = threading.Lock()
         self._is_loaded = False
+        policy = RetryPolicy(wrong_seconds=options.give_up_after)
         self._scheduler = Scheduler(
-            self.model, batch_size=self._batch_size(), concurrency=options.concurrency, meter=progress.meter
+            self.model,
+            batch_size=self._batch_size(),
+            concurrency=options.concurrency,
+            policy=policy,
+            meter=progress.meter,
         )
         # Two changes of threads for every batch would cost more than all the rest; the cache belongs to the loop's.
         in_turn = not self._scheduler.is_async and self._scheduler.window == 1

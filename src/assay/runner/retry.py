@@ -6,6 +6,7 @@ While a server is gone, one request at a time looks for it; one that fails while
 """
 
 import asyncio
+import contextlib
 import math
 import random
 from collections import deque
@@ -13,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from ..core import ErrorInfo, Output
+from .beginning import GIVEN_UP, MOMENT, SILENT_TRIES, Beginning
 
 SHRINK = 0.8
 GROW = 0.05
@@ -20,9 +22,9 @@ EPISODE_SECONDS = 1.0
 """Rate limits that come so close together are one episode."""
 CAUTIOUS_ROUNDS = 10
 """Clean rounds before the number that was too many is tried again."""
-GONE = frozenset({"connection", "http", "tls"})
+GONE = frozenset({"connection", "broken_reply", "http", "unavailable", "tls"})
 """Failures that may mean that the server is gone, where they may pass at all."""
-ABOUT_THE_SERVER = frozenset({"connection", "tls"})
+ABOUT_THE_SERVER = frozenset({"connection", "broken_reply", "tls"})
 """Those that say so whatever was asked; the others may be the fault of one request."""
 MOST_LOST = 8
 """So many of them in a row, or as few as are asked at once, and it is."""
@@ -43,6 +45,8 @@ class RetryPolicy:
     total_seconds: float = 1800.0
     longest_wait: float = 600.0
     """The most that a server's Retry-After is obeyed."""
+    wrong_seconds: float = 30.0
+    """How long a server that gives only wrong replies, from the first on, is asked again."""
 
     def allows(self, error: ErrorInfo, attempts: int, seconds: float) -> bool:
         """Whether a request that failed so often, over so many seconds, is worth another try."""
@@ -190,7 +194,14 @@ class Outage:
     """Whose request failed last."""
     is_certain: bool = False
     """Whether several failed since, or one in a way that says nothing of what was asked."""
+    has_ended: bool = False
+    """Whether nobody is to wait for it any more."""
     _over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def end(self) -> None:
+        """Lets all go who wait for it."""
+        self.has_ended = True
+        self._over.set()
 
     @property
     def is_on(self) -> bool:
@@ -224,9 +235,9 @@ class Outage:
     async def pass_by(self, whose: object = None) -> bool:
         """Waits while the server is gone; true for whoever is to look for it, false for all once it is back."""
         clock = asyncio.get_running_loop().time
-        while self.is_on and not self.is_hopeless(clock()):
+        while self.is_on and not self.has_ended and not self.is_hopeless(clock()):
             seconds = self.look_at + (POLITENESS if whose is self.loser else 0.0) - clock()
-            if seconds <= 0:
+            if seconds <= MOMENT:
                 self.look_at = clock() + LONGEST_PAUSE  # this one looks, the others wait for what it finds
                 return True
             try:
@@ -234,6 +245,10 @@ class Outage:
             except TimeoutError:
                 continue
         return False
+
+
+class Stopped(Exception):
+    """The run was stopped while a request waited for another try: it is not asked again, and not answered."""
 
 
 class Patience:
@@ -253,6 +268,21 @@ class Patience:
         self._say = say
         self._told: set[str] = set()
         """Kinds of failures that were spoken of."""
+        self.beginning = Beginning(self.policy.wrong_seconds)
+        self._given_up: Output | None = None
+        """What all requests are answered with once the server is given up."""
+        self._is_stopped = False
+        self._over = asyncio.Event()
+        """Set when nobody is to wait for another try any more."""
+
+    def stop(self) -> None:
+        """Requests that wait for their turn or another try leave; those on their way come back."""
+        self._is_stopped = True
+        self._end()
+
+    def _end(self) -> None:
+        self._over.set()
+        self.outage.end()
 
     async def ask(self, once: Callable[[], Awaitable[Output]]) -> Output:
         """What `once` answers, called again where that may help."""
@@ -262,25 +292,35 @@ class Patience:
         whose = object()
         answers, is_alone = -1, False  # how many others had when this one failed; whether it fails where others do not
         while True:
+            if self._over.is_set():
+                return self._last_word()
             looks = await outage.pass_by(whose) if outage.lost else False
             await limiter.acquire()
-            if outage.is_on and not looks and not outage.is_hopeless(clock()):
-                limiter.release()  # gone while this one waited for its place
+            is_gone = outage.is_on and not looks and not outage.is_hopeless(clock())
+            if is_gone or self._over.is_set():
+                limiter.release()  # gone, or given up, while this one waited for its place
                 continue
             started = clock()  # what a request waits for its turn is none of its own time
+            self.beginning.sent(whose, started)
             try:
                 output = await once()
             finally:
                 limiter.release()
+                self.beginning.left(whose)
             error = output.error
             is_alone = is_alone or (error is not None and 0 <= answers < outage.answers)
             if not is_alone or error is None:
                 outage.note(error, clock(), whose, self.policy.longest_wait)
+            asked_wait = 0.0 if error is None else _asked_wait(error)
+            is_given_up = self.beginning.is_hopeless(error, started, clock(), asked_wait)
             if error is None:
                 limiter.succeeded()
                 if limiter.held:
                     limiter.let_go(started)
                 return output
+            if is_given_up:
+                self._give_up(error, clock())
+                continue
             answers = outage.answers
             if error.kind == "rate_limit":
                 limiter.throttled(clock())
@@ -292,11 +332,33 @@ class Patience:
             attempts += not outage.is_on
             if outage.is_hopeless(clock()) or not self.policy.allows(error, attempts, spent):
                 return output
+            if error.kind == "timeout" and self.beginning.is_silent and attempts >= SILENT_TRIES:
+                return output
             self._tell(error)
+            remaining = self.beginning.left_of(error, clock(), asked_wait)
+            outage.look_at = min(outage.look_at, clock() + max(remaining, 1.0))
             if not outage.is_on:
-                delay = self.policy.delay(error, attempts - 1, self._rng)
+                delay = min(self.policy.delay(error, attempts - 1, self._rng), remaining)
                 spent += delay
-                await asyncio.sleep(delay)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._over.wait(), delay)
+
+    def _last_word(self) -> Output:
+        if self._given_up is not None and not self._is_stopped:
+            return self._given_up
+        raise Stopped
+
+    def _give_up(self, error: ErrorInfo, now: float) -> None:
+        """No request is tried again: the server never gave a proper answer."""
+        seconds = now - (self.beginning.since or now)
+        said, _, fix = error.message.partition("; fix: ")
+        fix = fix or "check base_url, the name of the model and the server's own log"
+        message = (
+            f"the server gave only wrong replies for {seconds:.0f} s, the last: {said}; fix: {fix};"
+            f" --give_up_after SECONDS waits longer than {self.policy.wrong_seconds:g} s"
+        )
+        self._given_up = Output.failed(GIVEN_UP, message, retryable=False)
+        self._end()
 
     def _tell(self, error: ErrorInfo) -> None:
         """Says why a run is slow, once for each reason."""

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 
 from ..core import Meter, Model, Output, Reporting, Request
 from .calls import call_async, call_in_halves, call_model
-from .retry import Patience, RetryPolicy
+from .retry import Patience, RetryPolicy, Stopped
 from .sizing import DEFAULT_WINDOW, BatchSize
 from .threads import Threads, in_thread
 from .work import Desk, Job, Work
 
 DRAIN_SECONDS = 10.0
-PASSING = frozenset({"rate_limit", "timeout", "connection", "http", "bad_response"})
+PASSING = frozenset({"rate_limit", "timeout", "connection", "broken_reply", "http", "unavailable", "bad_response"})
 """Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
 
 
@@ -54,6 +54,7 @@ class Scheduler:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         worker = self._ask_one_by_one if self.is_async else self._ask_in_batches
         threads = None if self.is_async else Threads(self.window, "model")
+        work.when_stopped(self.patience.stop)
         workers = [asyncio.ensure_future(worker(work, desk, threads)) for _ in range(self._workers(work))]
         try:
             await asyncio.gather(*workers)
@@ -101,6 +102,8 @@ class Scheduler:
                 output = await self._try(jobs[0].request)
                 desk.keep([(jobs[0], output)])
                 desk.judge([(jobs[0], output)])
+            except Stopped:
+                return
             except BaseException:
                 work.stop()  # the others may answer at once, and must not take the next job before they hear of it
                 raise

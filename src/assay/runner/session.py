@@ -29,6 +29,7 @@ from .pipeline import CellRun
 from .preflight import Preflight
 from .recording import drive
 from .result import RunResult
+from .retry import RetryPolicy
 from .schedule import Scheduler
 from .sizing import as_number, fit_batch
 from .summary import set_level, summarize
@@ -67,6 +68,8 @@ class Session:
         self._loaded: list[Model] = []
         self._judges: dict[str, Model] = {}
         """By role: helper models that were built, and are asked again by a later cell."""
+        self._helpers: Helpers | None = None
+        """Those that are asked now."""
         self._spread: Spread | None = None
         """The replicas of the model that is asked now."""
 
@@ -162,6 +165,7 @@ class Session:
         progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
         budget = ErrorBudget(self.options.on_error)
         helpers = Helpers(self.options, self.writer, cell, cache, HelperBudget(budget, progress), self._judges)
+        self._helpers = helpers
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
         if self.ask_model and is_spread(self.options):
             for line in helpers.single():
@@ -207,7 +211,7 @@ class Session:
             # The time to come back is over: what has come is still summed up.
         finally:
             await helpers.close(self._roles_after(cell))
-            self._work = None
+            self._work = self._helpers = None
         progress.state = "finished"
         if self.ask_model and not self.stopped and not self._failure:
             cell.unchecked = False
@@ -252,7 +256,10 @@ class Session:
                 self._whisper(f"{cell.model_name}: --batch_size auto: {chosen}")
         running.progress.state = "running"
         size, most, meter = as_number(self.options.batch_size), self.options.concurrency, running.progress.meter
-        scheduler = Scheduler(cell.model, batch_size=size, concurrency=most, say=self._whisper, meter=meter)
+        policy = RetryPolicy(wrong_seconds=self.options.give_up_after)
+        scheduler = Scheduler(
+            cell.model, batch_size=size, concurrency=most, policy=policy, say=self._whisper, meter=meter
+        )
         await running.run(scheduler, self._work)
 
     async def _ask_replicas(self, cell: Cell, running: CellRun) -> None:
@@ -403,6 +410,8 @@ class Session:
         self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
         if self._work is not None:
             self._work.stop()
+        if self._helpers is not None:
+            self._helpers.stop()
 
     def _stop_at_once(self) -> None:
         self._at_once = True

@@ -49,6 +49,9 @@ def run_faults(run: RunOptions) -> list[AssayError]:
     if run.reducer is not None and not re.fullmatch(r"pass[@^]\d+", str(run.reducer)):
         gather(faults, lambda: _check_reducer(str(run.reducer), 1, "--reducer"))
     gather(faults, lambda: ErrorBudget(str(run.on_error)))
+    seconds = run.give_up_after
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+        faults.append(UsageError(f"--give_up_after {shorten(seconds)} is not a number of seconds", fix="30, or 0"))
     return faults
 
 

@@ -54,6 +54,13 @@ class Work:
         self.stopped = False
         self.in_flight = 0
         self._changed = asyncio.Event()
+        self._when_stopped: list[Callable[[], None]] = []
+
+    def when_stopped(self, call: Callable[[], None]) -> None:
+        """Called when the work is stopped; at once where it is already."""
+        self._when_stopped.append(call)
+        if self.stopped:
+            call()
 
     def take(self, most: int, with_media: int | None = None) -> list[Job]:
         """Up to `most` jobs, or `with_media` if they carry pictures or sounds; empty when there are none just now."""
@@ -127,6 +134,8 @@ class Work:
         """No new jobs are handed out."""
         self.stopped = True
         self._changed.set()
+        for call in self._when_stopped:
+            call()
 
 
 Answers = Sequence[tuple[Job, Output]]

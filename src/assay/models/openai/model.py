@@ -26,6 +26,7 @@ OWN_KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "transcriptions": (("text", "audio"), ("text",)),
 }
 """What the APIs beside chat and completions take and make."""
+LIKELIHOOD_FIX = "-a likelihood_by=echo, or likelihood_by=prompt_logprobs for vLLM, where the server weighs given texts"
 WITHOUT_LOGPROBS = frozenset({"images", "speech", "transcriptions"})
 
 
@@ -68,6 +69,7 @@ class OpenAI(HttpModel):
             if not isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} takes a name, got {getattr(self, name)!r}")
         super().__post_init__()
+        self._has_weighed = False
         if api := next((path for path in PATHS if self._place.endswith(f"/{path}")), None):
             raise UsageError(
                 f"base_url of model 'openai/{self.name}' ends with the path of one API, {api}",
@@ -97,6 +99,11 @@ class OpenAI(HttpModel):
     async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request, all continuations of a request in one question where the API allows it."""
         return [await self._attempt(request, self._weigh) for request in requests]
+
+    @property
+    def likelihood_fix(self) -> str:
+        """How it may be made to weigh continuations, for a task that needs it."""
+        return f"{LIKELIHOOD_FIX}; or " if self.likelihood_by == "none" else ""
 
     def _credentials(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}"}
@@ -156,11 +163,19 @@ class OpenAI(HttpModel):
 
     async def _weigh(self, request: Request) -> Output:
         if self.likelihood_by == "none":
-            raise UsageError(
-                f"model 'openai/{self.name}' is not said to weigh continuations",
-                fix="-a likelihood_by=echo, or prompt_logprobs for vLLM, if its server can",
-            )
-        way: weighing.Way = self.likelihood_by
+            raise UsageError(f"model 'openai/{self.name}' is not said to weigh continuations", fix=LIKELIHOOD_FIX)
+        try:
+            output = await self._weigh_by(self.likelihood_by, request)
+        except weighing.CannotWeigh as failure:
+            if self._has_weighed:
+                raise
+            # It was said to weigh texts and does not, as llama.cpp's server: no further question is worth asking.
+            what, _, fix = failure.message.partition("; fix: ")
+            raise UsageError(what, where=f"model 'openai/{self.name}'", fix=fix or None) from failure
+        self._has_weighed = True
+        return output
+
+    async def _weigh_by(self, way: weighing.Way, request: Request) -> Output:
         if request.prompt.is_chat:
             questions = weighing.chat_questions(self.name, request, way)
             answers = [await self._post("chat/completions", question) for question in questions]

@@ -15,6 +15,13 @@ from ..http import HttpFailure
 Way = Literal["echo", "prompt_logprobs"]
 
 
+class CannotWeigh(HttpFailure):
+    """The server reports no weights at all: the next text would fare no better."""
+
+    def __init__(self, what: str, way: Way) -> None:
+        super().__init__("bad_response", _lacks(what, way), retryable=False)
+
+
 class Weighed(NamedTuple):
     """One token of a text that was read."""
 
@@ -91,7 +98,7 @@ def _echoed(choice: Mapping[str, Any], text: str) -> list[Weighed]:
     said: Mapping[str, Any] = choice.get("logprobs") or {}
     tokens = said.get("tokens")
     if not isinstance(tokens, Sequence) or not tokens:
-        raise HttpFailure("bad_response", _lacks("logprobs of what it echoes", "echo"), retryable=False)
+        raise CannotWeigh("logprobs of what it echoes", "echo")
     tops = said.get("top_logprobs") or [None] * len(tokens)
     values = said.get("token_logprobs") or [None] * len(tokens)
     read: list[Weighed] = []
@@ -125,7 +132,7 @@ def _tokens(holder: Any) -> Iterator[Weighed]:
     """The tokens of vLLM's `prompt_logprobs`; the first entry of each is the token itself, others its rivals."""
     entries = holder.get("prompt_logprobs") if isinstance(holder, Mapping) else None
     if not isinstance(entries, Sequence) or not entries:
-        raise HttpFailure("bad_response", _lacks("`prompt_logprobs`", "prompt_logprobs"), retryable=False)
+        raise CannotWeigh("`prompt_logprobs`", "prompt_logprobs")
     for entry in entries:
         if not entry:
             yield Weighed("", None, False)  # nothing stands before the first token

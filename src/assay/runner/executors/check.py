@@ -11,6 +11,7 @@ from ...core import AssayError, MissingExtra, UsageError, digest_of
 from ..cell import Cell
 from ..options import RunOptions
 from ..plan import trusted_model
+from ..retry import RetryPolicy
 from ..sizing import DEFAULT_WINDOW, as_number
 from .processes import Processes, shares
 from .replica import Executor, ModelSource
@@ -103,7 +104,10 @@ async def make_spread(
     if run.batch_size == "auto":
         whisper(f"{cell.model_name}: --batch_size auto: each replica takes what its memory has room for")
     batch_size = as_number(run.batch_size) or getattr(model, "batch_size", None)
-    return Spread(model, source, executor, replicas, batch_size=batch_size, window=window, say=say, whisper=whisper)
+    policy = RetryPolicy(wrong_seconds=run.give_up_after)
+    return Spread(
+        model, source, executor, replicas, batch_size=batch_size, window=window, policy=policy, say=say, whisper=whisper
+    )
 
 
 def _options(run: RunOptions, name: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...core import Model, ModelError, Output
 from ..events import CellProgress
-from ..retry import Patience, RetryPolicy
+from ..retry import Patience, RetryPolicy, Stopped
 from ..schedule import tries_again
 from ..sizing import BatchSize
 from ..work import Answers, Desk, Job, Work
@@ -36,6 +36,7 @@ class Spread:
         *,
         batch_size: int | None = None,
         window: int = 1,
+        policy: RetryPolicy | None = None,
         say: Callable[[str], None] = lambda line: None,
         whisper: Callable[[str], None] = lambda line: None,
     ) -> None:
@@ -44,7 +45,7 @@ class Spread:
         self._source = source
         self._executor = executor
         self._slots = [Slot(number, window, batch_size) for number in range(1, replicas + 1)]
-        self._policy = RetryPolicy()
+        self._policy = policy or RetryPolicy()
         self._patience = Patience(1)
         self._rng = random.Random(0)
         self._say = say
@@ -63,6 +64,7 @@ class Spread:
         """Works until there is nothing left, or the work was stopped and what was in flight came back."""
         assert isinstance(work, SharedWork)
         self._patience = Patience(sum(slot.window for slot in self._slots), self._policy, say=self._whisper)
+        work.when_stopped(self._patience.stop)
         serving = {asyncio.ensure_future(self._serve(slot, work, desk)): slot for slot in self._slots}
         ending = asyncio.ensure_future(work.ending())
         watching = asyncio.ensure_future(self._executor.watch())
@@ -198,6 +200,9 @@ class Spread:
                 work.give_back([job])
                 return
             answers = [(job, await asked)]
+        except Stopped:
+            work.give_back([job])
+            return
         except ReplicaLost as lost:
             slot.died(str(lost))
             self._fail(work.died(slot.number, [job]), str(lost), work, desk)

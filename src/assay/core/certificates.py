@@ -1,0 +1,51 @@
+"""Whom TLS connections believe: the system's authorities, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
+
+OpenSSL passes over a name that leads nowhere, and the server's certificate is blamed for it: it is looked at here.
+"""
+
+import os
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from .errors import UsageError
+
+if TYPE_CHECKING:
+    import ssl
+
+FILE, FOLDER = "SSL_CERT_FILE", "SSL_CERT_DIR"
+_HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+\Z").match
+"""How OpenSSL finds a certificate in a folder."""
+
+
+def trust_context() -> "ssl.SSLContext":
+    """What a client checks servers with; raises `UsageError` where the environment names what is no authority."""
+    return _context(os.environ.get(FILE) or None, os.environ.get(FOLDER) or None)
+
+
+@lru_cache(maxsize=4)
+def _context(file: str | None, folder: str | None) -> "ssl.SSLContext":
+    """Reading the certificates takes long, so it is done once for each file of them."""
+    import ssl
+
+    if folder is not None:
+        _check_folder(folder)
+    try:
+        return ssl.create_default_context(cafile=file, capath=folder if file else None)
+    except ssl.SSLError as error:
+        raise _wrong(FILE, file, "which holds no certificate in PEM format") from error
+    except OSError as error:
+        raise _wrong(FILE, file, f"which cannot be read ({error.strerror})") from error
+
+
+def _check_folder(listed: str) -> None:
+    folders = [name for name in listed.split(os.pathsep) if name]
+    there = [name for name in folders if os.path.isdir(name)]
+    if not there:
+        raise _wrong(FOLDER, listed, "which is not a folder")
+    if not any(_HASHED(name) for folder in there for name in os.listdir(folder)):
+        raise _wrong(FOLDER, listed, "which holds no certificate named by its hash, as `openssl rehash` names them")
+
+
+def _wrong(variable: str, value: str | None, what: str) -> UsageError:
+    return UsageError(f"the environment variable {variable} names {value}, {what}", fix=f"correct or unset {variable}")

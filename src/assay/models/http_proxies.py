@@ -1,0 +1,113 @@
+"""Proxies: which one a question goes through, as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY say.
+
+Proxies that speak HTTP in plain text are used, with a login where the URL has one; others are refused in words.
+"""
+
+import base64
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from .http_failures import HttpFailure
+
+FIX = "correct or unset HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or list the host in NO_PROXY"
+_ENTRY = re.compile(r"\[(?P<inner>[^]]+)\](?::(?P<inner_port>\d+))?|(?P<name>[^:]+)(?::(?P<port>\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """Where to connect to instead of the server."""
+
+    host: str
+    port: int
+    login: str = field(default="", repr=False)
+    """The value of `Proxy-Authorization`; empty where the URL names nobody."""
+
+    @property
+    def named(self) -> str:
+        """`host:port`, for messages."""
+        return f"{with_brackets(self.host)}:{self.port}"
+
+    def wants_login(self) -> HttpFailure:
+        """What its status 407 means."""
+        said = "refuses the login of its URL" if self.login else "asks for a login"
+        fix = "name it in the proxy's variable: http://user:password@host:port, other signs than letters as %XX"
+        return HttpFailure("connection", f"the proxy {self.named} {said}; fix: {fix}", retryable=False)
+
+
+def with_brackets(host: str) -> str:
+    """A host as it stands before a port: IPv6 addresses in brackets."""
+    return f"[{host}]" if ":" in host else host
+
+
+def proxy_for(scheme: str, host: str, port: int) -> Proxy | None:
+    """The proxy for a server, if there is one; raises `HttpFailure` for one of a kind we do not speak."""
+    settings = getproxies()
+    url = settings.get(scheme) or settings.get("all")
+    if not url:
+        return None
+    if is_exempt(host, port, settings["no"]) if "no" in settings else proxy_bypass(host):
+        return None
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    try:
+        number = parts.port or 80
+    except ValueError as error:
+        raise HttpFailure("connection", f"the proxy's URL: {error}; fix: {FIX}", retryable=False) from error
+    if parts.scheme != "http" or not parts.hostname:
+        place = f"{parts.scheme}://{with_brackets(parts.hostname or '')}"
+        message = f"the proxy {place} cannot be used: only http:// proxies are spoken to; fix: {FIX}"
+        raise HttpFailure("connection", message, retryable=False)
+    return Proxy(parts.hostname, number, _login(parts))
+
+
+def _login(parts: SplitResult) -> str:
+    if parts.username is None:
+        return ""
+    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return "Basic " + base64.b64encode(pair.encode()).decode("ascii")
+
+
+def is_exempt(host: str, port: int, listed: str) -> bool:
+    """Whether NO_PROXY names a server: by host or domain, address or network, with a port or without; `*` is all."""
+    host = host.strip("[]").rstrip(".").lower()
+    address = _address(host)
+    for entry in re.split(r"[\s,]+", listed.lower()):
+        if entry == "*":
+            return True
+        if not entry:
+            continue
+        name, only = _split(entry)
+        if only is not None and only != port:
+            continue
+        if address is not None:
+            network = _network(name)
+            if network is not None and address.version == network.version and address in network:
+                return True
+        elif (domain := name.removeprefix("*").strip(".")) and (host == domain or host.endswith(f".{domain}")):
+            return True
+    return False
+
+
+def _split(entry: str) -> tuple[str, int | None]:
+    found = _ENTRY.fullmatch(entry)
+    if found is None:
+        return entry, None  # an IPv6 address or network without brackets
+    port = found["inner_port"] or found["port"]
+    return found["inner"] or found["name"], int(port) if port else None
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _network(name: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    try:
+        return ipaddress.ip_network(name, strict=False)
+    except ValueError:
+        return None

@@ -1,0 +1,42 @@
+"""A stdout that takes nothing more: one line, exit code 74, no traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+RUN = ["run", "rows.jsonl", "--model", "scripted", "-a", "answers=4", "--scorer", "exact_match", "-o", "out"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[*RUN, "--json"], RUN, [*RUN, "--dry_run", "--json"], ["ls"], ["--help"], ["--version"]],
+    ids=" ".join,
+)
+def test_a_full_stdout_is_one_line_and_74(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
+
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "assay.cli.main", *command],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        )  # fmt: skip
+
+    assert done.returncode == 74
+    said = [line for line in done.stderr.splitlines() if line.startswith("assay: ")]
+    assert said == ["assay: the output could not be written: No space left on device; fix: free space there"]
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+
+
+def test_the_run_itself_is_whole_and_shown_later(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "2 + 2?", "answer": "4"}\n')
+    again = [sys.executable, "-m", "assay.cli.main", *RUN, "--json"]
+    with open("/dev/full", "w") as full:
+        subprocess.run(again, stdout=full, stderr=subprocess.DEVNULL, cwd=tmp_path)
+
+    done = subprocess.run(again, capture_output=True, text=True, cwd=tmp_path)
+
+    assert done.returncode == 0 and '"status": "complete"' in done.stdout
