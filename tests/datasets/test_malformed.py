@@ -398,7 +398,7 @@ def test_broken_choices_are_one_located_fault_and_nineteen_samples(
 
     assert len(got.good) == 19
     assert got.fault.startswith(words.replace("%", str(path)))
-    assert got.ids[6] == "c7#row-7"
+    assert got.ids[6] == "c7"
 
 
 @pytest.mark.parametrize("source", ["rows", "json"])

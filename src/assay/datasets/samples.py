@@ -287,7 +287,7 @@ def _kind_of(sample: Sample) -> Kind:
     if sample.turns or not isinstance(sample.input, str):
         return "dialogue"
     if not sample.input:
-        return "unknown"
+        return "qa" if sample.media else "unknown"
     return "completion" if sample.target is None else "qa"
 
 
