@@ -20,7 +20,7 @@ from .faults import RowFault
 from .media import KINDS, column_list, media_columns, media_of, within_reach
 from .reach import Reach
 
-Kind = Literal["choice", "qa", "completion", "dialogue", "unknown"]
+Kind = Literal["choice", "mixed", "qa", "completion", "dialogue", "unknown"]
 
 CONVENTION: dict[str, tuple[str, ...]] = {
     "id": ("index", "key", "id", "idx", "question_id", "sample_id", "uid"),
@@ -124,13 +124,19 @@ class Columns:
             asked = as_input(row[question], question)
         if not isinstance(asked, str):
             asked = within_reach(asked, self.messages or self.turns or self.input or "", reach)
+        media = media_of(row, self.media, reach) if self.media else ()
+        if self.media and not media and not asked:
+            column, kind = self.media[0]
+            raise RowFault(
+                f"the row has no {kind.kind} and no question", column=column, fix="fill the cell, or leave the row out"
+            )
         return Sample(
             sample_id,
             asked,
             target,
             choices,
             row,
-            media_of(row, self.media, reach) if self.media else (),
+            media,
             tags_of(row, self.tags) if self.tags else EMPTY,
             None if self.group is None else as_name(row[self.group]),
             None if self.cluster is None else as_name(row[self.cluster]),
@@ -165,10 +171,16 @@ class Columns:
 
     def _options(self, row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.option_cells:
-            return options_from_cells(row, self.option_cells), ()
-        if self.choices is not None and row[self.choices] is not None:
-            return options_of(row[self.choices], self.choices)
-        return (), ()
+            has_none = all(is_missing(row.get(cell)) or row.get(cell) == "" for cell in self.option_cells)
+            return () if has_none and self._is_open(row) else options_from_cells(row, self.option_cells), ()
+        if self.choices is None or is_missing(row[self.choices]) or (row[self.choices] == "" and self._is_open(row)):
+            return (), ()
+        return options_of(row[self.choices], self.choices)
+
+    def _is_open(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row without options is a question of its own: its right answer is not the letter of one."""
+        gold = None if self.target is None else row[self.target]
+        return not (isinstance(gold, str) and len(gold) == 1 and gold in LETTERS)
 
 
 def tags_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
