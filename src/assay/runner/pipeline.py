@@ -33,6 +33,7 @@ from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .cell import Cell
 from .events import CellProgress
+from .leaks import Leaks
 from .ledger import count_usage
 from .remarks import Remarks
 from .scoring import with_rounds
@@ -75,7 +76,7 @@ class CellRun:
         self._epochs = cell.task.epochs
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
-        self.remarks = Remarks()
+        self.remarks = Remarks(Leaks(cell.scorings, cell.task.produces))
         self.verdicts = Verdicts(cell.scorings, writer, progress, self._index.scores, when_one_came=self._look_again)
 
     async def run(self, asker: Asker, work: Work) -> None:
@@ -156,6 +157,7 @@ class CellRun:
 
     def _prompt(self, sample: Sample) -> Prompt:
         prompt = self._built_prompt(sample)
+        self.remarks.leaks.look(sample, prompt)
         if sample.media or not isinstance(sample.input, str):
             # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
             for medium in prompt.media:

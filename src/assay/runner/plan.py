@@ -25,6 +25,7 @@ from ..templates import build_template
 from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, usual_scorers
 from .labels import told_apart
+from .leaks import check_leaks
 from .locate import find_data
 from .measure import Measured, measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
@@ -91,6 +92,8 @@ def make_plan(
             before = len(faults)
             for check in CHECKS:
                 gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
+            if len(faults) == before:
+                gather(faults, lambda cell=cell: check_leaks(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         prepared = ways.prepared_at_all()
@@ -320,7 +323,7 @@ def _no_question(samples: Samples, where: str) -> UsageError:
     return UsageError(
         f"no column is known as the question (the columns are {names})",
         where=where,
-        fix="name one `question`, map it (--columns input=…), or give a template",
+        fix="name one `question`, map it (--columns input=…, or image=…, audio=…), or give a template",
     )
 
 

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from ..core import Output, Sample
 from ..store import Answered
 from .cuts import Cuts
+from .leaks import Leaks
 from .sameness import Sameness, SameTargets
 
 
 class Remarks:
-    """What was cut in one cell, and whether all its answers are one."""
+    """What was cut in one cell, which prompts tell their target, and whether all answers are one."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaks: Leaks | None = None) -> None:
+        self.leaks = leaks or Leaks()
         self._cuts = Cuts()
         self._sameness = Sameness()
         self._targets = SameTargets()
@@ -38,10 +40,11 @@ class Remarks:
 
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where there is nothing to remark."""
-        return {**self._cuts.to_plain(), **self._sameness.to_plain()}
+        return {**self._cuts.to_plain(), **self._sameness.to_plain(), **self.leaks.to_plain()}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """For people."""
         yield from self._cuts.lines(task, model)
         yield from self._sameness.lines(task, model)
         yield from self._targets.lines(task)
+        yield from self.leaks.lines(task)

@@ -31,6 +31,8 @@ class ErrorRate(ABC):
     keep_blanks: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
+    measures_transcripts: ClassVar[bool] = True
+    """A transcript that stands in the prompt of its recording is a fault of the task."""
 
     def __post_init__(self) -> None:
         check_normalizer(self.normalize, self.kind)

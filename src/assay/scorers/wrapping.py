@@ -15,6 +15,11 @@ class LikeInner:
         return bounds
 
     @property
+    def measures_transcripts(self) -> bool:
+        """As the inner scorer has it."""
+        return bool(getattr(self.scorer, "measures_transcripts", False))
+
+    @property
     def higher_is_better(self) -> bool:
         """As the inner scorer has it."""
         return bool(getattr(self.scorer, "higher_is_better", True))
