@@ -32,9 +32,9 @@ class Leaks:
 
     def look(self, sample: Sample, prompt: Prompt) -> None:
         """Notes a target in its prompt; raises `DataError` where it is the transcript of a recording."""
-        if not self._looks:
+        if not self._looks or sample.target is None:
             return
-        is_transcript = self.is_transcript(prompt)
+        is_transcript = self._for_transcripts and self.is_transcript(prompt)
         if not is_leak(sample, prompt, fold=is_transcript):
             return
         if is_transcript:
@@ -134,8 +134,9 @@ def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
     target = sample.target
     if target is None or sample.choices or prompt.continuations is not None or prompt.rolling:
         return False
-    targets = target if type(target) is tuple else (target,)
-    return any(type(one) is str and _tells(one, prompt, fold) for one in targets)
+    if type(target) is str:
+        return _tells(target, prompt, fold)
+    return type(target) is tuple and any(type(one) is str and _tells(one, prompt, fold) for one in target)
 
 
 def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
