@@ -67,6 +67,11 @@ class BuiltTemplate:
         prompt = self.bare(sample)
         return self.finish(prompt) if self._finishes else prompt
 
+    @property
+    def make(self) -> Callable[[Sample], Any]:
+        """The template's own callable."""
+        return self._make
+
     def bare(self, sample: Sample) -> Prompt:
         """The prompt before system text, roles and kinds of answer are added."""
         try:
