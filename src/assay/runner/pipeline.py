@@ -35,6 +35,7 @@ from .cell import Cell
 from .events import CellProgress
 from .leaks import Leaks
 from .ledger import count_usage
+from .missing_kinds import MissingKinds
 from .remarks import Remarks
 from .scoring import with_rounds
 from .verdicts import Verdicts
@@ -76,7 +77,7 @@ class CellRun:
         self._epochs = cell.task.epochs
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
-        self.remarks = Remarks(Leaks(cell.scorings, cell.task.produces))
+        self.remarks = Remarks(Leaks(cell.scorings, cell.task.produces), MissingKinds(cell.task.produces))
         self.verdicts = Verdicts(cell.scorings, writer, progress, self._index.scores, when_one_came=self._look_again)
 
     async def run(self, asker: Asker, work: Work) -> None:
