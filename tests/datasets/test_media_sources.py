@@ -18,8 +18,9 @@ from PIL import Image as pillow
 
 from assay.core import Audio, DataError, Image, Media, Sample, UsageError
 from assay.datasets import open_dataset
-from assay.datasets.hub import HubRows, without_decoding
-from assay.media import check_media, decode_audio, decode_image
+from assay.datasets.hub import HubRows
+from assay.datasets.undecoded import without_decoding
+from assay.media import audio_from, check_media, decode_audio, decode_image
 
 
 def png(colour: tuple[int, int, int] = (9, 8, 7)) -> bytes:
@@ -278,3 +279,19 @@ def _refused(path: Path) -> DataError:
     with pytest.raises(DataError) as caught:
         open_dataset(path)
     return caught.value
+
+
+@pytest.mark.parametrize("how", ["as it is", "by a function", "in lists"])
+def test_audio_columns_of_the_library_need_no_decoder_of_its_own(how: str) -> None:
+    library = pytest.importorskip("datasets")
+    clip = audio_from(np.zeros(160, np.float32), 16_000).data()
+    cell, feature = {"bytes": clip, "path": "a.wav"}, library.Audio()
+    if how == "in lists":
+        cell, feature = [cell, cell], library.Sequence(feature)
+    features = library.Features({"id": library.Value("string"), "audio": feature, "text": library.Value("string")})
+    data = library.Dataset.from_list([{"id": "a", "audio": cell, "text": "hello"}], features=features)
+
+    [sample] = open_dataset((lambda: data) if how == "by a function" else data, columns={"target": "text"})
+
+    assert isinstance(sample, Sample) and sample.target == "hello"
+    assert [medium.data() for medium in sample.media] == [clip] * (2 if how == "in lists" else 1)
