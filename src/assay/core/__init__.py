@@ -41,6 +41,7 @@ from .message import (
 from .output import Candidate, ErrorInfo, Likelihood, Output, Round, Token, Usage, as_output
 from .protocols import Dataset, Model, Scorer, Summarizer, SummaryContext, Template
 from .record import OutputRecord, Result, ScoreRecord
+from .requirement import Requirement
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
 from .sample import EMPTY, AllOf, BadSample, Sample
 from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
@@ -88,6 +89,7 @@ __all__ = [
     "Prompt",
     "Reasoning",
     "Request",
+    "Requirement",
     "Result",
     "Round",
     "Sample",

@@ -347,9 +347,16 @@ def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) ->
     for entry in task.scorers or usual:
         made = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
         if made is not None:
+            gather(faults, lambda made=made: _check_libraries(*made, where))  # type: ignore[misc]
             entries.append(entry)
             built.append(made)
     return told_apart(entries, built, where, faults)
+
+
+def _check_libraries(name: str, scorer: Any, where: str) -> None:
+    """What a scorer cannot do without is found before the model is asked, not after."""
+    for requirement in getattr(scorer, "requires", ()):
+        requirement.check(f"{where}, scorer {name!r}")
 
 
 def _check_judges(
@@ -361,7 +368,9 @@ def _check_judges(
     for role in run.judges:
         # One that nobody asks is worth a note; a name that does not exist is a fault. Guests have names of their own.
         if role in wanted or not guests:
-            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+            judge = gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+            if role in wanted and hasattr(judge, "check_ready"):
+                gather(faults, judge.check_ready)
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
             continue

@@ -20,7 +20,8 @@ from ...core.message import Part
 from ...core.secrets import veiled
 from ...userfiles import file_digest
 from ..weights import weights_digest
-from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit
+from .needs import missing_modules
+from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit, own_environment
 from .sources import find_worker
 
 PING_AFTER_SECONDS = 60.0
@@ -79,6 +80,15 @@ class Worker:
             "options": veiled({name: value for name, value in keyed.items() if name not in found}),
             "weights": {name: digest_of_place(place) for name, place in found.items()},
         }
+
+    def check_ready(self) -> None:
+        """Raises where its interpreter lacks a library that its file imports; starts nothing."""
+        missing = missing_modules(self.source.file, self._python, own_environment(self._env))
+        if missing:
+            raise UsageError(
+                f"worker {self.name!r} needs {', '.join(missing)}, which {self._python or 'this Python'} does not have",
+                fix="install what it needs, or python=PATH of an environment that has it",
+            )
 
     def load(self) -> None:
         """Starts the process, where it is asked as a model in its own right."""
