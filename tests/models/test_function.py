@@ -406,9 +406,9 @@ def test_what_would_be_dropped_is_an_error(tmp_path, returned):
     assert output.error is not None and "it must return" in output.error.message
 
 
-@pytest.mark.parametrize("head", ["def generate(text, seed=None):\n    return ", "async def generate(text, seed=None):\n    return "])
+@pytest.mark.parametrize("head", ["def", "async def"])
 def test_a_function_of_one_answer_is_asked_as_often_as_there_are_candidates(tmp_path, head):
-    file = write(tmp_path, head + "f'{seed}'")
+    file = write(tmp_path, f"{head} generate(text, seed=None):\n    return f'{{seed}}'")
     request = replace(ask_for("text", n=4), seed=7, draw="7/a")
 
     made = build_model(f"{file}:generate").generate([request])

@@ -41,8 +41,8 @@ from .message import (
 from .output import Candidate, ErrorInfo, Likelihood, Output, Round, Token, Usage, as_output
 from .protocols import Dataset, Model, Scorer, Summarizer, SummaryContext, Template
 from .record import OutputRecord, Result, ScoreRecord
-from .requirement import Requirement
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
+from .requirement import Requirement
 from .sample import EMPTY, AllOf, BadSample, Sample
 from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
 from .spec import Spec

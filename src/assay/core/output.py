@@ -172,7 +172,7 @@ def as_output(value: Any) -> Output:
 
 
 def is_mixed(value: Any) -> bool:
-    """Whether a list holds parts of different kinds: one answer's, since nobody answers once in words and once in sound.
+    """Whether a list holds parts of different kinds: those of one answer, in words and in audio.
 
     Elements that may be whole answers, `Candidate`s and dictionaries of several parts, are not looked at.
     """
@@ -207,7 +207,7 @@ def _as_candidate(value: Any) -> Candidate:
 
 def _part_of(kind: str, content: Any) -> Part:
     if isinstance(content, (Media, Text, Reasoning, Json)) and content.kind == kind:
-        return content
+        return as_part(content)
     if kind in ("text", "reasoning"):
         if not isinstance(content, str):
             raise ValueError(f"{kind} must be a str")

@@ -1,4 +1,4 @@
-"""Requirements: a library that a scorer cannot do without, declared so that its lack is found before a model is asked."""
+"""Requirements: libraries that a scorer cannot do without, declared so that the plan finds what is missing."""
 
 import importlib.util
 from dataclasses import dataclass

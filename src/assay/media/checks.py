@@ -12,8 +12,8 @@ IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
 CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
 """Audio that libsndfile does not read, and PyAV does."""
 AUDIO_FORMATS = CONTAINERS | {
-    "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf", "avr",
-    "wve", "xi", "mat5", "sds", "mpc2k",
+    "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf",
+    "avr", "wve", "xi", "mat5", "sds", "mpc2k",
 }  # fmt: skip
 VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 

@@ -1,4 +1,4 @@
-"""Audio out of containers and codecs that libsndfile does not read: MP4, M4A, WebM, Matroska, AAC, AMR, WMA; by PyAV."""
+"""Audio that libsndfile does not read, decoded by PyAV: MP4, M4A, WebM, Matroska, AAC, AMR, WMA."""
 
 import io
 from typing import TYPE_CHECKING, Any

@@ -29,4 +29,5 @@ class MissingKinds:
     def lines(self, task: str, model: str) -> Iterator[str]:
         """For people."""
         for kind, count in self._counts.items():
-            yield f"warning: {task}: {count} of {self._answers} answers of {model} have no {kind}, which the task asks for"
+            lacking = f"{count} of {self._answers} answers of {model} have no {kind}"
+            yield f"warning: {task}: {lacking}, which the task asks for"

@@ -43,7 +43,8 @@ class Remarks:
 
     def to_plain(self) -> dict[str, int]:
         """For `summary.json`; empty where there is nothing to remark."""
-        return {**self._cuts.to_plain(), **self._sameness.to_plain(), **self.leaks.to_plain(), **self._missing.to_plain()}
+        counted = (self._cuts, self._sameness, self.leaks, self._missing)
+        return {name: count for one in counted for name, count in one.to_plain().items()}
 
     def lines(self, task: str, model: str) -> Iterator[str]:
         """For people."""

@@ -44,8 +44,8 @@ def build_template(
 ) -> BuiltTemplate:
     """A callable `(sample) -> Prompt` from anything a task may give as its template.
 
-    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides where `template` is `None`. A template that was built
-    before is finished anew with the settings given here.
+    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides where `template` is `None`. A template that was
+    built before is finished anew with the settings given here.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """

@@ -14,15 +14,12 @@ from .plain import Question
 class ByRow:
     """Lettered options where the row has options; the question alone where it has none."""
 
-    choices: Choices = Choices()
-    question: Question = Question()
-
     def __call__(self, sample: Sample) -> Prompt:
-        return self._of(sample)(sample)
+        return (_CHOICES if sample.choices else _QUESTION)(sample)
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends."""
-        return self._of(sample).solution(sample)
+        return (_CHOICES if sample.choices else _QUESTION).solution(sample)
 
-    def _of(self, sample: Sample) -> Choices | Question:
-        return self.choices if sample.choices else self.question
+
+_CHOICES, _QUESTION = Choices(), Question()

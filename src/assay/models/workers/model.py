@@ -3,8 +3,8 @@
 `worker/detector` is one that ships, `worker/FILE.py:Class` your own. The process is started by the first request that
 the journal and the cache cannot answer, greeted with a time limit, pinged after a pause, started again once when it
 dies, killed when it hangs. Its options are those of the class, and these of every worker: `python`, the interpreter of
-the environment that has its libraries; `env`; `seconds` for an answer; `start_seconds` to load; `memory_gib`, its address
-space, beyond which a request fails (none by default: libraries of graphics cards reserve more than they use).
+the environment that has its libraries; `env`; `seconds` for an answer; `start_seconds` to load; `memory_gib`, its
+address space, beyond which a request fails (no limit by default: CUDA reserves more than it uses).
 """
 
 import base64
