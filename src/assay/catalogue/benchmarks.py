@@ -7,7 +7,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "quickstart_choices": ("assay.benchmarks.quickstart:quickstart_choices", "four options, one letter"),
     "quickstart_dialogue": ("assay.benchmarks.quickstart:quickstart_dialogue", "the second answer of a dialogue"),
     "quickstart_format": ("assay.benchmarks.quickstart:quickstart_format", "answers of a prescribed form"),
-    "demo_asr": ("assay.benchmarks.demo:demo_asr", "eight short clips to write down"),
+    "demo_asr": ("assay.benchmarks.demo:demo_asr", "ten short clips to write down"),
     "demo_tts": ("assay.benchmarks.demo:demo_tts", "sentences to say, heard by a given recogniser"),
     "demo_ocr": ("assay.benchmarks.demo:demo_ocr", "pictures of text to read"),
     "demo_digits": ("assay.benchmarks.demo:demo_digits", "digits to draw, judged by a classifier"),
