@@ -261,8 +261,8 @@ def judged() -> list[Row]:
 
 
 SETS = (
-    circular, choices, mmmu, mathvista, yes_no, memes, pope, short_answers, chartqa, docvqa, infovqa, ocrbench, captions,
-    refcoco, judged,
+    circular, choices, mmmu, mathvista, yes_no, memes, pope, short_answers, chartqa, docvqa, infovqa, ocrbench,
+    captions, refcoco, judged,
 )  # fmt: skip
 
 
