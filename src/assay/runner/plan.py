@@ -347,7 +347,7 @@ def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) ->
     for entry in task.scorers or usual:
         made = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
         if made is not None:
-            gather(faults, lambda made=made: _check_libraries(*made, where))  # type: ignore[misc]
+            gather(faults, lambda made=made: _check_libraries(made[0], made[1], where))  # type: ignore[misc]
             entries.append(entry)
             built.append(made)
     return told_apart(entries, built, where, faults)

@@ -1,9 +1,10 @@
 """Templates around templates: steps before the answer, and a prompt without its chat template."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import Message, Prompt, Sample, Text
+from ..core import Message, Part, Prompt, Sample, Text
 from ..registry import templates
 from .build import build_template
 from .built import BuiltTemplate, join_parts, merge_text, split_head
@@ -81,14 +82,27 @@ class WithoutChat:
 
     def __call__(self, sample: Sample) -> Prompt:
         prompt = self._inner(sample)
-        media = tuple(part for m in prompt.messages for part in m.parts or () if not isinstance(part, Text))
-        spoken = [message.text for message in prompt.messages if message.parts is not None]
-        text = prompt.text if self.headers else "\n".join(spoken)
-        return replace(prompt, messages=(Message("", merge_text((*media, Text(text)))),))
+        return replace(prompt, messages=(Message("", merge_text(_in_places(prompt, headers=self.headers))),))
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends: as that of the template inside."""
         return self._inner.answer(sample)
+
+
+def _in_places(prompt: Prompt, *, headers: bool) -> Iterator[Part]:
+    """The parts of all turns as one run of text, each medium where it stood."""
+    spoken = [message for message in prompt.messages if message.parts is not None]
+    text = prompt.text if headers else "\n".join(message.text for message in spoken)
+    for part in (part for message in spoken for part in message.parts or ()):
+        if isinstance(part, Text):
+            # What stands before it, as the name of a turn, comes with it; blanks at its ends may be gone.
+            words = part.text.strip()
+            end = text.index(words) + len(words)
+            yield Text(text[:end])
+            text = text[end:]
+        else:
+            yield part
+    yield Text(text)
 
 
 def after_last_question(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:

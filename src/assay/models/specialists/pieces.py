@@ -66,4 +66,5 @@ def _loudness(samples: "Floats", rate: int) -> "Floats":
     whole = samples[: len(samples) // frame * frame].reshape(-1, frame)
     power = np.mean(np.square(whole, dtype=np.float64), axis=1) if len(whole) else np.zeros(1)
     width = max(1, round(PAUSE_SECONDS / FRAME_SECONDS))
-    return np.sqrt(np.convolve(power, np.ones(width) / width, mode="same")).astype(np.float32)
+    loudness: Floats = np.sqrt(np.convolve(power, np.ones(width) / width, mode="same")).astype(np.float32)
+    return loudness
