@@ -4,8 +4,6 @@ import planted_faults
 import pytest
 from planted_faults import Planted
 
-from assay.cli.main import main
-
 PLANTED = [
     *((".py", case) for case in planted_faults.BENCHMARKS),
     *((".yaml", case) for case in planted_faults.YAML),

@@ -15,9 +15,9 @@ TEMPLATES: dict[str, tuple[str, str]] = {
     "choices": ("assay.templates.choices:Choices", "the question with lettered options"),
     "choice_likelihood": ("assay.templates.likelihood:ChoiceLikelihood", "weighs each option after the question"),
     "likelihood_of": ("assay.templates.likelihood:LikelihoodOf", "weighs one continuation, as LAMBADA's last word"),
-    "weighed_options": (
-        "assay.templates.weighed:WeighedOptions",
-        "another template's prompt, after which the options' letters or texts are weighed",
+    "weighed_letters": (
+        "assay.templates.weighed:WeighedLetters",
+        "another template's prompt, after which the letters of the options are weighed",
     ),
     "by_row": ("assay.templates.by_row:ByRow", "lettered options where a row has options, else the question alone"),
     "rolling": ("assay.templates.likelihood:Rolling", "weighs a whole text, for perplexity"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import Abilities, Measure, ModalityMismatch, Task, UnknownName, UsageError
-from ..templates.weighed import WeighedOptions
+from ..templates.weighed import WeighedLetters
 from .overrides import original
 
 LIKELIHOOD = "likelihood"
@@ -18,10 +18,10 @@ LIKELIHOOD = "likelihood"
 
 
 def _by_likelihood(continuation: str) -> Measure:
+    """Letters after the task's own prompt, which shows the options; texts after the bare question."""
     how = {"name": "choice_likelihood", "continuation": continuation}
-    needs = frozenset({"likelihood"})
-    template = WeighedOptions("letter" if continuation == "letter" else "text")
-    return Measure(f"{continuation}_{LIKELIHOOD}", template=template, scorers=(how,), needs=needs)
+    template = WeighedLetters() if continuation == "letter" else how
+    return Measure(f"{continuation}_{LIKELIHOOD}", template=template, scorers=(how,), needs=frozenset({"likelihood"}))
 
 
 STANDARD: Mapping[str, Measure] = {
@@ -38,7 +38,7 @@ STANDARD: Mapping[str, Measure] = {
         Measure("letter", scorers=("choice",)),
     )
 }
-"""For questions with lettered options, the best first. All of them keep the task's own prompt."""
+"""For questions with lettered options, the best first. All but that of texts keep the task's own prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ def spelled(name: str, known: Mapping[str, Any]) -> str:
 
 
 def _keeps_prompt(way: Measure) -> bool:
-    """Whether a measure weighs the options after the task's own prompt."""
-    return isinstance(way.template, WeighedOptions) and way.template.of is None
+    """Whether a measure weighs the letters after the task's own prompt."""
+    return isinstance(way.template, WeighedLetters) and way.template.of is None
 
 
 def can_serve(abilities: Abilities, way: Measure) -> bool:

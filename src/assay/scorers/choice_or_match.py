@@ -16,6 +16,7 @@ _CHOICE, _INCLUDES = Choice(), Includes()
 class ChoiceOrMatch:
     """As `choice` for rows with options and as `includes` for the others; `details` says which of the two it was."""
 
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:

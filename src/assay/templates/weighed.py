@@ -1,13 +1,13 @@
-"""Options weighed after a prompt as it stands: the task's own words, turns, system text and interleaved media are kept.
+"""Letters weighed after a prompt as it stands: the task's own words, turns, system text and interleaved media are kept.
 
-The letter or text stands where the model would write it: after the chat template's opening of its turn, after an answer that
+The letter stands where the model would write it: after the chat template's opening of its turn, after an answer that
 was begun for it, or at the end of a text to be continued.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from ..core import Prompt, Sample, TemplateError, generation_role
 from ..registry import templates
@@ -18,18 +18,17 @@ from .jinja import LETTERS
 from .likelihood import ChoiceLikelihood
 
 
-@templates.register("weighed_options")
+@templates.register("weighed_letters")
 @dataclass(frozen=True)
-class WeighedOptions:
-    """Another template's prompt, after which the letter of each option, or its text, is weighed."""
+class WeighedLetters:
+    """Another template's prompt, after which the letter of each option is weighed."""
 
-    continuation: Literal["letter", "text"] = "letter"
     of: Any = None
     """The template that asks; `None` asks as `choice_likelihood` does, and rows with media as a chat."""
     _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        inner = build_template(self.of, kind="choice", where="template 'weighed_options', key `of`")
+        inner = build_template(self.of, kind="choice", where="template 'weighed_letters', key `of`")
         object.__setattr__(self, "_inner", inner)
 
     @property
@@ -39,21 +38,18 @@ class WeighedOptions:
 
     def __call__(self, sample: Sample) -> Prompt:
         if self.of is None and not sample.media:
-            return _COMPLETIONS[self.continuation](sample)
+            return _COMPLETION(sample)
         prompt = self._inner.bare(sample)
         if prompt.continuations is not None:
             return prompt  # it weighs by itself
         labels = self._labels(sample)
-        if self.continuation == "letter":
-            _check_shown(sample, prompt, labels)
-        weighed = labels if self.continuation == "letter" else sample.choices
+        _check_shown(sample, prompt, labels)
         blank = " " if _continues(prompt) else ""
-        return replace(prompt, continuations=tuple(f"{blank}{text}" for text in weighed))
+        return replace(prompt, continuations=tuple(f"{blank}{label}" for label in labels))
 
     def solution(self, sample: Sample) -> Any:
-        """How a solved example ends: with the letter or the text of the right option, whichever is weighed."""
-        weighed = self._labels(sample) if self.continuation == "letter" else sample.choices
-        return weighed[target_index(sample)]
+        """How a solved example ends: with the letter of the right option."""
+        return self._labels(sample)[target_index(sample)]
 
     def _labels(self, sample: Sample) -> Sequence[str]:
         own = getattr(self._inner.make, "labels", None)
@@ -80,4 +76,4 @@ def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
         )
 
 
-_COMPLETIONS = {"letter": ChoiceLikelihood("letter"), "text": ChoiceLikelihood("text")}
+_COMPLETION = ChoiceLikelihood()

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import Message, Prompt, Request, Sample
-from assay.templates.weighed import WeighedOptions
+from assay.templates.weighed import WeighedLetters
 
 from .tiny_media import picture
 
@@ -52,7 +52,7 @@ def test_letters_after_two_interleaved_pictures_weigh_what_transformers_says(nam
     model = request.getfixturevalue(name)
     images = tuple(picture(color, size) for color, size in SIZES.items())
     sample = Sample("a", "Which is red?", "A", ("one", "two"), media=images)
-    prompt = WeighedOptions(of=OWN)(sample)
+    prompt = WeighedLetters(OWN)(sample)
 
     [output] = model.likelihood([Request(prompt)])
 
