@@ -223,8 +223,10 @@ def test_a_scorer_and_a_measure_of_the_run_are_both_heard(task, tmp_path):
 
 
 def test_a_template_that_a_measure_would_throw_away_is_refused(task, tmp_path):
+    texts = task.but(measures=("text_likelihood",))
+
     with pytest.raises(AssayError, match="--measure text_likelihood asks task 'four' by a template of its own"):
-        assay.run(task, Weigher(), measure="text_likelihood", template="{{ question }} ?", output=str(tmp_path / "run"))
+        assay.run(texts, Weigher(), measure="text_likelihood", template="{{ question }} ?", output=str(tmp_path / "run"))
 
 
 def test_letters_are_weighed_after_the_runs_own_template_if_it_shows_the_options(task, tmp_path):
