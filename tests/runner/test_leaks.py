@@ -123,6 +123,13 @@ def test_what_counts_as_a_leak(text, target, expected):
     assert is_leak(Sample("a", text, target), prompt) is expected
 
 
+def test_the_answer_of_a_solved_example_may_be_that_of_the_question():
+    shots = (Message.of("user", "Who won?"), Message.of("assistant", "the team from the north"))
+    prompt = Prompt((*shots, Message.of("user", "And who lost?")))
+
+    assert not is_leak(Sample("a", "And who lost?", "the team from the north"), prompt)
+
+
 def test_options_and_continuations_name_the_target_by_right():
     text = "Where is it? A. on the mat in the hall B. in the garden behind the house"
     prompt = Prompt((Message("user", (Text(text),)),))

@@ -147,6 +147,8 @@ def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
     if fold:
         wanted = wanted.casefold()
     for message in prompt.messages:
+        if message.role == "assistant":
+            continue  # the answer of a solved example, which another question may share
         for part in message.parts or ():
             if type(part) is not Text:
                 continue
