@@ -10,6 +10,7 @@ from dataset_rows import Read
 from assay.core import Audio, BadSample, DataError, Image, Message, Output, Sample, UsageError
 from assay.datasets import open_dataset
 from assay.datasets.cells import Source, as_target
+from assay.datasets.columns import find_columns
 from assay.scorers.match import ExactMatch
 
 
@@ -423,3 +424,63 @@ def test_an_empty_cell_of_a_table_loses_as_a_null_does(tmp_path: Path) -> None:
     (sample,) = open_dataset(tmp_path / "rows.csv")
 
     assert isinstance(sample, Sample) and sample.target == "B"
+
+
+@pytest.mark.parametrize("part", ["target", "choices", "image", "messages", "id"])
+def test_a_column_named_for_one_part_is_guessed_for_no_other(part: str) -> None:
+    found = find_columns(("text", "other"), {part: "text"})
+
+    assert found.input is None
+
+
+def test_the_question_named_outright_is_not_the_guessed_target() -> None:
+    found = find_columns(("answer", "reference"), {"input": "answer"})
+
+    assert (found.input, found.target) == ("answer", "reference")
+
+
+def test_a_target_image_is_not_shown_to_the_model() -> None:
+    found = find_columns(("prompt", "image", "source"), {"target": "image", "image": "source"})
+
+    assert (found.target, [name for name, _ in found.media]) == ("image", ["source"])
+    assert find_columns(("prompt", "image"), {"target": "image"}).media == ()
+
+
+def test_one_column_may_be_named_twice_outright() -> None:
+    found = find_columns(("text",), {"input": "text", "target": "text"})
+
+    assert (found.input, found.target) == ("text", "text")
+
+
+@pytest.mark.parametrize("given", [{"input": "", "target": "text"}, {"target": "text"}])
+def test_rows_of_media_alone_are_questions(given: dict[str, str]) -> None:
+    found = find_columns(("id", "audio", "text"), given)
+
+    assert (found.kind, found.input, found.target) == ("qa", None, "text")
+
+
+@pytest.mark.parametrize("cell", [None, "", []])
+def test_a_row_with_neither_media_nor_a_question_is_a_fault(read: type[Read], cell: object) -> None:
+    rows = [{"id": "a", "audio": "a.wav", "text": "x"}, {"id": "b", "audio": cell, "text": "y"}]
+
+    got = read(rows, columns={"target": "text"})
+
+    assert got.ids == ["a", "b"]
+    assert "rows:2:audio: the row has no audio and no question" in got.fault
+
+
+def test_rows_with_and_without_options_are_a_mixed_set() -> None:
+    rows = [{"question": "?", "answer": "yes"}, {"question": "?", "options": OPTIONS, "answer": "A"}]
+
+    assert open_dataset(rows).kind == "mixed"
+    assert open_dataset(rows[:1]).kind == "qa"
+    assert open_dataset(rows[1:]).kind == "choice"
+
+
+def test_an_empty_cell_of_options_is_an_open_question_unless_a_letter_is_right(read: type[Read]) -> None:
+    rows = [{"question": "?", "options": "", "answer": "blue"}, {"question": "?", "options": "", "answer": "B"}]
+
+    got = read(rows)
+
+    assert [(sample.choices, sample.target) for sample in got.good] == [((), "blue")]
+    assert "rows:2:options: the question has no options" in got.fault

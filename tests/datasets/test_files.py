@@ -273,7 +273,7 @@ def test_data_paths_are_known_by_name(write: Write, tmp_path: Path) -> None:
         ("mmlu_pro/slice.jsonl", "choice", 350),
         ("mt_bench/question.jsonl", "dialogue", 80),
         ("ifeval/input_data.jsonl", "completion", 541),
-        ("images_vqa/questions.jsonl", "choice", 26),
+        ("images_vqa/questions.jsonl", "mixed", 26),
         ("bbh/navigate.json", "qa", 250),
         ("humaneval/HumanEval.jsonl.gz", "completion", 164),
         ("dpg/prompts.jsonl", "completion", 150),

@@ -117,7 +117,7 @@ def test_a_broken_json_line_is_one_located_fault_and_nineteen_samples(
 
     assert len(got.good) == 19
     assert got.fault.startswith(words.replace("%", str(path)))
-    assert got.ids[6].endswith("row-7")
+    assert got.ids[6].endswith(("q7", "row-7"))  # its own where it can be read and is free
     assert len(set(got.ids)) == 20
     assert time.process_time() - began < 10
 
@@ -398,7 +398,7 @@ def test_broken_choices_are_one_located_fault_and_nineteen_samples(
 
     assert len(got.good) == 19
     assert got.fault.startswith(words.replace("%", str(path)))
-    assert got.ids[6] == "c7#row-7"
+    assert got.ids[6] == "c7"
 
 
 @pytest.mark.parametrize("source", ["rows", "json"])

@@ -18,8 +18,9 @@ from PIL import Image as pillow
 
 from assay.core import Audio, DataError, Image, Media, Sample, UsageError
 from assay.datasets import open_dataset
-from assay.datasets.hub import HubRows, without_decoding
-from assay.media import check_media, decode_audio, decode_image
+from assay.datasets.hub import HubRows
+from assay.datasets.undecoded import without_decoding
+from assay.media import audio_from, check_media, decode_audio, decode_image
 
 
 def png(colour: tuple[int, int, int] = (9, 8, 7)) -> bytes:
@@ -278,3 +279,26 @@ def _refused(path: Path) -> DataError:
     with pytest.raises(DataError) as caught:
         open_dataset(path)
     return caught.value
+
+
+@pytest.mark.parametrize("how", ["as it is", "by a function"])
+def test_audio_columns_of_the_library_need_no_decoder_of_its_own(how: str) -> None:
+    library: Any = pytest.importorskip("datasets", reason="the extra hf is not installed")
+    clip = audio_from(np.zeros(160, np.float32), 16_000).data()
+    table = pyarrow.Table.from_pylist([row({"bytes": clip, "path": "0001.wav"}, "audio")])
+    data = library.Dataset(library.table.InMemoryTable(table.replace_schema_metadata(features("audio", "Audio"))))
+
+    medium = only_medium(data if how == "as it is" else lambda: data)
+
+    assert data.features["audio"].decode and medium.data() == clip
+
+
+def test_lists_of_the_librarys_media_come_undecoded_too() -> None:
+    library: Any = pytest.importorskip("datasets", reason="the extra hf is not installed")
+    cells = [{"bytes": png(), "path": "a.png"}] * 2
+    made = library.Features({"question": library.Value("string"), "images": library.Sequence(library.Image())})
+    data = library.Dataset.from_list([{"question": "?", "images": cells}], features=made)
+
+    [sample] = open_dataset(data)
+
+    assert isinstance(sample, Sample) and [medium.data() for medium in sample.media] == [png(), png()]

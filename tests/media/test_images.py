@@ -111,7 +111,7 @@ BROKEN = {
     "animated GIF": (lambda: animation("GIF"), "the gif has 3 frames"),
     "animated WebP": (lambda: animation("WEBP"), "the webp has 3 frames"),
     "animated PNG": (lambda: animation("PNG"), "the png has 3 frames"),
-    "TIFF of several pages": (lambda: animation("TIFF"), "the tiff has 3 frames"),
+    "TIFF of several pages": (lambda: animation("TIFF"), "the tiff has 3 pages"),
     "wrong checksum": (
         lambda: (d := bytearray(saved(gradient(), "PNG")), d.__setitem__(60, d[60] ^ 255))[0],
         "the png cannot be decoded",

@@ -2,13 +2,14 @@
 
 import asyncio
 import inspect
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
-from assay.core import Audio, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
+from assay.core import Audio, GenerateOptions, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
 from assay.models import adapt_model, build_model
 from assay.userfiles import load_attribute, load_file
 
@@ -354,6 +355,79 @@ def test_a_list_is_several_candidates(tmp_path):
     assert [candidate.text for candidate in output.candidates] == ["a", "b"]
 
 
+MIXED = "from assay.core import Audio, Image\ndef generate(text):\n    return "
+
+
+def ask_for(*kinds, n=1):
+    return Request(Prompt(HELLO.messages, produces=kinds), GenerateOptions(n=n))
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        "{'text': 'one', 'audio': Audio(b'RIFF'), 'image': Image(b'PNG')}",
+        "{'text': 'one', 'audio': b'RIFF', 'image': b'PNG', 'video': None}",
+        "['one', Audio(b'RIFF'), Image(b'PNG')]",
+        "('one', {'type': 'audio', 'audio': b'RIFF'}, {'type': 'image', 'image': b'PNG'})",
+        "[{'text': 'one', 'audio': Audio(b'RIFF'), 'image': Image(b'PNG')}]",
+    ],
+)
+def test_parts_of_several_kinds_are_one_candidate_and_none_is_dropped(tmp_path, returned):
+    file = write(tmp_path, MIXED + returned)
+
+    [output] = build_model(f"{file}:generate").generate([ask_for("text", "audio", "image")])
+
+    [candidate] = output.candidates
+    assert candidate.text == "one" and candidate.media == (Audio(b"RIFF"), Image(b"PNG"))
+
+
+def test_a_list_of_mixed_answers_has_a_candidate_for_each(tmp_path):
+    file = write(tmp_path, MIXED + "[{'text': str(n), 'audio': Audio(b'RIFF')} for n in range(3)]")
+
+    [output] = build_model(f"{file}:generate").generate([ask_for("text", "audio", n=3)])
+
+    assert [(one.text, len(one.media)) for one in output.candidates] == [("0", 1), ("1", 1), ("2", 1)]
+
+
+def test_a_mixed_list_where_candidates_are_asked_for_is_an_error(tmp_path):
+    file = write(tmp_path, MIXED + "['one', Audio(b'RIFF')]")
+
+    [output] = build_model(f"{file}:generate").generate([ask_for("text", "audio", n=2)])
+
+    assert "returned a list of text and audio where 2 candidates are asked for" in output.error.message
+
+
+@pytest.mark.parametrize("returned", ["{'text': 'one', 'score': 1}", "{'text': 5}", "{'text': None}", "{}"])
+def test_what_would_be_dropped_is_an_error(tmp_path, returned):
+    file = write(tmp_path, MIXED + returned)
+
+    [output] = build_model(f"{file}:generate").generate([HELLO])
+
+    assert output.error is not None and "it must return" in output.error.message
+
+
+@pytest.mark.parametrize("head", ["def", "async def"])
+def test_a_function_of_one_answer_is_asked_as_often_as_there_are_candidates(tmp_path, head):
+    file = write(tmp_path, f"{head} generate(text, seed=None):\n    return f'{{seed}}'")
+    request = replace(ask_for("text", n=4), seed=7, draw="7/a")
+
+    made = build_model(f"{file}:generate").generate([request])
+    [output] = asyncio.run(made) if inspect.iscoroutine(made) else made
+
+    texts = [candidate.text for candidate in output.candidates]
+    assert texts[0] == "7" and len(set(texts)) == 4
+
+
+def test_a_batch_function_is_asked_again_for_those_that_lack_candidates(tmp_path):
+    file = write(tmp_path, "calls = []\ndef generate(requests):\n    calls.append(len(requests))\n"
+                 "    return [f'{len(calls)}' for r in requests]")  # fmt: skip
+
+    first, second = build_model(f"{file}:generate").generate([ask_for("text", n=3), HELLO])
+
+    assert [one.text for one in first.candidates] == ["1", "2", "3"]
+    assert [one.text for one in second.candidates] == ["1"]
+
+
 def test_a_picture_or_a_sound_may_be_returned(tmp_path):
     file = write(tmp_path, "from assay.core import Audio\ndef generate(text) -> Audio:\n    return Audio(b'RIFF')")
 
@@ -612,7 +686,8 @@ def test_a_picture_that_is_given_back_is_not_kept_in_the_prompt(tmp_path):
     [output] = build_model(f"{file}:generate").generate([asked])
     picture.write_bytes(b"second")
 
-    assert [candidate.media for candidate in output.candidates] == [(Image(b"first"),), ()]
+    [candidate] = output.candidates
+    assert candidate.media == (Image(b"first"),) and candidate.text == "as it was"
     assert given.data() == b"second"
 
 

@@ -686,3 +686,24 @@ def test_counts_that_are_no_numbers_cost_nobody_his_answer(service, put_to, monk
     [output] = put_to(service(body), name, ask())
 
     assert output.error is None and output.text == "4"
+
+
+def test_media_that_the_endpoint_does_not_take_are_converted_and_the_answer_says_so(service, put_to):
+    import io
+
+    import numpy as np
+    import soundfile
+    from PIL import Image as pillow
+
+    image, audio = io.BytesIO(), io.BytesIO()
+    pillow.new("RGB", (8, 8)).save(image, format="BMP")
+    soundfile.write(audio, np.zeros(160), 16_000, format="AIFF")
+    served = service({"choices": [{"message": {"content": "red"}, "finish_reason": "stop"}]})
+    request = Request(Prompt((Message.of("user", Image(image.getvalue()), Audio(audio.getvalue()), "?"),)))
+
+    [output] = put_to(served, "openai/m", request, accepts=("text", "image", "audio"))
+
+    sent, heard, _ = served.asked[0]["messages"][0]["content"]
+    assert sent["image_url"]["url"].startswith("data:image/png;base64,")
+    assert heard["input_audio"]["format"] == "wav" and heard["input_audio"]["data"].startswith("UklGR")
+    assert output.details["media"] == ["converted bmp to png", "converted aiff to wav"]

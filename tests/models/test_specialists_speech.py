@@ -1,5 +1,7 @@
 """Recognisers and synthesisers of speech: real parts, each on a clip or a sentence of our own."""
 
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -81,10 +83,56 @@ class TestRecognisers:
 
         assert len({candidate.text for candidate in output.candidates}) == 1 and len(output.candidates) == 3
 
+    def test_a_long_recording_is_heard_in_pieces_as_each_alone(self, name):
+        pause = np.zeros(8_000, np.float32)
+        clips = [decode_audio(audio, rate=16_000).samples for audio in (TRAIN, BAKER)]
+        long = audio_from(np.concatenate([clips[0], pause, clips[1], pause]), 16_000)
+        model = build_model(name, {"longest_seconds": 4})
+
+        whole, first, second = model.generate([ask(long), ask(TRAIN), ask(BAKER)])
+
+        assert "heard in 2 pieces cut at pauses" in whole.details["audio"]
+        assert whole.text.lower().split()[:3] == first.text.lower().split()[:3]
+        assert whole.text.lower().split()[-3:] == second.text.lower().split()[-3:]
+
+    def test_what_cannot_be_heard_whole_is_a_failure_and_no_transcript(self, name):
+        noise = np.random.default_rng(1).normal(0, 0.1, 16_000 * 6).astype(np.float32)
+
+        output, after = build_model(name, {"longest_seconds": 4}).generate([ask(audio_from(noise, 16_000)), ask(BAKER)])
+
+        assert "finds no pause to cut at" in output.error.message and not output.candidates
+        assert after.error is None
+
+    def test_an_engine_that_is_killed_ends_its_sample_and_not_the_run(self, name):
+        model = build_model(name)
+        model.load()
+        os.killpg(model._engine._process.pid, signal.SIGKILL)
+
+        lost, after = model.generate([ask(BAKER), ask(BAKER)])
+
+        assert "was killed by signal 9" in lost.error.message and "memory_gib" in lost.error.message
+        assert "the baker opens" in after.text.lower()
+
+    def test_a_sample_without_audio_is_a_fault_of_the_data(self, name):
+        [output] = build_model(name).generate([ask("Transcribe.")])
+
+        assert output.error.kind == "data" and "the sample has no audio" in output.error.message
+
     def test_silence_is_no_fault(self, name):
         [output] = build_model(name).generate([ask(audio_from(np.zeros(16_000, np.float32), 16_000))])
 
         assert output.error is None
+
+
+@pytest.mark.parametrize("name", RECOGNISERS[:1])
+def test_more_than_its_memory_ends_the_sample_and_not_the_run(name):
+    clip = np.tile(decode_audio(BAKER, rate=16_000).samples, 60)
+    model = build_model(name, {"longest_seconds": 3600, "memory_gib": 0.7})
+
+    lost, after = model.generate([ask(audio_from(clip, 16_000)), ask(BAKER)])
+
+    assert lost.error is not None and "more than its 0.7 GiB" in lost.error.message
+    assert "the baker opens" in after.text.lower()
 
 
 @pytest.mark.parametrize("name", RECOGNISERS[:1])

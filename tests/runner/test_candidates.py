@@ -250,8 +250,11 @@ def test_a_model_that_gives_fewer_candidates_than_asked_has_failed_and_says_so(t
     assert any(f"asked for 4 candidates, Drawing gave {given}; fix: use epochs=4" in note for note in result.notes)
 
 
-def test_a_function_that_knows_nothing_of_n_does_not_pass_for_four_answers(tmp_path):
+def test_a_function_that_knows_nothing_of_n_is_asked_four_times(tmp_path):
+    calls = []
+
     def one(messages):
+        calls.append(messages)
         return RIGHT
 
     result = assay.run(
@@ -259,7 +262,8 @@ def test_a_function_that_knows_nothing_of_n_does_not_pass_for_four_answers(tmp_p
         output=str(tmp_path / "run"),
     )  # fmt: skip
 
-    assert (result[0].value, dict(result[0].outcomes)) == (None, {"model_error": 16})
+    assert (result[0].value, dict(result[0].outcomes)) == (1.0, {"scored": 16})
+    assert len(calls) == 16
 
 
 def test_more_candidates_than_asked_all_count(tmp_path):

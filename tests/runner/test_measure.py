@@ -223,5 +223,18 @@ def test_a_scorer_and_a_measure_of_the_run_are_both_heard(task, tmp_path):
 
 
 def test_a_template_that_a_measure_would_throw_away_is_refused(task, tmp_path):
-    with pytest.raises(AssayError, match="--measure letter_likelihood asks task 'four' by a template of its own"):
-        assay.run(task, Weigher(), measure="likelihood", template="{{ question }} ?", output=str(tmp_path / "run"))
+    texts = task.but(measures=("text_likelihood",))
+
+    with pytest.raises(AssayError, match="--measure text_likelihood asks task 'four' by a template of its own"):
+        measured = {"measure": "text_likelihood", "template": "{{ question }} ?"}
+        assay.run(texts, Weigher(), output=str(tmp_path / "run"), **measured)
+
+
+def test_letters_are_weighed_after_the_runs_own_template_if_it_shows_the_options(task, tmp_path):
+    shown = "{{ question }} {% for o in choices %}{{ letters[loop.index0] }}) {{ o }} {% endfor %}"
+
+    result = assay.run(task, Weigher(), measure="likelihood", template=shown, output=str(tmp_path / "run"))
+
+    assert result.status == "complete"
+    with pytest.raises(AssayError, match="the prompt does not show the options"):
+        assay.run(task, Weigher(), measure="likelihood", template="{{ question }} ?", output=str(tmp_path / "other"))

@@ -55,6 +55,12 @@ def test_the_judge_sees_the_picture_that_was_made_and_the_given_one_if_asked_to(
     assert "- success: was it done?" in judge.asked[0].messages[0].text
 
 
+def test_a_reply_may_say_more_than_was_asked():
+    score, _ = rate('{"success": 9, "quality": 4, "fun": 3, "thoughts": "…"}')
+
+    assert score.value == {"success": 9.0, "quality": 4.0, "overall": 6.5}
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -62,7 +68,6 @@ def test_the_judge_sees_the_picture_that_was_made_and_the_given_one_if_asked_to(
         '{"success": 9, "quality": 11}',
         '{"success": 9, "quality": 4.5}',
         '{"success": true, "quality": 4}',
-        '{"success": 9, "quality": 4, "fun": 3}',
         '{"success": 9, "success": 1, "quality": 4}',
         "nine and four",
         Output.failed("timeout", "too slow"),

@@ -64,7 +64,7 @@ def test_dialogue_data_are_passed_on_and_text_is_one_turn():
 
 
 def test_an_unknown_kind_is_refused():
-    with pytest.raises(UsageError, match="unknown kind of data 'quiz'; fix: known kinds: qa, choice, completion"):
+    with pytest.raises(UsageError, match="unknown kind of data 'quiz'; fix: known kinds: qa, choice, mixed"):
         build_template(kind="quiz")
 
 

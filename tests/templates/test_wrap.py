@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.core import Image, Message, Sample, Text, UnknownName, UsageError
-from assay.templates import ChainOfThought, Variants, build_template
+from assay.core import Image, Message, Prompt, Sample, Text, UnknownName, UsageError
+from assay.templates import ChainOfThought, Variants, WithoutChat, build_template
 
 SUM = Sample(id="a", input="2+2?", target="4", fields={"solution": "Two and two are four. Answer: 4"})
 SKY = Sample(id="b", input="Sky?", choices=("red", "blue"), target="B")
@@ -85,3 +85,13 @@ def test_a_variant_that_does_not_exist_is_answered_with_those_that_do():
 def test_no_variants_at_all_are_refused():
     with pytest.raises(UsageError, match="a template with variants needs at least one"):
         Variants({})
+
+
+def test_media_stay_between_the_words_without_a_chat_template_too():
+    image = Image(b"one")
+    turns = (Message.of("system", "Look."), Message.of("user", "First: ", image, " second: ", image, " Which?"))
+
+    [message] = WithoutChat(lambda sample: Prompt(turns))(Sample("a", "?")).messages
+
+    assert [type(part) for part in message.parts] == [Text, Image, Text, Image, Text]
+    assert message.text.replace(" ", "") == Prompt(turns).text.replace(" ", "")

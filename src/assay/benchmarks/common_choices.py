@@ -64,7 +64,16 @@ def _texts(answer_prefix: str = "Answer:", question_prefix: str = "Question: ") 
     )
 
 
-def _task(name: str, hub: str, likelihood: Measure | str, config: str | None = None, **more: Any) -> Task:
+LETTERS_WEIGHED = Measure(
+    "letter_likelihood",
+    template=ChoiceLikelihood("letter"),
+    scorers=({"name": "choice_likelihood", "continuation": "letter"},),
+    needs=frozenset({"likelihood"}),
+)
+"""The letters after "Question: … Answer:", as the numbers of MMLU are published."""
+
+
+def _task(name: str, hub: str, likelihood: Measure, config: str | None = None, **more: Any) -> Task:
     split = more.pop("split", "test")
     mini = more.pop("mini", name)
     task = Task(
@@ -87,7 +96,7 @@ def _task(name: str, hub: str, likelihood: Measure | str, config: str | None = N
 mmlu = _task(
     "mmlu",
     "cais/mmlu",
-    "letter_likelihood",
+    LETTERS_WEIGHED,
     "all",
     tags=("subject",),
     description="57 subjects, four options; format-checked",
@@ -144,7 +153,7 @@ openbookqa = _task(
 commonsense_qa = _task(
     "commonsense_qa",
     "tau/commonsense_qa",
-    "letter_likelihood",
+    LETTERS_WEIGHED,
     split="validation",
     to_sample=labelled,
     description="everyday knowledge, five options; format-checked",

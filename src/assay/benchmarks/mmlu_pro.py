@@ -18,6 +18,7 @@ from ..templates import LAYOUTS, Choices
 from ..templates.choices import labels_for
 from ..templates.jinja import LETTERS
 from ..templates.plain import question_text
+from .common_choices import LETTERS_WEIGHED
 
 HUB = "TIGER-Lab/MMLU-Pro"
 STEPS = "Let's think step by step."
@@ -59,7 +60,7 @@ mmlu_pro = Task(
     columns={"target": "answer", "choices": "options", "id": "question_id"},
     template=Choices(layout="lines"),
     scorers=("choice",),
-    measures=("letter_likelihood", "first_token", "letter"),
+    measures=(LETTERS_WEIGHED, "first_token", "letter"),
     options=GenerateOptions(temperature=0.0, max_tokens=32),
     tags=("category",),
     protocol="mmlu_pro@direct-0shot",

@@ -15,6 +15,11 @@ TEMPLATES: dict[str, tuple[str, str]] = {
     "choices": ("assay.templates.choices:Choices", "the question with lettered options"),
     "choice_likelihood": ("assay.templates.likelihood:ChoiceLikelihood", "weighs each option after the question"),
     "likelihood_of": ("assay.templates.likelihood:LikelihoodOf", "weighs one continuation, as LAMBADA's last word"),
+    "weighed_letters": (
+        "assay.templates.weighed:WeighedLetters",
+        "another template's prompt, after which the letters of the options are weighed",
+    ),
+    "by_row": ("assay.templates.by_row:ByRow", "lettered options where a row has options, else the question alone"),
     "rolling": ("assay.templates.likelihood:Rolling", "weighs a whole text, for perplexity"),
     "cot": ("assay.templates.wrap:ChainOfThought", "another template with an invitation to think first"),
     "without_chat": ("assay.templates.wrap:WithoutChat", "another template sent as plain text"),

@@ -8,6 +8,10 @@ SCORERS: dict[str, tuple[str, str]] = {
     "regex": ("assay.scorers.match:Regex", "a pattern finds the answer, or matches it"),
     "f1": ("assay.scorers.tokens_f1:TokenF1", "overlap of words with the best target"),
     "choice": ("assay.scorers.choice:Choice", "the chosen letter, read by the rule stack"),
+    "choice_or_match": (
+        "assay.scorers.choice_or_match:ChoiceOrMatch",
+        "the chosen letter where a row has options, else a target in the answer",
+    ),
     "choice_vlmeval": (
         "assay.scorers.choice_vlmeval:ChoiceVlmeval",
         "the letter as VLMEvalKit's exact matching finds it",

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TextIO
 
-from ..core import AssayError, BadSample, ComponentError, Prompt, Sample
+from ..core import AssayError, BadSample, ComponentError, DataError, Prompt, Sample
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
 from ..runner.cell import Cell
 from ..runner.executors import check_spread
+from ..runner.leaks import Leaks
 from ..runner.naming import name_models
 from ..runner.options import RunOptions
 from ..runner.plan import PRICES, make_plan
@@ -80,6 +81,8 @@ class Forecast:
     """At most, by `max_tokens`; `None` where nothing limits the answer."""
     cost: float | None
     rendered: "Rendered"
+    warnings: tuple[str, ...] = ()
+    """What is wrong with the prompts that were looked at, whatever the model."""
 
     def lines(self) -> Iterator[str]:
         """For people."""
@@ -89,6 +92,7 @@ class Forecast:
             yield f"  first prompt (sample {printable(self.first[0])}):"
             yield from (f"  {line}" for line in prompt_lines(self.first[1]))
         yield from (f"  {line}" for line in self.rendered.lines())
+        yield from (f"  {printable(line)}" for line in self.warnings)
         if cell.task.protocol != cell.task.name:
             yield f"  protocol: {printable(cell.task.protocol)}"
         options = ", ".join(f"{name}={value!r}" for name, value in cell.options.given().items())
@@ -118,6 +122,7 @@ class Forecast:
             "first_prompt": first,
             "rendered": self.rendered.text,
             "faults": list(self.rendered.faults),
+            "warnings": list(self.warnings),
             "options": self.cell.options.given(),
             "samples": self.samples,
             "epochs": self.cell.task.epochs,
@@ -168,12 +173,14 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
     characters = rendered = 0
+    leaks = Leaks(cell.scorings, cell.task.produces)
     for item in looked_at:
         if isinstance(item, BadSample):
             continue
         try:
             prompt = cell.template(item)
-        except ComponentError:
+            leaks.look(item, prompt)
+        except (ComponentError, DataError):
             continue
         first = first or (item.id, prompt)
         characters += _characters(prompt)
@@ -193,6 +200,7 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         output_tokens,
         _cost(prices, input_tokens, output_tokens),
         rendered_by(cell, first[1]) if first else Rendered(),
+        tuple(leaks.lines(cell.task.name)),
     )
 
 

@@ -43,6 +43,7 @@ from .output import Candidate, ErrorInfo, Likelihood, Output, Round, Token, Usag
 from .protocols import Dataset, Model, OnDevice, Reporting, Scorer, SizedByMemory, Summarizer, SummaryContext, Template
 from .record import OutputRecord, Result, ScoreRecord
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
+from .requirement import Requirement
 from .sample import EMPTY, AllOf, BadSample, Sample
 from .score import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Score, as_score
 from .spec import Spec
@@ -92,6 +93,7 @@ __all__ = [
     "Reasoning",
     "Reporting",
     "Request",
+    "Requirement",
     "Result",
     "Round",
     "Sample",

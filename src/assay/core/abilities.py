@@ -25,6 +25,8 @@ class Abilities:
     interleaved: bool = True
     audio_rate: int | None = None
     audio_channels: int | None = None
+    audio_seconds: float | None = None
+    """How much it hears at once; longer audio it goes through in pieces."""
     unsure: frozenset[str] = frozenset()
     """Abilities a server may turn out to lack: used where they are asked for, never chosen by assay itself."""
     fallbacks: frozenset[str] = frozenset()

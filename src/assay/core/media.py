@@ -36,8 +36,42 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xfb", "mp3"),
     (b"\xff\xf3", "mp3"),
     (b"\xff\xf2", "mp3"),
-    (b"\x1aE\xdf\xa3", "webm"),
+    (b"\xff\xfa", "mp3"),
+    (b"\xff\xf1", "aac"),
+    (b"\xff\xf9", "aac"),
+    (b"RF64", "rf64"),
+    (b"riff\x2e\x91\xcf\x11", "w64"),
+    (b"NIST_1A", "sphere"),
+    (b".snd", "au"),
+    (b"dns.", "au"),
+    (b"caff", "caf"),
+    (b"Creative Voice File", "voc"),
+    (b" paf", "paf"),
+    (b"fap ", "paf"),
+    (b"\x64\xa3", "ircam"),
+    (b"PVF1", "pvf"),
+    (b"2BIT", "avr"),
+    (b"ALawSoundFile**", "wve"),
+    (b"Extended Instrument: ", "xi"),
+    (b"MATLAB 5.0 MAT-file", "mat5"),
+    (b"\xf0\x7e\x00\x01", "sds"),
+    (b"\x01\x04", "mpc2k"),
+    (b"#!AMR", "amr"),
+    (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "asf"),
+    (b"\x00\x00\x00\x0cJXL \r\n\x87\n", "jxl"),
+    (b"\xff\x0a", "jxl"),
+    (b"\x00\x00\x00\x0cjP  \r\n\x87\n", "jp2"),
+    (b"\xff\x4f\xff\x51", "jp2"),
+    (b"\x00\x00\x01\x00", "ico"),
 )
+_RIFF = {b"WAVE": "wav", b"WEBP": "webp", b"AVI ": "avi"}
+_FORM = {b"AIFF": "aiff", b"AIFC": "aiff", b"8SVX": "svx", b"16SV": "svx"}
+_BRANDS: dict[bytes, str] = {
+    b"avif": "avif", b"avis": "avif", b"heic": "heic", b"heix": "heic", b"heim": "heic", b"heis": "heic",
+    b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
+}  # fmt: skip
+"""Brands in the first box of an ISO file that is no film."""
+SNIFFED_BYTES = 64
 
 
 Place = tuple[str | None, int | None, str | int | None]
@@ -49,11 +83,22 @@ _BASE64 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 def sniff(data: bytes) -> str | None:
-    """The format the first bytes say it is (`png`, `jpeg`, `wav`, …), whatever the file is called."""
+    """The format the first bytes say it is (`png`, `jpeg`, `wav`, …), whatever the file is called.
+
+    `SNIFFED_BYTES` of them are enough.
+    """
     if data[:4] == b"RIFF" and len(data) >= 12:
-        return {b"WAVE": "wav", b"WEBP": "webp", b"AVI ": "avi"}.get(data[8:12])
+        return _RIFF.get(data[8:12])
+    if data[:4] == b"FORM" and len(data) >= 12:
+        return _FORM.get(data[8:12])
     if data[4:8] == b"ftyp":
-        return "mp4"
+        end = min(int.from_bytes(data[:4], "big"), SNIFFED_BYTES)
+        brands = (data[8:12], *(data[at : at + 4] for at in range(16, end - 3, 4)))
+        return next((_BRANDS[brand] for brand in brands if brand in _BRANDS), "mp4")
+    if data[:4] == b"\x1aE\xdf\xa3":
+        return "matroska" if b"matroska" in data[:SNIFFED_BYTES] else "webm"
+    if data[:1] == b"P" and data[1:2] in b"123456" and data[2:3].isspace():
+        return "ppm"
     return next((name for magic, name in _MAGIC if data.startswith(magic)), None)
 
 
@@ -115,7 +160,7 @@ class Media:
     @property
     def format(self) -> str | None:
         """What the bytes are by their magic number."""
-        return sniff(self.data()[:16])
+        return sniff(self.data()[:SNIFFED_BYTES])
 
     @property
     def sent_format(self) -> str:

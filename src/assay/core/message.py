@@ -90,6 +90,8 @@ def as_part(piece: Any, *, opens_files: bool = False) -> Part:
 
 def _part_from_mapping(piece: Mapping[str, Any]) -> Part:
     kind = piece.get("type", "text")
+    if "type" not in piece and (beside := [name for name in MEDIA_KINDS if piece.get(name) is not None]):
+        raise ValueError(f"a part without `type` names {beside[0]}: give each part its own, with a `type`")
     if kind == "text":
         words = piece.get("text", piece.get("value"))
         if not isinstance(words, (str, int, float)):

@@ -149,15 +149,67 @@ class Output:
         return replace(self, candidates=(self.candidates[index],))
 
 
+ANSWER_KINDS = ("text", "image", "audio", "video", "reasoning", "json")
+"""What a dictionary of an answer's parts may name."""
+
+
 def as_output(value: Any) -> Output:
-    """What a user's model returned, as an `Output`: text, a medium, a list of candidates, or an `Output` itself."""
+    """What a user's model returned, as an `Output`.
+
+    Text, a medium, or `{"text": …, "audio": …, "image": …}` is one candidate with all its parts; so is a list of parts
+    of different kinds. A list of answers of one kind, of such dictionaries or of `Candidate`s has a candidate for each.
+    """
     if isinstance(value, Output):
         return value
     if isinstance(value, str):
         return Output((Candidate((Text(value),)),))
-    if isinstance(value, Candidate):
-        return Output((value,))
     if isinstance(value, (list, tuple)):
-        parts = (v if isinstance(v, Candidate) else Candidate((as_part(v, opens_files=True),)) for v in value)
-        return Output(tuple(parts))
-    return Output((Candidate((as_part(value, opens_files=True),)),))
+        candidates = tuple(_as_candidate(one) for one in value)
+        if is_mixed(value):
+            return Output((Candidate(tuple(part for one in candidates for part in one.parts)),))
+        return Output(candidates)
+    return Output((_as_candidate(value),))
+
+
+def is_mixed(value: Any) -> bool:
+    """Whether a list holds parts of different kinds: those of one answer, in words and in audio.
+
+    Elements that may be whole answers, `Candidate`s and dictionaries of several parts, are not looked at.
+    """
+    if not isinstance(value, (list, tuple)):
+        return False
+    if any(isinstance(one, (Candidate, Output)) or _names_parts(one) for one in value):
+        return False
+    return len({type(as_part(one, opens_files=True)) for one in value}) > 1
+
+
+def _names_parts(value: Any) -> bool:
+    return isinstance(value, Mapping) and "type" not in value
+
+
+def _as_candidate(value: Any) -> Candidate:
+    if isinstance(value, Candidate):
+        return value
+    if not _names_parts(value):
+        return Candidate((as_part(value, opens_files=True),))
+    unknown = [name for name in value if name not in ANSWER_KINDS]
+    if unknown:
+        raise ValueError(f"an answer has no part {unknown[0]!r}; its parts are {', '.join(ANSWER_KINDS)}")
+    parts: list[Part] = []
+    for kind, content in value.items():
+        for one in content if isinstance(content, (list, tuple)) and kind != "json" else (content,):
+            if one is not None:
+                parts.append(_part_of(kind, one))
+    if not parts:
+        raise ValueError("an answer without parts")
+    return Candidate(tuple(parts))
+
+
+def _part_of(kind: str, content: Any) -> Part:
+    if isinstance(content, (Media, Text, Reasoning, Json)) and content.kind == kind:
+        return as_part(content)
+    if kind in ("text", "reasoning"):
+        if not isinstance(content, str):
+            raise ValueError(f"{kind} must be a str")
+        return Text(content) if kind == "text" else Reasoning(content)
+    return Json(content) if kind == "json" else as_part({"type": kind, kind: content}, opens_files=True)

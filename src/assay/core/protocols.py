@@ -74,8 +74,8 @@ class Scorer(Protocol):
     """Judges one output; may be `async`. Options are its fields.
 
     Optional members: `many(pairs)` for device batches, `score_all(table, models)` for set-level evaluation,
-    `needs` (roles of helper models), `reads` (what it cannot do without: `text`, `image`, `audio`, `video`, `answer`,
-    `likelihood`, `logprobs`, `target`), `higher_is_better`, `bounds`.
+    `needs` (roles of helper models), `requires` (libraries, as `Requirement`s), `reads` (what it cannot do without:
+    `text`, `image`, `audio`, `video`, `answer`, `likelihood`, `logprobs`, `target`), `higher_is_better`, `bounds`.
     """
 
     def __call__(self, sample: Sample, output: Output) -> Score: ...

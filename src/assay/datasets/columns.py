@@ -1,8 +1,9 @@
 """Columns: which column of a row is the question, which the answer, which the options.
 
 Names are matched by convention, or said outright: `columns={"input": "q", "target": "gold", "choices": "A,B,C",
-"image": "photo"}`; an empty name says that there is none. The mapping is worked out once for each set of columns and
-then only applied.
+"image": "photo"}`; an empty name says that there is none. A column named for one part is guessed for no other: with
+`target=text` the text is not the question too. The mapping is worked out once for each set of columns and then only
+applied.
 
 `answer` among them names no column: it says how numbers in the column of the right option are read, `answer=text` or
 `answer=index` (from 0).
@@ -19,7 +20,7 @@ from .faults import RowFault
 from .media import KINDS, column_list, media_columns, media_of, within_reach
 from .reach import Reach
 
-Kind = Literal["choice", "qa", "completion", "dialogue", "unknown"]
+Kind = Literal["choice", "mixed", "qa", "completion", "dialogue", "unknown"]
 
 CONVENTION: dict[str, tuple[str, ...]] = {
     "id": ("index", "key", "id", "idx", "question_id", "sample_id", "uid"),
@@ -92,7 +93,7 @@ class Columns:
         if self.choices or self.option_cells:
             return "choice"
         if self.input is None:
-            return "unknown"
+            return "qa" if self.media else "unknown"  # an image or a recording may be all that is asked
         return "completion" if self.target is None or self.target in CONTINUATIONS else "qa"
 
     def sample(self, row: Mapping[str, Any], sample_id: str, reach: Reach = ANYWHERE) -> Sample:
@@ -123,13 +124,19 @@ class Columns:
             asked = as_input(row[question], question)
         if not isinstance(asked, str):
             asked = within_reach(asked, self.messages or self.turns or self.input or "", reach)
+        media = media_of(row, self.media, reach) if self.media else ()
+        if self.media and not media and not asked:
+            column, kind = self.media[0]
+            raise RowFault(
+                f"the row has no {kind.kind} and no question", column=column, fix="fill the cell, or leave the row out"
+            )
         return Sample(
             sample_id,
             asked,
             target,
             choices,
             row,
-            media_of(row, self.media, reach) if self.media else (),
+            media,
             tags_of(row, self.tags) if self.tags else EMPTY,
             None if self.group is None else as_name(row[self.group]),
             None if self.cluster is None else as_name(row[self.cluster]),
@@ -164,10 +171,16 @@ class Columns:
 
     def _options(self, row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if self.option_cells:
-            return options_from_cells(row, self.option_cells), ()
-        if self.choices is not None and row[self.choices] is not None:
-            return options_of(row[self.choices], self.choices)
-        return (), ()
+            has_none = all(is_missing(row.get(cell)) or row.get(cell) == "" for cell in self.option_cells)
+            return () if has_none and self._is_open(row) else options_from_cells(row, self.option_cells), ()
+        if self.choices is None or is_missing(row[self.choices]) or (row[self.choices] == "" and self._is_open(row)):
+            return (), ()
+        return options_of(row[self.choices], self.choices)
+
+    def _is_open(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row without options is a question of its own: its right answer is not the letter of one."""
+        gold = None if self.target is None else row[self.target]
+        return not (isinstance(gold, str) and len(gold) == 1 and gold in LETTERS)
 
 
 def tags_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
@@ -185,7 +198,9 @@ def find_columns(
     source: Source = "file",
 ) -> Columns:
     """The parts the columns play. `needed` is the mapping of the first rows: what it has, these must have too."""
-    folded = {name.lower(): name for name in reversed(names)}
+    claimed = _named_outright(names, given)
+    unclaimed = [name for name in names if name not in claimed]
+    folded = {name.lower(): name for name in reversed(unclaimed)}
     parts: dict[str, Any] = {}
     lacking: list[str] = []
     for part, known in CONVENTION.items():
@@ -199,14 +214,14 @@ def find_columns(
     if cluster:
         parts["cluster"] = cluster
     lacking += [name for name in (*tags, *([cluster] if cluster else ())) if name not in names]
-    parts["choices"], parts["option_cells"], absent = _find_choices(names, folded, given.get("choices"))
+    parts["choices"], parts["option_cells"], absent = _find_choices(names, unclaimed, given.get("choices"))
     lacking += absent
     if needed is not None:
         for part in ("input", "target"):
             before = getattr(needed, part)
             if before and parts[part] is None and not (part == "input" and (parts["messages"] or parts["turns"])):
                 lacking.append(before)
-    media, absent = media_columns(names, given)
+    media, absent = media_columns(names, given, unclaimed)
     lacking += absent
     taken = {*(parts[part] for part in parts if isinstance(parts[part], str)), *(name for name, _ in media), *tags}
     instead = {
@@ -247,18 +262,25 @@ def _counts_options(column: str) -> bool | None:
     return True if column.lower() in INDEX_COLUMNS or column.lower().endswith("_index") else None
 
 
+def _named_outright(names: Sequence[str], given: Mapping[str, str]) -> frozenset[str]:
+    """The columns that settings name for a part of the prompt or for the target; a breakdown may share its column."""
+    parts = ((part, name) for part, name in given.items() if part not in (ANSWER, "group", "cluster"))
+    return frozenset(name for part, said in parts for name in (column_list(said, names) if part in LISTED else [said]))
+
+
 def _find_choices(
-    names: Sequence[str], folded: Mapping[str, str], given: str | None
+    names: Sequence[str], unclaimed: Sequence[str], given: str | None
 ) -> tuple[str | None, tuple[str, ...], list[str]]:
     """The column with a list of options, or the columns with one option each, and those that are not there."""
     if given is not None:
         wanted = column_list(given, names)
         absent = [name for name in wanted if name not in names]
         return (wanted[0], (), absent) if len(wanted) == 1 else (None, tuple(wanted), absent)
+    folded = {name.lower(): name for name in reversed(unclaimed)}
     listed = next((folded[name] for name in CONVENTION["choices"] if name in folded), None)
     if listed is not None:
         return listed, (), []
-    count = next((place for place, letter in enumerate(LETTERS) if letter not in names), len(LETTERS))
+    count = next((place for place, letter in enumerate(LETTERS) if letter not in unclaimed), len(LETTERS))
     return None, tuple(LETTERS[:count]) if count >= 2 else (), []
 
 

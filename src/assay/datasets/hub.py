@@ -19,6 +19,7 @@ from ..core import DataError, MissingExtra, UsageError
 from .files import open_every_file, open_files
 from .memory import as_row
 from .shards import Row, RowData, Shard
+from .undecoded import without_decoding
 
 PREFIXES = ("hf://", "hub:")
 _WORD = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -26,7 +27,6 @@ _NAME = re.compile(
     rf"(?:hf://(?:datasets/)?|hub:)({_WORD}/{_WORD})(?:@({_WORD}))?(?:\?revision=({_WORD}))?(?:#({_WORD}))?"
 )
 ALL = "all"
-MEDIA_FEATURES = ("Image", "Audio", "Video")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,3 @@ def _loaded(name: HubName, split: str | None, text: str) -> Any:
             file=text,
             fix="check the name, split and network, or pass --data PATH with a local copy",
         ) from error
-
-
-def without_decoding(data: Any) -> Any:
-    """The same data with pictures and sounds left as the bytes they are."""
-    for column, feature in (getattr(data, "features", None) or {}).items():
-        if type(feature).__name__ in MEDIA_FEATURES:
-            data = data.cast_column(column, type(feature)(decode=False))
-    return data

@@ -35,14 +35,15 @@ URLS = ("http://", "https://")
 
 
 def media_columns(
-    columns: Sequence[str], given: Mapping[str, str] = EMPTY
+    columns: Sequence[str], given: Mapping[str, str] = EMPTY, unclaimed: Sequence[str] | None = None
 ) -> tuple[tuple[tuple[str, type[Media]], ...], list[str]]:
     """The columns that hold media, and those that were asked for and are not there.
 
     By name: `image` before `image_path`, in any case, one of them only; or said outright: `image: photo`, several as
-    `image: first,second`, none as an empty name.
+    `image: first,second`, none as an empty name. Only `unclaimed` columns are found by name.
     """
-    folded = {name.lower(): name for name in reversed(columns)}
+    free = columns if unclaimed is None else unclaimed
+    folded = {name.lower(): name for name in reversed(free)}
     found: list[tuple[str, type[Media]]] = []
     absent: list[str] = []
     for kind, made in KINDS.items():
@@ -52,7 +53,7 @@ def media_columns(
             found += [(name, made) for name in wanted]
             continue
         names = (kind, f"{kind}s", f"{kind}_path", f"{kind}_paths")
-        column = next((name if name in columns else folded[name] for name in names if name in folded), None)
+        column = next((name if name in free else folded[name] for name in names if name in folded), None)
         if column is not None:
             found.append((column, made))
     return tuple(found), absent

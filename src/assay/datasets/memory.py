@@ -10,6 +10,7 @@ from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
 from ..sources import digest_behind
 from .faults import RowFault
 from .shards import Row, RowData
+from .undecoded import without_decoding
 
 
 @dataclass(slots=True)
@@ -76,7 +77,7 @@ class Called:
     def _items(self) -> Iterable[Any]:
         if self._kept is not None:
             return self._kept
-        made = self.function()
+        made = without_decoding(self.function())
         if isinstance(made, (str, bytes, Mapping)) or not isinstance(made, Iterable):
             raise UsageError(
                 f"the dataset function returned {shorten(made)}",

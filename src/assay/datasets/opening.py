@@ -14,6 +14,7 @@ from .reach import Reach
 from .reading import OnDuplicate
 from .samples import SPLIT_COLUMN, Samples
 from .shards import Shard
+from .undecoded import without_decoding
 
 
 def open_dataset(
@@ -91,6 +92,7 @@ def _shards(source: Any, split: str | None, where: str) -> tuple[Sequence[Shard]
             where=where or None,
             fix="give a path, a list of rows, or a function that yields rows",
         )
+    source = without_decoding(source)
     if isinstance(source, Sequence):
         return [Rows(source, folder=getattr(source, "folder", None))], False
     if isinstance(source, Iterable):

@@ -76,7 +76,7 @@ class Reading:
             if type(row) is not dict:
                 if isinstance(row, DataError):
                     named = row.sample_id if isinstance(row, NamedFault) else None
-                    return self._bad(at, number, named, row, is_named=True)
+                    return self._bad(at, number, named, row)
                 if isinstance(row, Sample):
                     own = as_id(row.id, "id")
                     placed(row, self._names[at], number)
@@ -102,9 +102,7 @@ class Reading:
             return self._unique(at, number, sample_id, made)
         except RowFault as fault:
             error = fault.at(self._shards[at].name, number)
-            if own is not None:
-                return self._bad(at, number, own, error)
-            return self._bad(at, number, self._own_id(row), error, is_named=True)
+            return self._bad(at, number, self._own_id(row) if own is None else own, error)
 
     def forget(self) -> None:
         """Lets every id be new again."""
@@ -159,9 +157,9 @@ class Reading:
             fix="make ids unique, or choose on_duplicate: first or suffix",
         )
 
-    def _bad(self, at: int, number: int, own: str | None, error: DataError, *, is_named: bool = False) -> BadSample:
+    def _bad(self, at: int, number: int, own: str | None, error: DataError) -> BadSample:
         """A name for the row that no good row has: its own id if it is free, else with the row number."""
-        if is_named and own is not None and own not in self._seen:
+        if own is not None and own not in self._seen:
             self._seen[own] = at << ROW_BITS | number
             return BadSample(own, error)
         row = f"row-{number}" if len(self._shards) == 1 else f"row-{Path(self._shards[at].name).name}-{number}"

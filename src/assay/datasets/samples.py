@@ -189,7 +189,7 @@ class Samples:
         usable: list[Mapping[str, Any]] = []
         names: dict[str, None] = {}
         fault: DataError | None = None
-        kind: Kind | None = None
+        kinds: dict[Kind, None] = {}
         count = size = 0
         for at, _, number, offset, row in self._rows():
             count += 1
@@ -203,16 +203,17 @@ class Samples:
             try:
                 mapping = self._columns_for(tuple(row), None)
                 if self.to_sample is None:
-                    sample_of(mapping, row, "", self.reach.beside(folder_of(shard)), self._decide)
-                    kind = kind or mapping.kind
+                    sample = sample_of(mapping, row, "", self.reach.beside(folder_of(shard)), self._decide)
+                    is_open = mapping.kind == "choice" and not sample.choices
+                    kinds["qa" if is_open else mapping.kind] = None
                 else:
-                    kind = kind or _kind_of(converted(self.to_sample, row, mapping))
+                    kinds[_kind_of(converted(self.to_sample, row, mapping))] = None
             except RowFault as error:
                 fault = fault or error.at(shard.name, number)
             else:
                 usable.append(row)
                 size = offset
-            if usable and (count >= self._enough(shard, mapping) or size > HEAD_BYTES):
+            if usable and (count >= self._enough(shard) or size > HEAD_BYTES):
                 break
         if names:
             asked = [*self.tags, *([self.cluster] if self.cluster else [])]
@@ -224,13 +225,12 @@ class Samples:
         if self.to_sample is not None:
             # The task reads its own columns: none of the conventional ones is required.
             first = replace(first, input=None, target=None)
-        return Head(first, has_ids, kind or first.kind)
+        is_mixed = self.to_sample is None and "choice" in kinds and len(kinds) > 1
+        return Head(first, has_ids, "mixed" if is_mixed else next(iter(kinds), first.kind))
 
-    def _enough(self, shard: Shard, mapping: Columns) -> int:
-        """How many rows to look at: one, unless it lacks an id or a named column that later rows may have."""
-        is_complete = mapping.id is not None and not mapping.lacking
-        has_more = isinstance(shard, Rows) or (shard.columns is None and shard.path is not None)
-        return HEAD_ROWS if has_more and not is_complete else 1
+    def _enough(self, shard: Shard) -> int:
+        """How many rows to look at: of rows that a function yields one; later ones may have ids or options."""
+        return HEAD_ROWS if isinstance(shard, Rows) or shard.path is not None else 1
 
     def _reading(self) -> Reading:
         return Reading(
@@ -307,7 +307,7 @@ def _kind_of(sample: Sample) -> Kind:
     if sample.turns or not isinstance(sample.input, str):
         return "dialogue"
     if not sample.input:
-        return "unknown"
+        return "qa" if sample.media else "unknown"
     return "completion" if sample.target is None else "qa"
 
 

@@ -8,8 +8,9 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..core import Audio, UsageError
-from .checks import check_audio, check_length
+from ..core import Audio, DataError, UsageError
+from .checks import CONTAINERS, check_audio, check_length
+from .containers import read_container
 from .facts import DEFAULT_LIMITS, Limits
 from .faults import fault
 from .resample import resample
@@ -91,15 +92,24 @@ def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":
     import soundfile
 
     facts = check_audio(audio, limits)
+    if facts.format in CONTAINERS:
+        return read_container(audio, facts.format, limits)
     try:
         with soundfile.SoundFile(io.BytesIO(audio.data())) as opened:
             promised = opened.frames if facts.frames is None else facts.frames
             check_length(audio, promised, opened.samplerate, opened.channels, limits)
-            samples: Floats = opened.read(dtype="float32", always_2d=True)
+            # A codec that cannot be sought in does not know for itself where it ends.
+            count = -1 if opened.seekable() else opened.frames
+            samples: Floats = opened.read(count, dtype="float32", always_2d=True)
             rate = int(opened.samplerate)
-    except (soundfile.LibsndfileError, RuntimeError) as error:
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:
+        # libsndfile's own errors, and whatever its wrapper meets in a file that is none of the usual ones.
         reason = str(error).partition(": ")[2] or str(error)
-        raise fault(audio, f"the {facts.format} cannot be decoded: {reason}", fix="get the file again") from error
+        raise fault(
+            audio, f"the {facts.format} cannot be decoded: {reason}", fix="convert it to WAV or FLAC, or get it again"
+        ) from error
     if len(samples) < promised:
         raise fault(
             audio,

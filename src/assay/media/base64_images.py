@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..core import DataError, Image
-from ..core.media import sniff
+from ..core.media import SNIFFED_BYTES, sniff
 from .base64_text import image_bytes
 from .checks import check_image
 from .images import FORMATS, to_rgb
@@ -49,7 +49,7 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = _BY_SUFFIX.get(path.suffix.lower(), "PNG")
-    if target_size <= 0 and (sniff(data[:16]) or "").upper() == wanted:
+    if target_size <= 0 and (sniff(data[:SNIFFED_BYTES]) or "").upper() == wanted:
         path.write_bytes(data)
         return
     _fitting(_shrunk(_opened(data), target_size), wanted).save(path, format=wanted)

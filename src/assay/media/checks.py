@@ -1,14 +1,21 @@
 """Checks of media that are only passed on: the right kind, whole, and small enough? Nothing is decoded."""
 
 from ..core import Audio, Image, Media, Video
-from ..core.media import sniff
+from ..core.media import SNIFFED_BYTES, sniff
 from . import film_headers, image_headers, sound_headers
 from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
 from .faults import fault
 
-IMAGE_FORMATS = frozenset(image_headers.READERS)
-AUDIO_FORMATS = frozenset({"wav", "flac", "ogg", "mp3", "mp4", "webm"})
-VIDEO_FORMATS = frozenset({"mp4", "webm", "avi", "gif"})
+RARE_IMAGES = frozenset({"avif", "heic", "jxl", "jp2", "ppm", "ico"})
+"""Images whose headers only their decoder reads."""
+IMAGE_FORMATS = frozenset(image_headers.READERS) | RARE_IMAGES
+CONTAINERS = frozenset({"mp4", "m4a", "webm", "matroska", "aac", "amr", "asf"})
+"""Audio that libsndfile does not read, and PyAV does."""
+AUDIO_FORMATS = CONTAINERS | {
+    "wav", "flac", "ogg", "mp3", "aiff", "au", "caf", "w64", "rf64", "sphere", "voc", "paf", "svx", "ircam", "pvf",
+    "avr", "wve", "xi", "mat5", "sds", "mpc2k",
+}  # fmt: skip
+VIDEO_FORMATS = frozenset({"mp4", "m4a", "webm", "matroska", "avi", "gif", "asf"})
 
 
 def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
@@ -34,6 +41,8 @@ def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
     """The facts of a picture that is whole and within the limits."""
     data = image.data()
     name = _format_of(image, data, IMAGE_FORMATS)
+    if name in RARE_IMAGES:
+        return Facts(name)
     try:
         facts = image_headers.READERS[name](data)
     except Broken as broken:
@@ -58,7 +67,7 @@ def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
     """The facts of a sound that is whole, not empty and within the limits."""
     data = audio.data()
     name = _format_of(audio, data, AUDIO_FORMATS)
-    reader = sound_headers.READERS.get(name)
+    reader = sound_headers.READERS.get(name) or (film_headers.READERS.get(name) if name in CONTAINERS else None)
     try:
         facts = reader(data) if reader else Facts(name)
     except Broken as broken:
@@ -84,16 +93,21 @@ def check_length(audio: Audio, frames: int | None, rate: int | None, channels: i
 def _format_of(medium: Media, data: bytes, expected: frozenset[str]) -> str:
     if not data:
         raise fault(medium, f"the {medium.kind} is empty: 0 bytes")
-    name = sniff(data[:16])
+    name = sniff(data[:SNIFFED_BYTES])
     if name is None:
         raise fault(
             medium,
             f"not {_a(medium.kind)}: the bytes are those of {_guess(data)}",
-            fix=f"one of {', '.join(sorted(expected))}",
+            fix=f"convert it to {_usual(medium)}, or leave the row out",
         )
     if expected and name not in expected:
-        raise fault(medium, f"not {_a(medium.kind)}: the bytes are those of a {name} file")
+        fix = f"give {_a(medium.kind)}, or name the column for what it holds"
+        raise fault(medium, f"not {_a(medium.kind)}: the bytes are those of {_a(name)} file", fix=fix)
     return name
+
+
+def _usual(medium: Media) -> str:
+    return {"image": "PNG or JPEG", "audio": "WAV or FLAC"}.get(medium.kind, "MP4")
 
 
 def _guess(data: bytes) -> str:

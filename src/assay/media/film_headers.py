@@ -32,4 +32,10 @@ def avi(data: bytes) -> Facts:
     return Facts("avi")
 
 
-READERS: dict[str, Callable[[bytes], Facts]] = {"mp4": mp4, "avi": avi}
+def m4a(data: bytes) -> Facts:
+    """The same for audio in such boxes."""
+    mp4(data)
+    return Facts("m4a")
+
+
+READERS: dict[str, Callable[[bytes], Facts]] = {"mp4": mp4, "m4a": m4a, "avi": avi}

@@ -6,15 +6,15 @@ Limits are held against the header before a pixel is unpacked, and a file that w
 import io
 from typing import TYPE_CHECKING
 
-from ..core import DataError, Image
-from .checks import check_image, check_size
+from ..core import DataError, Image, MissingExtra
+from .checks import RARE_IMAGES, check_image, check_size
 from .facts import DEFAULT_LIMITS, Limits
 from .faults import fault
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG2000", "PPM", "ICO")
 """What Pillow may try: its readers of rarer formats see no foreign bytes."""
 
 
@@ -46,8 +46,9 @@ def decode_image_here(
     facts = check_image(image, limits)
     if (facts.frames or 1) > 1:
         raise _animated(image, facts.format, facts.frames or 0)
+    _get_ready(image, facts.format)
     try:
-        with pillow.open(io.BytesIO(image.data()), formats=FORMATS) as opened:
+        with pillow.open(io.BytesIO(image.data()), formats=_known()) as opened:
             check_size(image, *opened.size, limits)
             # A phone's JPEG may carry a second picture (a depth map, a preview); the first one is the photo.
             if facts.format != "jpeg" and (frames := int(getattr(opened, "n_frames", 1))) > 1:
@@ -59,7 +60,34 @@ def decode_image_here(
         raise
     except Exception as error:
         # Pillow's readers fail on broken files with whatever their parser met: TypeError, struct.error, zlib.error.
-        raise fault(image, f"the {facts.format} cannot be decoded: {error}", fix="get the file again") from error
+        fix = "convert it to PNG or JPEG" if facts.format in RARE_IMAGES else "get the file again"
+        raise fault(image, f"the {facts.format} cannot be decoded: {error}", fix=fix) from error
+
+
+def _known() -> list[str]:
+    """The formats that Pillow may try and has here."""
+    from PIL import Image as pillow
+
+    pillow.init()
+    return [name for name in FORMATS if name in pillow.OPEN]
+
+
+def _get_ready(image: Image, name: str) -> None:
+    """Has Pillow read a format that another library brings; raises where nothing does."""
+    from PIL import features
+
+    if name == "heic":
+        try:
+            from pi_heif import register_heif_opener
+        except ImportError as error:
+            raise MissingExtra("pi-heif, which reads HEIC,", "assay[media]") from error
+        register_heif_opener()
+    elif name == "jxl":
+        raise fault(image, "JPEG XL cannot be decoded here", fix="convert it to PNG: `djxl image.jxl image.png`")
+    elif name == "avif" and not features.check("avif"):
+        raise MissingExtra("a Pillow that reads AVIF", "-U 'pillow>=11.3'")
+    elif name == "jp2" and not features.check("jpg_2000"):
+        raise fault(image, "this Pillow was built without JPEG 2000", fix="convert it to PNG")
 
 
 def to_rgb(picture: "Picture", background: tuple[int, int, int] = (255, 255, 255)) -> "Picture":
@@ -98,8 +126,8 @@ def _from_deep(picture: "Picture") -> "Picture":
 
 
 def _animated(image: Image, name: str, frames: int) -> Exception:
-    return fault(
-        image,
-        f"the {name} has {frames} frames where one picture is expected",
-        fix="save one frame, or give it as video",
-    )
+    if name == "tiff":
+        what, fix = "pages", "save the page that is meant as an image of its own, or name several images in a list"
+    else:
+        what, fix = "frames", "save one frame, or give it as video"
+    return fault(image, f"the {name} has {frames} {what} where one picture is expected", fix=fix)

@@ -1,4 +1,4 @@
-"""Headers of sounds: WAV, FLAC and the pages of Ogg; how long an MP3 or an Ogg is, only a decoder can tell."""
+"""Headers of audio: WAV and its kin, FLAC, the pages of Ogg; how long an MP3 or an Ogg is, only a decoder can tell."""
 
 import struct
 from collections.abc import Callable
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from .facts import Broken, Facts
 
 _UNKNOWN_LENGTH = (0, 0xFFFFFFFF)
+_ONE_FRAME_A_BLOCK = frozenset({1, 3, 6, 7, 0xFFFE})
+"""Codes of WAVs whose blocks are frames: PCM, floats, A-law, mu-law and what is told further on. GSM packs hundreds."""
 
 
 def wav(data: bytes) -> Facts:
@@ -13,11 +15,11 @@ def wav(data: bytes) -> Facts:
 
     A program that writes to a pipe leaves the lengths at 0 or -1; then what is there counts.
     """
-    at, block, rate, channels = 12, 0, 0, 0
+    at, block, rate, channels, code = 12, 0, 0, 0, 0
     while at + 8 <= len(data):
         name, length = struct.unpack("<4sI", data[at : at + 8])
         if name == b"fmt " and at + 24 <= len(data):
-            channels, rate, _, block = struct.unpack("<HIIH", data[at + 10 : at + 22])
+            code, channels, rate, _, block = struct.unpack("<HHIIH", data[at + 8 : at + 22])
         if name == b"data":
             if not (block and rate and channels):
                 zero = " of 0 Hz" if block and channels else " of 0 channels" if block else ""
@@ -27,7 +29,10 @@ def wav(data: bytes) -> Facts:
             streamed = length in _UNKNOWN_LENGTH and present > 0 and _is_streamed(data)
             if not streamed and length > present:
                 raise Broken(f"the WAV is cut off: {present // block} of {length // block} frames")
-            return Facts("wav", frames=(present if streamed else length) // block, rate=rate, channels=channels)
+            blocks = (present if streamed else length) // block
+            # A block of a codec is many frames, and how many only the decoder knows.
+            frames = blocks if code in _ONE_FRAME_A_BLOCK or blocks == 0 else None
+            return Facts("wav", frames=frames, rate=rate, channels=channels)
         at += 8 + length + (length & 1)
     raise Broken("the WAV has a header and no samples")
 
@@ -58,4 +63,66 @@ def ogg(data: bytes) -> Facts:
     return Facts("ogg")
 
 
-READERS: dict[str, Callable[[bytes], Facts]] = {"wav": wav, "flac": flac, "ogg": ogg}
+def aiff(data: bytes) -> Facts:
+    """The format alone; the file must be as long as its first chunk says."""
+    (size,) = struct.unpack_from(">I", data, 4)
+    return _whole("aiff", data, size + 8)
+
+
+def rf64(data: bytes) -> Facts:
+    """A WAV beyond 4 GiB, whose length stands in a chunk of its own."""
+    if data[12:16] != b"ds64" or len(data) < 28:
+        raise Broken("the RF64 does not say how long it is")
+    (size,) = struct.unpack_from("<Q", data, 20)
+    return _whole("rf64", data, size + 8)
+
+
+def w64(data: bytes) -> Facts:
+    """Sony's WAV of 64-bit lengths."""
+    if len(data) < 24:
+        raise Broken("the W64 ends inside its header")
+    (size,) = struct.unpack_from("<Q", data, 16)
+    return _whole("w64", data, size)
+
+
+def au(data: bytes) -> Facts:
+    """Sun's format; a writer that did not know the length left it at -1."""
+    if len(data) < 24:
+        raise Broken("the AU ends inside its header")
+    order = ">" if data[:4] == b".snd" else "<"
+    start, size = struct.unpack_from(f"{order}II", data, 4)
+    return Facts("au") if size == 0xFFFFFFFF else _whole("au", data, start + size)
+
+
+def sphere(data: bytes) -> Facts:
+    """NIST SPHERE, as TIMIT and WSJ have it: a header of text, then samples; packed ones (shorten) are not read."""
+    size = data[8:16].strip()
+    header = data[: int(size) if size.isdigit() else 1024].decode("latin-1")
+    fields = {line.split(" ", 2)[0]: line.split(" ", 2)[2] for line in header.splitlines() if line.count(" ") >= 2}
+    if "," in fields.get("sample_coding", ""):
+        raise Broken(f"the SPHERE file is packed ({fields['sample_coding']}): unpack it, with `w_decode` or `sph2pipe`")
+    try:
+        frames, rate = int(fields["sample_count"]), int(fields["sample_rate"])
+        channels, width = int(fields.get("channel_count", 1)), int(fields.get("sample_n_bytes", 2))
+    except (KeyError, ValueError) as error:
+        raise Broken("the SPHERE header does not say how long the audio is") from error
+    _whole("sphere", data, len(header) + frames * channels * width)
+    return Facts("sphere", frames=frames, rate=rate, channels=channels)
+
+
+def _whole(name: str, data: bytes, size: int) -> Facts:
+    if size > len(data):
+        raise Broken(f"the {name.upper()} is cut off: {len(data):,} of {size:,} bytes")
+    return Facts(name)
+
+
+READERS: dict[str, Callable[[bytes], Facts]] = {
+    "wav": wav,
+    "flac": flac,
+    "ogg": ogg,
+    "aiff": aiff,
+    "rf64": rf64,
+    "w64": w64,
+    "au": au,
+    "sphere": sphere,
+}

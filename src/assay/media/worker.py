@@ -51,6 +51,8 @@ def _answer(asked: Mapping[str, Any], data: bytes) -> Reply:
         return {"missing": error.what.removesuffix(" is not installed"), "pip": error.pip}, ()
     except MemoryError:
         return {"memory": True}, ()
+    except Exception as error:  # noqa: BLE001 - a decoder's own fault is this medium's
+        return {"fault": f"the {asked['kind']} cannot be decoded: {type(error).__name__}: {error}", "fix": None}, ()
 
 
 def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:

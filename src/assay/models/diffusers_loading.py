@@ -30,14 +30,15 @@ class _Kept(logging.Handler):
 
 def load_whole(kind: Any, source: str, options: dict[str, Any], where: str) -> Any:
     """A pipeline of a class with all its weights; a `ModelError` that names the first that are missing."""
-    with _quietly() as said:
+    with quietly() as said:
         pipe = kind.from_pretrained(source, **options)
     check_complete({*_reported(said), *_empty(pipe)}, where)
     return pipe
 
 
 @contextmanager
-def _quietly() -> Iterator[list[str]]:
+def quietly() -> Iterator[list[str]]:
+    """Keeps what both libraries log, and their bars, from the terminal; gives what they would have said."""
     from diffusers.utils import logging as diffusers
     from transformers.utils import logging as transformers
 

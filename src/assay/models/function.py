@@ -34,6 +34,7 @@ from ..core import (
     digest_of,
     shorten,
 )
+from ..core.output import is_mixed
 from ..core.secrets import veiled
 from ..media import fitted
 from ..registry import check_options
@@ -41,11 +42,12 @@ from ..sources import behind, digest_behind
 from ..userfiles import file_digest, split_reference
 from .building import Builder, as_count, check_alike, check_declared, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
+from .draws import generator_for
 from .shapes import WEIGHED, WrongShape, described, matched, weighed
 from .typed_code import digest_of_code, digest_of_state, file_of
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
-WANTED = "text, an Image, an Audio, a list of candidates or an Output"
+WANTED = 'text, an Image, an Audio, {"text": …, "audio": …, "image": …}, a list of candidates or an Output'
 
 
 class FunctionModel:
@@ -102,6 +104,7 @@ class FunctionModel:
             self.generate = _batched(function, reference, bound, _as_answer)
         else:
             self.generate = _one_by_one(call.caller(function, bound), function, reference)
+        self.generate = _as_often_as_asked(self.generate)
         if self.abilities.audio_rate is not None or self.abilities.audio_channels is not None:
             self.generate = _hearing(self.generate, self.abilities, reference)
 
@@ -214,6 +217,47 @@ def _one_by_one(
     return generate_async if is_async(function) else generate
 
 
+def _as_often_as_asked(generate: Callable[[Sequence[Request]], Any]) -> Callable[[Sequence[Request]], Any]:
+    """`generate` asked again, each time for one answer with a seed of its own, while it gives fewer than are wanted."""
+
+    def lacking(requests: Sequence[Request], outputs: Sequence[Output]) -> list[int]:
+        return [
+            place
+            for place, (request, output) in enumerate(zip(requests, outputs, strict=True))
+            if request.options.n > 1 and output.error is None and 0 < len(output.candidates) < request.options.n
+        ]
+
+    def once_more(request: Request, output: Output) -> Request:
+        drawn = generator_for(request, len(output.candidates)).getrandbits(31)
+        seed = None if request.seed is None else drawn
+        return replace(request, seed=seed, options=request.options.set(n=1), draw=f"{request.draw}/{drawn}")
+
+    def ask(requests: Sequence[Request]) -> list[Output]:
+        outputs: list[Output] = list(generate(requests))
+        while places := lacking(requests, outputs):
+            more = generate([once_more(requests[place], outputs[place]) for place in places])
+            for place, output in zip(places, more, strict=True):
+                outputs[place] = _together(outputs[place], output)
+        return outputs
+
+    async def ask_async(requests: Sequence[Request]) -> list[Output]:
+        outputs: list[Output] = list(await generate(requests))
+        while places := lacking(requests, outputs):
+            more = await generate([once_more(requests[place], outputs[place]) for place in places])
+            for place, output in zip(places, more, strict=True):
+                outputs[place] = _together(outputs[place], output)
+        return outputs
+
+    return ask_async if is_async(generate) else ask
+
+
+def _together(first: Output, second: Output) -> Output:
+    """Candidates of two calls as those of one; a call that failed or gave none fails both."""
+    if second.error is not None or not second.candidates:
+        return second if second.error is not None else replace(second, candidates=())
+    return replace(first, candidates=(*first.candidates, *second.candidates))
+
+
 def _hearing(
     generate: Callable[[Sequence[Request]], Any], abilities: Abilities, reference: str
 ) -> Callable[[Sequence[Request]], Any]:
@@ -288,6 +332,11 @@ def _as_answer(value: Any, request: Request, reference: str) -> Output:
         output = _read(value, reference)
     except TypeError as error:
         return failure(error, reference)
+    if request.options.n > 1 and is_mixed(value):
+        kinds = " and ".join(dict.fromkeys(part.kind for part in output.candidates[0].parts))
+        message = f"{reference} returned a list of {kinds} where {request.options.n} candidates are asked for"
+        fix = 'return a list of {"text": …, "audio": …}, one for each candidate'
+        return Output.failed("exception", f"{message}; fix: {fix}", retryable=False)
     wants_text = request.prompt.produces == ("text",)
     for place, candidate in enumerate(output.candidates):
         media = candidate.media

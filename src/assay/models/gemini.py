@@ -25,6 +25,7 @@ from ..core import (
     shorten,
 )
 from ..core.request import canonical
+from ..media.portable import Formats
 from .chat_format import Malformed, count_of
 from .http import HttpFailure, Refused
 from .http_model import HttpModel, as_declared, enough, filtered, refuse_options
@@ -97,6 +98,11 @@ class Gemini(HttpModel):
     def identity(self) -> Mapping[str, Any]:
         """Name, place, and what is added to every request."""
         return {**super().identity, "thinking": self.thinking, **({"voice": self.voice} if self.voice else {})}
+
+    @property
+    def formats(self) -> Formats:
+        """As its documentation lists them."""
+        return {"image": {"png", "jpeg", "webp", "heic"}, "audio": {"wav", "mp3", "aiff", "aac", "ogg", "flac"}}
 
     def _credentials(self) -> dict[str, str]:
         return {"x-goog-api-key": self._key}

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
 from ..core.secrets import REFERENCE, filled, remember, secrets_of, variable, veiled
+from ..media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats, needs_change, portable
 from .chat_format import Malformed
 from .function import failure
 from .http import Client, HttpFailure, Limits, Refused, decoded
@@ -134,6 +135,11 @@ class HttpModel(ABC):
         """Closes the connections of the running event loop."""
         await self._client.close()
 
+    @property
+    def formats(self) -> Formats:
+        """The formats of media that the endpoint takes; others are sent as PNG or WAV."""
+        return {"image": WEB_IMAGES, "audio": PLAIN_AUDIO}
+
     @abstractmethod
     def _credentials(self) -> dict[str, str]:
         """The headers that carry the key."""
@@ -157,7 +163,11 @@ class HttpModel(ABC):
 
     async def _attempt(self, request: Request, ask: Ask) -> Output:
         started = time.perf_counter()
+        done: tuple[str, ...] = ()
         try:
+            if request.prompt.media and needs_change(request.prompt, self.formats):
+                prompt, done = await asyncio.to_thread(portable, request.prompt, self.formats)
+                request = replace(request, prompt=prompt)
             output = await ask(request)
         except Refused as refused:
             meant = self._refused(refused)
@@ -174,7 +184,7 @@ class HttpModel(ABC):
             return failure(error, f"{self.scheme}/{self.name}")
         if output.seconds is None and output.error is None:
             object.__setattr__(output, "seconds", time.perf_counter() - started)  # just made: nobody else has it yet
-        return output
+        return replace(output, details={**output.details, "media": list(done)}) if done else output
 
     def _failed(self, error: HttpFailure, status: int = 0) -> Output:
         if status in (401, 403) and not self._key:

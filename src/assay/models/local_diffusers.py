@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from ..core import Abilities, Candidate, Image, Meter, MissingExtra, ModelError, Output, Request, UsageError, digest_of
 from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
-from .diffusers_loading import load_whole
+from .diffusers_loading import load_whole, quietly
 from .draws import generator_for
 from .function import failure
 from .http_model import refuse_options
@@ -103,7 +103,8 @@ class LocalDiffusers:
         name = self.pipeline or str(self._index().get("_class_name", ""))
         import diffusers
 
-        found = getattr(diffusers, name, None)
+        with quietly():  # a pipeline's imports warn of libraries that it does not need
+            found = getattr(diffusers, name, None)
         if found is None:
             raise UsageError(f"diffusers knows no pipeline {name!r}", where=self.path, fix="-a pipeline=CLASS")
         return found

@@ -47,6 +47,8 @@ def default_scorers(kind: str, sample: Sample | None = None, prompt: Prompt | No
     if sample is not None and prompt is not None and prompt.continuations is not None and sample.choices:
         are_texts = [text.strip() for text in prompt.continuations] == [choice.strip() for choice in sample.choices]
         return ({"name": "choice_likelihood", "continuation": "text" if are_texts else "letter"},)
+    if kind == "mixed":
+        return ("choice_or_match",)
     return ("choice",) if kind == "choice" else ("exact_match", "includes")
 
 

@@ -6,10 +6,11 @@ was taken becomes part of the protocol id.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core import Abilities, Measure, ModalityMismatch, Task, UnknownName, UsageError
+from ..templates.weighed import WeighedLetters
 from .overrides import original
 
 LIKELIHOOD = "likelihood"
@@ -17,9 +18,10 @@ LIKELIHOOD = "likelihood"
 
 
 def _by_likelihood(continuation: str) -> Measure:
+    """Letters after the task's own prompt, which shows the options; texts after the bare question."""
     how = {"name": "choice_likelihood", "continuation": continuation}
-    needs = frozenset({"likelihood"})
-    return Measure(f"{continuation}_{LIKELIHOOD}", template=how, scorers=(how,), needs=needs)
+    template = WeighedLetters() if continuation == "letter" else how
+    return Measure(f"{continuation}_{LIKELIHOOD}", template=template, scorers=(how,), needs=frozenset({"likelihood"}))
 
 
 STANDARD: Mapping[str, Measure] = {
@@ -36,7 +38,7 @@ STANDARD: Mapping[str, Measure] = {
         Measure("letter", scorers=("choice",)),
     )
 }
-"""For questions with lettered options, the best first."""
+"""For questions with lettered options, the best first. All but that of texts keep the task's own prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,13 @@ def measured(task: Task, abilities: Abilities, wanted: str | None = None, model:
             f"measuring task {task.name!r} by {name} takes {lacking}, and model {model!r} has none",
             fix="leave --measure out to take the best it has, or choose another model",
         )
-    if known[name].template is not None and task.template != original(task).template:
+    way = known[name]
+    if way.template is not None and not _keeps_prompt(way) and task.template != original(task).template:
         raise UsageError(
             f"--measure {name} asks task {task.name!r} by a template of its own, and --template gives another",
             fix=f"leave one of them out, or write the task with Measure({name!r}, template=…)",
         )
-    return _taken(task, known[name])
+    return _taken(task, way)
 
 
 def spelled(name: str, known: Mapping[str, Any]) -> str:
@@ -78,6 +81,11 @@ def spelled(name: str, known: Mapping[str, Any]) -> str:
     if name != LIKELIHOOD or name in known:
         return name
     return next((now for now in known if now.endswith(f"_{LIKELIHOOD}")), name)
+
+
+def _keeps_prompt(way: Measure) -> bool:
+    """Whether a measure weighs the letters after the task's own prompt."""
+    return isinstance(way.template, WeighedLetters) and way.template.of is None
 
 
 def can_serve(abilities: Abilities, way: Measure) -> bool:
@@ -115,7 +123,9 @@ def _taken(task: Task, way: Measure) -> Measured:
 
 def _changes(task: Task, way: Measure) -> dict[str, Any]:
     changes: dict[str, Any] = {"measures": (), "protocol": _named(task.protocol, way.name)}
-    if way.template is not None:
+    if _keeps_prompt(way):
+        changes["template"] = replace(way.template, of=task.template)
+    elif way.template is not None:
         changes["template"] = way.template
     if way.scorers:
         changes["scorers"] = way.scorers

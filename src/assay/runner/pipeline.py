@@ -34,7 +34,9 @@ from ..templates import Dialogue, has_rounds, rounds
 from .budget import ErrorBudget
 from .cell import Cell
 from .events import CellProgress
+from .leaks import Leaks
 from .ledger import count_usage
+from .missing_kinds import MissingKinds
 from .remarks import Remarks
 from .scoring import with_rounds
 from .verdicts import Verdicts
@@ -77,7 +79,7 @@ class CellRun:
         self._epochs = cell.task.epochs
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
-        self.remarks = Remarks()
+        self.remarks = Remarks(Leaks(cell.scorings, cell.task.produces), MissingKinds(cell.task.produces))
         self.verdicts = Verdicts(cell.scorings, writer, progress, self._index.scores, when_one_came=self._look_again)
 
     async def run(self, asker: Asker, work: Work) -> None:
@@ -175,6 +177,7 @@ class CellRun:
 
     def _prompt(self, sample: Sample) -> Prompt:
         prompt = self._built_prompt(sample)
+        self.remarks.leaks.look(sample, prompt)
         # Media that are only passed on are looked at from outside; whoever decodes them looks inside.
         for medium in prompt.media:
             check_media(medium)

@@ -27,6 +27,7 @@ from .cell import Cell, check_abilities, check_choices, check_repeats, digests_o
 from .components import build_scorer, build_summarizer, usual_scorers
 from .device import check_device
 from .labels import told_apart
+from .leaks import check_leaks
 from .locate import find_data, saying_where
 from .measure import Measured, measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
@@ -97,6 +98,8 @@ def make_plan(
             before = len(faults)
             for check in CHECKS:
                 gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
+            if len(faults) == before:
+                gather(faults, lambda cell=cell: check_leaks(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         prepared = ways.prepared_at_all()
@@ -336,7 +339,7 @@ def _no_question(samples: Samples, where: str) -> UsageError:
     return UsageError(
         f"no column is known as the question (the columns are {names})",
         where=where,
-        fix="name one `question`, map it (--columns input=…), or give a template",
+        fix="name one `question`, map it (--columns input=…, or image=…, audio=…), or give a template",
     )
 
 
@@ -360,9 +363,16 @@ def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) ->
     for entry in task.scorers or usual:
         made = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
         if made is not None:
+            gather(faults, lambda made=made: _check_libraries(made[0], made[1], where))  # type: ignore[misc]
             entries.append(entry)
             built.append(made)
     return told_apart(entries, built, where, faults)
+
+
+def _check_libraries(name: str, scorer: Any, where: str) -> None:
+    """What a scorer cannot do without is found before the model is asked, not after."""
+    for requirement in getattr(scorer, "requires", ()):
+        requirement.check(f"{where}, scorer {name!r}")
 
 
 def _check_judges(
@@ -374,7 +384,9 @@ def _check_judges(
     for role in run.judges:
         # One that nobody asks is worth a note; a name that does not exist is a fault. Guests have names of their own.
         if role in wanted or not guests:
-            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+            judge = gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+            if role in wanted and hasattr(judge, "check_ready"):
+                gather(faults, judge.check_ready)
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
             continue

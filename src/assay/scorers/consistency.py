@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core import EMPTY, Output, Sample, Score, Spec, UsageError
+from ..core import EMPTY, Output, Requirement, Sample, Score, Spec, UsageError
 from ..registry import scorers
 from .answers import no_answer
 from .heard import heard_rate
-from .speech_normalize import check_normalizer
+from .speech_normalize import REQUIRES, check_normalizer
 from .wer import CharacterErrorRate, ErrorRate, MixedErrorRate, WordErrorRate, pooled_rates
 
 UNITS: dict[str, type[WordErrorRate] | type[CharacterErrorRate] | type[MixedErrorRate]] = {
@@ -41,6 +41,11 @@ class SpeechConsistency:
         check_normalizer(self.normalize, "speech_consistency")
         if self.unit not in UNITS:
             raise UsageError(f"scorer 'speech_consistency' has no unit {self.unit!r}", fix=f"one of {', '.join(UNITS)}")
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """The libraries of the normalizer."""
+        return REQUIRES.get(self.normalize, ())
 
     @property
     def metric(self) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..core import Image, MissingExtra, Outcome, Output, Sample, Score
+from ..core import Image, MissingExtra, Outcome, Output, Requirement, Sample, Score
 from ..media.digits import digit_pixels, digits
 from ..registry import scorers
 from .answers import accepted, no_target
@@ -28,6 +28,9 @@ class DigitAccuracy:
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    requires: ClassVar[tuple[Requirement, ...]] = (
+        Requirement("sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn"),
+    )
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         targets = accepted(sample)

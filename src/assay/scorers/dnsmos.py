@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..core import Audio, MissingExtra, Output, Sample, Score
+from ..core import Audio, MissingExtra, Output, Requirement, Sample, Score
 from ..media import decode_audio
 from ..registry import scorers
 from .answers import named
@@ -46,6 +46,10 @@ class Dnsmos:
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None
+    requires: ClassVar[tuple[Requirement, ...]] = (
+        Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"),
+        Requirement("onnxruntime", "onnxruntime", "assay[speech]"),
+    )
     """The scale is 1 to 5, but the calibration leaves it for sounds that are no speech."""
     blocking: ClassVar[bool] = True
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from ..core import EMPTY, MissingExtra, Output, Sample, ScorerError, UsageError
+from ..core import EMPTY, MissingExtra, Output, Requirement, Sample, ScorerError, UsageError
 from ..registry import scorers
 from ..userfiles import load_file
 
@@ -33,6 +33,7 @@ class HfMetric:
     reads: ClassVar[tuple[str, ...]] = ("text",)
     set_level: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("evaluate", "evaluate", "assay[hf]"),)
 
     def __post_init__(self) -> None:
         if self.cast not in _CASTS:

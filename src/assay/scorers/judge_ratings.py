@@ -110,8 +110,8 @@ class JudgeRatings:
     def read(self, reply: str, judged: tuple[str, ...]) -> dict[str, float]:
         """Every aspect's rating; `NoVerdict` unless the reply has all of them on the scale, and of its own making."""
         fields = read_object(reply)
-        if fields.keys() - {"reason"} != self.aspects.keys():
-            raise NoVerdict(f"the reply is not an object with {', '.join(self.aspects)} and perhaps `reason`")
+        if not self.aspects.keys() <= fields.keys():
+            raise NoVerdict(f"the reply is not an object with {', '.join(self.aspects)}")
         for name in self.aspects:
             value = fields[name]
             if type(value) is not int or not self.lowest <= value <= self.highest:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
-from ..core import MissingExtra, Outcome, Output, Sample, Score, UsageError
+from ..core import MissingExtra, Outcome, Output, Requirement, Sample, Score, UsageError
 from ..registry import scorers
 from ._killable import KillableWorker, WorkerUnready
 from .answers import accepted, no_answer, no_target
@@ -28,6 +28,7 @@ class MathEquivalence:
     memory_mib: int = 1024
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("math_verify", "math-verify", "assay[metrics]"),)
 
     def __post_init__(self) -> None:
         if self.seconds <= 0 or self.memory_mib < 256:

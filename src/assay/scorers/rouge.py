@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rapidfuzz.distance import LCSseq
 
-from ..core import MissingExtra, Output, Sample, Score, UsageError
+from ..core import MissingExtra, Output, Requirement, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, named, no_answer, no_target
 from .normalize_text import ascii_words, cjk_words
@@ -38,6 +38,11 @@ class Rouge:
     def __post_init__(self) -> None:
         if self.words not in ("ascii", "cjk"):
             raise UsageError(f"scorer 'rouge' cannot count {self.words!r}", fix="words: ascii, or words: cjk")
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """The library, for the parts of it that are taken over."""
+        return (Requirement("rouge_score", "rouge-score", "assay[metrics]"),) if self.stemmer or self.lsum else ()
 
     @property
     def _names(self) -> tuple[str, ...]:

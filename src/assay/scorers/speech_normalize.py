@@ -7,7 +7,7 @@ a number called Whisper-compatible must reproduce them.
 from collections.abc import Callable
 from functools import cache
 
-from ..core import MissingExtra, UsageError
+from ..core import MissingExtra, Requirement, UsageError
 from .chinese_text import normalize_chinese, normalize_mixed
 
 Normalizer = Callable[[str], str]
@@ -38,6 +38,15 @@ def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
     if name in ("whisper-en", "whisper-basic"):
         return _whisper(name)
     raise UsageError(f"there is no transcript normalizer {name!r}", fix=f"one of {', '.join(NAMES)}")
+
+
+WHISPER = Requirement("whisper_normalizer", "whisper-normalizer", "assay[speech]")
+REQUIRES: dict[str, tuple[Requirement, ...]] = {
+    "whisper-en": (WHISPER,),
+    "whisper-basic": (WHISPER,),
+    "zh": (Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")),
+}
+"""The libraries behind the names."""
 
 
 def check_normalizer(name: str, scorer: str) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from ..core import EMPTY, Output, Sample, Score, Spec
+from ..core import EMPTY, Output, Requirement, Sample, Score, Spec
 from ..registry import scorers
 from .answers import accepted, no_target
 from .heard import heard_rate
-from .speech_normalize import check_normalizer
+from .speech_normalize import REQUIRES, check_normalizer
 from .wer import WordErrorRate, pooled_rates
 
 
@@ -28,6 +28,11 @@ class SpokenWer:
 
     def __post_init__(self) -> None:
         check_normalizer(self.normalize, "spoken_wer")
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """The libraries of the normalizer."""
+        return REQUIRES.get(self.normalize, ())
 
     @property
     def metric(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
-from ..core import MissingExtra, Output, Sample, Score
+from ..core import MissingExtra, Output, Requirement, Sample, Score
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 
@@ -30,6 +30,7 @@ class Ter:
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
     summarizers: ClassVar[tuple[str, ...]] = ("ter",)
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)

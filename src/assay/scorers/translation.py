@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..core import MissingExtra, Output, Sample, Score, UsageError
+from ..core import MissingExtra, Output, Requirement, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 
@@ -34,6 +34,7 @@ class Bleu:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("bleu",)
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
 
     def __post_init__(self) -> None:
         if self.tokenize not in TOKENIZERS:
@@ -70,6 +71,7 @@ class Chrf:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("chrf",)
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
 
     def __post_init__(self) -> None:
         if self.char_order < 1 or self.word_order < 0 or self.beta < 1:

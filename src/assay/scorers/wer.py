@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from ..core import Output, Sample, Score, Spec
+from ..core import Output, Requirement, Sample, Score, Spec
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .chinese_text import HAN
 from .edits import Edits, count_edits, error_rate
-from .speech_normalize import check_normalizer, check_script, normalizer
+from .speech_normalize import REQUIRES, check_normalizer, check_script, normalizer
 
 _MIXED = re.compile(rf"{HAN}|(?:(?!{HAN})\S)+")
 
@@ -31,9 +31,16 @@ class ErrorRate(ABC):
     keep_blanks: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = False
     bounds: ClassVar[tuple[float, float] | None] = None
+    measures_transcripts: ClassVar[bool] = True
+    """A transcript that stands in the prompt of its recording is a fault of the task."""
 
     def __post_init__(self) -> None:
         check_normalizer(self.normalize, self.kind)
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """The libraries of the normalizer."""
+        return REQUIRES.get(self.normalize, ())
 
     @property
     def metric(self) -> str:

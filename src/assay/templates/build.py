@@ -5,6 +5,7 @@ name with options.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from ..core import EMPTY, Message, Sample, Spec, UnknownName, UsageError, shorte
 from ..registry import construct, templates
 from ..userfiles import is_reference, load_attribute
 from .built import TEXT_ONLY, BuiltTemplate, Hold
+from .by_row import ByRow
 from .choices import Choices
 from .jinja import JinjaMessages, JinjaText, JinjaTurn
 from .plain import Completion, Question, ready_messages
@@ -22,9 +24,11 @@ from .variants import Variants
 BY_KIND: Mapping[str, Any] = {
     "qa": Question(),
     "choice": Choices(),
+    "mixed": ByRow(),
     "completion": Completion(),
     "dialogue": ready_messages,
 }
+_NAME = re.compile(r"[A-Za-z0-9_./:-]*[A-Za-z0-9_]")
 SOLVED_NAMES = ("solved", "is_last")
 """Parameters by which a function renders solved examples itself; `is_last` is true for the question."""
 
@@ -42,9 +46,9 @@ def build_template(
 ) -> BuiltTemplate:
     """A callable `(sample) -> Prompt` from anything a task may give as its template.
 
-    `kind` (`qa`, `choice`, `completion`, `dialogue`) decides where `template` is `None`. A template that was built
-    before is finished anew with the settings given here. `hold` opens the files that a template names by plain data;
-    without it none is opened.
+    `kind` (`qa`, `choice`, `mixed`, `completion`, `dialogue`) decides where `template` is `None`. A template that was
+    built before is finished anew with the settings given here. `hold` opens the files that a template names by plain
+    data; without it none is opened.
 
     Example: `build_template("Translate into French: {{ text }}")`
     """
@@ -102,12 +106,11 @@ def _from_text(text: str, where: str) -> Any:
         return _resolve(load_attribute(text), "qa", where or text)
     if text.endswith((".jinja", ".j2")):
         return JinjaTurn(_read(text, where), where=text)
-    # A name has no blanks: whatever has is meant as words, such as "Transcribe the recording."
-    if "{{" in text or "{%" in text or any(letter.isspace() for letter in text):
+    # Whatever cannot be a name is meant as words: "Transcribe the recording.", "Transcribe.", "请转写"
+    if "{{" in text or "{%" in text or not _NAME.fullmatch(text):
         return JinjaTurn(text, where=where)
-    raise UnknownName(
-        "template", text, templates.names(), where=where or None, hint="a text needs {{ column }} or a blank in it"
-    )
+    hint = "a text needs {{ column }}, a blank or a mark at its end"
+    raise UnknownName("template", text, templates.names(), where=where or None, hint=hint)
 
 
 def _from_spec(spec: Spec, where: str) -> Any:

@@ -4,7 +4,7 @@ Here the task's system text, its map of roles and what it asks for are added, an
 *solved* example, which few-shot prompts need.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -77,6 +77,11 @@ class BuiltTemplate:
         """The prompt of one sample."""
         prompt = self.bare(sample)
         return self.finish(prompt) if self._finishes else prompt
+
+    @property
+    def make(self) -> Callable[[Sample], Any]:
+        """The template's own callable."""
+        return self._make
 
     def bare(self, sample: Sample) -> Prompt:
         """The prompt before system text, roles and kinds of answer are added."""
@@ -180,8 +185,21 @@ def as_text(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Turns written out as one text to be continued, as `User: …` and `Assistant:`; a completion stays as it is."""
     if all(message.role == "" for message in messages):
         return messages
-    media = tuple(part for m in messages for part in m.parts or () if not isinstance(part, Text))
-    return (Message("", merge_text((*media, Text(render_text(messages))))),)
+    return (Message("", merge_text(in_places(messages, render_text(messages)))),)
+
+
+def in_places(messages: Sequence[Message], text: str) -> Iterator[Part]:
+    """The parts of turns whose texts were joined to `text`, each medium where it stood."""
+    for part in (part for message in messages for part in message.parts or ()):
+        if isinstance(part, Text):
+            # What stands before it, as the name of a turn, comes with it; blanks at its ends may be gone.
+            words = part.text.strip()
+            end = text.index(words) + len(words)
+            yield Text(text[:end])
+            text = text[end:]
+        else:
+            yield part
+    yield Text(text)
 
 
 def rename_roles(messages: Sequence[Message], roles: Mapping[str, str]) -> tuple[Message, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 from ..core import Message, Prompt, Sample, Text
 from ..registry import templates
 from .build import build_template
-from .built import BuiltTemplate, as_text, join_parts, merge_text, split_head
+from .built import BuiltTemplate, in_places, join_parts, merge_text, split_head
 from .choices import Choices
 from .jinja import compiled
 from .plain import Question, solution_of
@@ -81,11 +81,9 @@ class WithoutChat:
 
     def __call__(self, sample: Sample) -> Prompt:
         prompt = self._inner(sample)
-        if self.headers:
-            return replace(prompt, messages=as_text(prompt.messages))
-        media = tuple(part for m in prompt.messages for part in m.parts or () if not isinstance(part, Text))
-        text = "\n".join(message.text for message in prompt.messages if message.parts is not None)
-        return replace(prompt, messages=(Message("", merge_text((*media, Text(text)))),))
+        spoken = [message for message in prompt.messages if message.parts is not None]
+        text = prompt.text if self.headers else "\n".join(message.text for message in spoken)
+        return replace(prompt, messages=(Message("", merge_text(in_places(spoken, text))),))
 
     def solution(self, sample: Sample) -> Any:
         """How a solved example ends: as that of the template inside."""

@@ -22,7 +22,6 @@ from typing import Any
 from ...core import DataSource, GenerateOptions, Message, Part, Prompt, Sample, Task, TemplateError, Text
 from ...datasets.choices import LETTERS
 from ...datasets.tsv_images import is_blank
-from ...scorers.choice import Choice
 from ...templates import Question
 from ...templates.built import turn
 from ...templates.plain import question_text
@@ -154,7 +153,7 @@ mmstar = _mmstar.but(
         hub="Lin-Chen/MMStar", split="val", local=("MMStar.tsv",), mini=MINI, read=Table(options="some")
     ),
     template=select_or_ask,
-    scorers=(Choice(letters="ABCD"),),
+    scorers=({"name": "choice", "letters": "ABCD"},),
 )
 mathvista_mini = _mathvista.but(
     name="mathvista_mini",

@@ -15,13 +15,14 @@ from ...templates import Question
 from .short_answers import short_answer
 from .tables import Table, picture_of
 
-MINI = "benchmarks/data/vision/documents.tsv"
+MINI = "benchmarks/data/vision/{}.tsv"
+"""A set of its own for each, since each has columns of its own."""
 
 
 def _task(name: str, file: str, what: str, scorer: str, citation: str, licence: str) -> Task:
     return Task(
         name=name,
-        dataset=DataSource(local=(f"{file}.tsv",), mini=MINI, read=Table(cluster=picture_of)),
+        dataset=DataSource(local=(f"{file}.tsv",), mini=MINI.format(name), read=Table(cluster=picture_of)),
         template=short_answer,
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=64),
@@ -43,7 +44,7 @@ ocrbench = _ocrbench.but(
         hub="echo840/OCRBench",
         split="test",
         local=("OCRBench.tsv",),
-        mini=MINI,
+        mini=MINI.format("ocrbench"),
         read=Table(aliases={"category": "question_type"}),
     ),
     template=Question(),

@@ -25,6 +25,7 @@ class MediaRenderer(Renderer):
         super().__init__(processor.tokenizer, chat_template=template, where=where)
         self.processor = processor
         self._last: OrderedDict[str, Any] = OrderedDict()
+        self._marks: dict[str, str] = {}
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Token ids and media tensors of one prompt."""
@@ -66,7 +67,7 @@ class MediaRenderer(Renderer):
     def shown(self, prompt: Prompt) -> str:
         """The prompt as the model reads it; marks that a medium repeats are counted: `<image>×576`."""
         text = super().shown(prompt)
-        for mark in {self._mark(part.kind) for part in prompt.media}:
+        for mark in {self._token(part.kind) for part in prompt.media}:
             repeated = re.compile(f"(?:{re.escape(mark)}){{2,}}")
             text = repeated.sub(lambda found, mark=mark: f"{mark}×{len(found[0]) // len(mark)}", text)  # type: ignore[misc]
         return text
@@ -107,8 +108,30 @@ class MediaRenderer(Renderer):
         return Message(message.role, tuple(parts))
 
     def _mark(self, kind: str) -> str:
+        """What stands for a medium in a text: what the chat template writes for one, else the processor's token."""
+        if kind not in self._marks:
+            self._marks[kind] = self._written_mark(kind) or self._token(kind)
+        return self._marks[kind]
+
+    def _token(self, kind: str) -> str:
         found = getattr(self.processor, f"{kind}_token", None)
         return str(found if isinstance(found, str) else f"<{kind}>")
+
+    def _written_mark(self, kind: str) -> str:
+        """A medium between two words as the template writes it, with what the model reads before and after it."""
+        if not self.has_template or not self._reads_parts:
+            return ""
+        before, after = MARKS[0], MARKS[1]
+        words = ({"type": "text", "text": word} for word in (before, after))
+        content = [next(words), {"type": kind}, next(words)]
+        try:
+            text = super()._templated([{"role": "user", "content": content}])
+        except AssayError:
+            return ""
+        first, last = text.find(before), text.find(after)
+        written = text[first + len(before) : last] if 0 <= first < last else ""
+        # A template that puts all media first writes nothing between the words.
+        return written.strip() if self._token(kind) in written else ""
 
     def _decoded(self, part: Image | Audio) -> Any:
         """A picture, or the samples of a sound; the examples of a header come again in every prompt."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 import msgspec
 
 from ...core import Abilities, Output, Request, UsageError
+from ...media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats
 from ..chat_format import chat_messages, option_fields, read_answer
 from ..http import HttpFailure, Refused
 from ..http_model import HttpModel, as_declared, enough, filtered, ignored_seed
@@ -95,6 +96,14 @@ class OpenAI(HttpModel):
         sound = {"voice": self.voice, "audio_format": self.audio_format} if "audio" in self.produces else {}
         ways = {"api": self.api, "likelihood_by": self.likelihood_by, "think_tags": self.think_tags}
         return {**super().identity, **ways, **sound}
+
+    @property
+    def formats(self) -> Formats:
+        """The public chat hears WAV and MP3 alone; transcriptions take containers too."""
+        if self.api == "transcriptions":
+            return {"audio": {*PLAIN_AUDIO, "m4a", "mp4", "webm"}}
+        is_public = self._place.startswith(self.public_url)
+        return {"image": WEB_IMAGES, "audio": {"wav", "mp3"} if is_public else PLAIN_AUDIO}
 
     async def likelihood(self, requests: Sequence[Request]) -> list[Output]:
         """One attempt for each request, all continuations of a request in one question where the API allows it."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from ...core import Media, ModelError, Output, Request
+from ...core import DataError, Media, ModelError, Output, Request
 from ..function import failure
 
 M = TypeVar("M", bound=Media)
@@ -69,7 +69,9 @@ class Specialist(ABC):
 def only_medium(request: Request, kind: type[M]) -> M:
     """The one medium of a kind in the prompt."""
     found = [medium for medium in request.prompt.media if isinstance(medium, kind)]
-    if len(found) != 1:
+    if not found:
+        raise DataError(f"the sample has no {kind.kind}", fix="name the column that holds it, or leave the row out")
+    if len(found) > 1:
         raise ModelError(f"takes one {kind.kind} at a time, got {len(found)}")
     return found[0]
 

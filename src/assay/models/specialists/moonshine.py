@@ -1,39 +1,40 @@
 """Moonshine tiny-en: 27 million parameters that turn English speech into text. Their wheel is 0.1.0, none later."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Abilities, Audio, MissingExtra, Output, Request, UsageError
-from ...media import decode_audio
+from ...core import MissingExtra, UsageError
 from ..weights import weights_digest
-from .base import Specialist, only_medium, passed_over
+from .recogniser import RATE, Recogniser
+
+if TYPE_CHECKING:
+    from .pieces import Floats
 
 MODEL = "tiny-en"
 PIP = "moonshine-voice==0.1.0"
-RATE = 16_000
 
 
 @dataclass
-class Moonshine(Specialist):
-    """A recogniser of English speech; words beside the sound are not read."""
+class Moonshine(Recogniser):
+    """A recogniser of English speech; words beside the audio are not read.
+
+    It was trained on clips of up to 30 s: beyond a minute it repeats itself, and its memory grows with the square.
+    """
 
     label: ClassVar[str] = "moonshine"
+    engine: ClassVar[str] = "MoonshineEngine"
     vad_threshold: float = 0.0
     """Above 0, a detector of speech cuts the clip first, and short pieces come out as words nobody said."""
     silence_seconds: float = 0.5
     """Added at both ends: a clip of a word or two is otherwise misheard. Longer clips are heard the same without."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.silence_seconds <= 10:
             raise UsageError(f"silence_seconds is {self.silence_seconds}", where="model 'moonshine'", fix="0 to 10")
-
-    @property
-    def abilities(self) -> Abilities:
-        """Speech in, text out."""
-        return Abilities(accepts=frozenset({"text", "audio"}), audio_rate=RATE, audio_channels=1)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -45,28 +46,20 @@ class Moonshine(Specialist):
             "engine": f"moonshine-voice {metadata.version('moonshine-voice')}",
             "vad_threshold": self.vad_threshold,
             "silence_seconds": self.silence_seconds,
+            "longest_seconds": self.longest_seconds,
         }
 
-    def close(self) -> None:
-        """Frees the weights."""
-        with self._lock:
-            if self._engine is not None:
-                self._engine.close()
-            self._engine = None
+    def _engine_options(self) -> Mapping[str, Any]:
+        return {"model_path": str(_folder()), "options": {"vad_threshold": str(self.vad_threshold)}}
 
-    def _start(self) -> Any:
-        from moonshine_voice import ModelArch, Transcriber
+    def _encoded(self, piece: "Floats") -> bytes:
+        import numpy as np
 
-        options = {"vad_threshold": str(self.vad_threshold)}
-        return Transcriber(model_path=str(_folder()), model_arch=ModelArch.TINY, options=options)
+        return np.pad(piece, int(self.silence_seconds * RATE)).astype("<f4").tobytes()
 
-    def _answer(self, request: Request, index: int) -> Output:
-        sound = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
-        silence = [0.0] * int(self.silence_seconds * RATE)
-        transcript = self._engine.transcribe_without_streaming([*silence, *sound.samples.tolist(), *silence], RATE)
-        text = " ".join(line.text.strip() for line in transcript.lines).strip()
-        added = [f"added {self.silence_seconds:g} s of silence at both ends"] if silence else []
-        return replace(Output.of(text), details={"audio": [*sound.conversions, *added], **passed_over(request)})
+    @property
+    def _additions(self) -> list[str]:
+        return [f"added {self.silence_seconds:g} s of silence at both ends"] if self.silence_seconds else []
 
 
 def _folder() -> Path:

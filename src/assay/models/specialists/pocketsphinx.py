@@ -4,50 +4,39 @@ Honestly weaker than Moonshine, which makes it a good second system to rank.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import Abilities, Audio, Output, Request
-from ...media import decode_audio
-from .base import Specialist, only_medium, passed_over
+from .recogniser import Recogniser
 
-RATE = 16_000
+if TYPE_CHECKING:
+    from .pieces import Floats
+
 LOUDEST = 32_767
 
 
 @dataclass
-class PocketSphinx(Specialist):
-    """A recogniser of English speech; words beside the sound are not read."""
+class PocketSphinx(Recogniser):
+    """A recogniser of English speech; words beside the audio are not read."""
 
     label: ClassVar[str] = "pocketsphinx"
-
-    @property
-    def abilities(self) -> Abilities:
-        """Speech in, text out."""
-        return Abilities(accepts=frozenset({"text", "audio"}), audio_rate=RATE, audio_channels=1)
+    engine: ClassVar[str] = "PocketSphinxEngine"
+    longest_seconds: float = 120.0
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """The wheel holds engine and model alike."""
-        return {"pocketsphinx": "en-us", "engine": f"pocketsphinx {metadata.version('pocketsphinx')}"}
+        return {
+            "pocketsphinx": "en-us",
+            "engine": f"pocketsphinx {metadata.version('pocketsphinx')}",
+            "longest_seconds": self.longest_seconds,
+        }
 
-    def _start(self) -> Any:
-        from pocketsphinx import Decoder
+    def _engine_options(self) -> Mapping[str, Any]:
+        return {}
 
-        return Decoder(samprate=float(RATE), loglevel="FATAL")
-
-    def _answer(self, request: Request, index: int) -> Output:
+    def _encoded(self, piece: "Floats") -> bytes:
         import numpy as np
 
-        sound = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
-        samples = np.round(np.clip(sound.samples, -1.0, 1.0) * LOUDEST).astype("<i2")
-        decoder = self._engine
-        # Forgets the loudness of the clip before, on which the answer would otherwise depend.
-        decoder.reinit_feat()
-        decoder.start_utt()
-        decoder.process_raw(samples.tobytes(), full_utt=True)
-        decoder.end_utt()
-        heard = decoder.hyp()
-        text = heard.hypstr if heard is not None else ""
-        return replace(Output.of(text), details={"audio": list(sound.conversions), **passed_over(request)})
+        return np.round(np.clip(piece, -1.0, 1.0) * LOUDEST).astype("<i2").tobytes()

@@ -3,7 +3,8 @@
 `worker/detector` is one that ships, `worker/FILE.py:Class` your own. The process is started by the first request that
 the journal and the cache cannot answer, greeted with a time limit, pinged after a pause, started again once when it
 dies, killed when it hangs. Its options are those of the class, and these of every worker: `python`, the interpreter of
-the environment that has its libraries; `env`; `seconds` for an answer; `start_seconds` to load.
+the environment that has its libraries; `env`; `seconds` for an answer; `start_seconds` to load; `memory_gib`, its
+address space, beyond which a request fails (no limit by default: CUDA reserves more than it uses).
 """
 
 import base64
@@ -19,10 +20,12 @@ from ...core.message import Part
 from ...core.secrets import veiled
 from ...userfiles import file_digest
 from ..weights import weights_digest
-from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit
+from .needs import missing_modules
+from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit, own_environment
 from .sources import find_worker
 
 PING_AFTER_SECONDS = 60.0
+GIBIBYTE = 1024**3
 UNKEYED = ("device", "batch_size")
 """Options that say where or how the work is done, not what comes out: they are no part of a key."""
 
@@ -39,6 +42,7 @@ class Worker:
         env: Mapping[str, str] = EMPTY,
         seconds: float = 300.0,
         start_seconds: float = 900.0,
+        memory_gib: float | None = None,
         **options: Any,
     ) -> None:
         if not isinstance(env, Mapping):
@@ -50,6 +54,9 @@ class Worker:
         self.source.check(options, name)
         self.options = options
         self.seconds, self.start_seconds = float(seconds), float(start_seconds)
+        if memory_gib is not None and not (isinstance(memory_gib, (int, float)) and memory_gib > 0):
+            raise UsageError(f"memory_gib of a worker is {memory_gib!r}", fix="a positive number, or leave it out")
+        self._memory = None if memory_gib is None else int(memory_gib * GIBIBYTE)
         self.ping_after = PING_AFTER_SECONDS
         self.starts = 0
         """How often its process was started."""
@@ -75,6 +82,15 @@ class Worker:
             "options": veiled({name: value for name, value in keyed.items() if name not in found}),
             "weights": {name: digest_of_place(place) for name, place in found.items()},
         }
+
+    def check_ready(self) -> None:
+        """Raises where its interpreter lacks a library that its file imports; starts nothing."""
+        missing = missing_modules(self.source.file, self._python, own_environment(self._env))
+        if missing:
+            raise UsageError(
+                f"worker {self.name!r} needs {', '.join(missing)}, which {self._python or 'this Python'} does not have",
+                fix="install what it needs, or python=PATH of an environment that has it",
+            )
 
     def load(self) -> None:
         """Starts the process, where it is asked as a model in its own right."""
@@ -125,7 +141,8 @@ class Worker:
         self.starts += 1
         try:
             places = {name: str(place.resolve()) for name, value in self.options.items() if (place := _on_disk(value))}
-            process.start(self.source.file, self.source.kind, {**self.options, **places}, self.start_seconds)
+            options = {**self.options, **places}
+            process.start(self.source.file, self.source.kind, options, self.start_seconds, self._memory)
         except WorkerUnfit as error:
             process.end(at_once=True)
             self._unfit = error

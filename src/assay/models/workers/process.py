@@ -53,8 +53,10 @@ class WorkerProcess:
         self._listener: threading.Thread | None = None
         self.last_heard = 0.0
 
-    def start(self, file: Path, kind: str, options: Mapping[str, Any], seconds: float) -> None:
-        """Starts and greets; comes back when the class is built."""
+    def start(
+        self, file: Path, kind: str, options: Mapping[str, Any], seconds: float, memory: int | None = None
+    ) -> None:
+        """Starts and greets; comes back when the class is built. `memory` bounds its address space, in bytes."""
         try:
             # A session of its own: Ctrl-C stops the run, and what is in flight may come back.
             self._process = subprocess.Popen(
@@ -75,7 +77,7 @@ class WorkerProcess:
         os.set_blocking(self._process.stdin.fileno(), False)
         self._listener = threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True)
         self._listener.start()
-        hello = {"hello": PROTOCOL, "file": str(file), "class": kind, "options": dict(options)}
+        hello = {"hello": PROTOCOL, "file": str(file), "class": kind, "options": dict(options), "memory": memory}
         try:
             reply = self._exchange(hello, seconds)
         except WorkerHung as error:

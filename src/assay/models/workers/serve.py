@@ -2,7 +2,7 @@
 
 Run by path with any Python from 3.8 on; needs the standard library alone, and nothing of assay. One object a line:
 
-    in   {"hello": 1, "file": "detector.py", "class": "Detector", "options": {"model": "…"}}
+    in   {"hello": 1, "file": "detector.py", "class": "Detector", "options": {"model": "…"}, "memory": 4294967296}
     out  {"hello": 1, "ready": true}                       or  {"hello": 1, "error": "ImportError: no torch"}
     in   {"id": 7, "messages": [{"role": "user", "content": [{"type": "image", "path": "…"}, {"type": "text", …}]}]}
     out  {"id": 7, "answer": {"detections": …}}            or  {"id": 7, "error": "KeyError: 'cat' (detector.py:12)"}
@@ -112,6 +112,19 @@ def plain(value: Any) -> Any:
     raise TypeError("an answer must be JSON, not a " + type(value).__name__)
 
 
+def limit_memory(size: int | None) -> None:
+    """Bounds the address space: what needs more fails here, before the system ends whatever it likes."""
+    if not size:
+        return
+    try:
+        import resource
+    except ImportError:  # no such limit on this system
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    size = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+
+
 def serve() -> None:
     """Greets, then answers until the input ends."""
     # The pipe is ours alone: what libraries print must not stand among the answers.
@@ -131,6 +144,7 @@ def serve() -> None:
             try:
                 if message["hello"] != PROTOCOL:
                     raise ValueError(f"speaks protocol {PROTOCOL}, was greeted with {message['hello']}")
+                limit_memory(message.get("memory"))
                 worker = load(message["file"], message["class"])(**message["options"])
                 say({"hello": PROTOCOL, "ready": True})
             except Exception as error:  # noqa: BLE001 - said to whoever started the worker
@@ -145,7 +159,9 @@ def serve() -> None:
                 say({"id": message["id"], "answer": worker.answer(Request(message))})
             except Exception as error:  # noqa: BLE001 - the failure of this request alone
                 traceback.print_exc()
-                out_of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
+                said = str(error).lower()
+                words = ("out of memory", "bad_alloc", "bad allocation", "failed to allocate")
+                out_of_memory = isinstance(error, MemoryError) or any(word in said for word in words)
                 kind = "oom" if out_of_memory else "exception"
                 say({"id": message["id"], "error": described(error), "kind": kind})
 

@@ -1,0 +1,56 @@
+"""Audio that libsndfile does not read, decoded by PyAV: MP4, M4A, WebM, Matroska, AAC, AMR, WMA."""
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from ..core import Audio, DataError, MissingExtra
+from .checks import check_length
+from .facts import Limits
+from .faults import fault
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+
+def read_container(audio: Audio, name: str, limits: Limits) -> "tuple[Floats, int]":
+    """Frames by channels of the first audio stream, and the rate it says it has."""
+    import numpy as np
+
+    try:
+        import av
+    except ImportError as error:
+        raise MissingExtra(f"PyAV, which reads the audio of {name} files,", "assay[media]") from error
+    try:
+        pieces, rate = _decoded(av, audio, limits)
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:
+        # FFmpeg's errors, and what PyAV meets in streams that break off.
+        what = getattr(error, "strerror", None) or str(error)
+        raise fault(audio, f"the {name} cannot be decoded: {what}", fix="convert it to WAV or FLAC") from error
+    if not pieces:
+        raise fault(audio, "the audio has no samples", fix="leave the row out, or get the file again")
+    return np.concatenate(pieces), rate
+
+
+def _decoded(av: Any, audio: Audio, limits: Limits) -> "tuple[list[Floats], int]":
+    import numpy as np
+
+    pieces: list[Floats] = []
+    count = 0
+    with av.open(io.BytesIO(audio.data())) as container:
+        if not container.streams.audio:
+            raise fault(audio, "the file has no audio stream", fix="leave the row out, or name the column `video`")
+        stream = container.streams.audio[0]
+        rate = int(stream.rate)
+        as_floats = av.AudioResampler(format="fltp", rate=rate)
+        for frame in container.decode(stream):
+            for piece in as_floats.resample(frame):
+                samples = np.ascontiguousarray(piece.to_ndarray().T, dtype=np.float32)
+                pieces.append(samples)
+                count += len(samples)
+                check_length(audio, count, rate, samples.shape[1], limits)
+    return pieces, rate

@@ -1,0 +1,112 @@
+"""What recognisers of speech share: how much they hear at once, and an engine in a process of its own.
+
+A longer recording is heard in pieces cut at pauses. The engine's memory is bounded: where it does not do, or its
+native code crashes, that sample fails and the next one gets a new engine.
+"""
+
+import base64
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...core import Abilities, Audio, ModelError, Output, Request, UsageError
+from ...media import decode_audio
+from ..workers.process import WorkerProcess
+from .base import Specialist, only_medium, passed_over
+from .pieces import in_pieces
+
+if TYPE_CHECKING:
+    from .pieces import Floats
+
+RATE = 16_000
+ENGINES = Path(__file__).with_name("engines.py")
+START_SECONDS = 300.0
+SECONDS_A_SECOND = 20.0
+"""How long the engine may take for each second of audio, on a busy machine."""
+LEAST_SECONDS = 120.0
+GIBIBYTE = 1024**3
+
+
+@dataclass
+class Recogniser(Specialist):
+    """A model that turns speech into text; words beside the audio are not read."""
+
+    engine: ClassVar[str]
+    """The class in `engines.py`."""
+    longest_seconds: float = 30.0
+    """How much it hears at once; a longer recording is cut at pauses."""
+    memory_gib: float = 4.0
+    """Address space of the engine's process."""
+
+    def __post_init__(self) -> None:
+        for name, least, most in (("longest_seconds", 1.0, 3600.0), ("memory_gib", 0.5, 1024.0)):
+            if not least <= getattr(self, name) <= most:
+                fix = f"a number from {least:g} to {most:g}"
+                raise UsageError(f"{name} is {getattr(self, name)}", where=f"model {self.label!r}", fix=fix)
+
+    @property
+    def abilities(self) -> Abilities:
+        """Speech in, text out."""
+        return Abilities(
+            accepts=frozenset({"text", "audio"}), audio_rate=RATE, audio_channels=1, audio_seconds=self.longest_seconds
+        )
+
+    def close(self) -> None:
+        """Ends the engine's process."""
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        process, self._engine = self._engine, None
+        if process is not None:
+            process.end()
+
+    def _start(self) -> WorkerProcess:
+        # The engine's library lies where ours lie.
+        paths = {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
+        process = WorkerProcess(self.label, env={**paths, "OMP_NUM_THREADS": "1"})
+        process.start(ENGINES, self.engine, self._engine_options(), START_SECONDS, int(self.memory_gib * GIBIBYTE))
+        return process
+
+    def _answer(self, request: Request, index: int) -> Output:
+        sound = decode_audio(only_medium(request, Audio), rate=RATE, channels=1)
+        pieces = in_pieces(sound.samples, RATE, self.longest_seconds)
+        texts = [self._heard(piece) for piece in pieces]
+        done = [*sound.conversions, *self._additions]
+        if len(sound.samples) > self.longest_seconds * RATE:
+            done.append(f"heard in {len(pieces)} pieces cut at pauses")
+        text = " ".join(text for text in texts if text)
+        return replace(Output.of(text), details={"audio": done, **passed_over(request)})
+
+    def _heard(self, piece: "Floats") -> str:
+        if self._engine is None:  # lost with the sample before
+            self._engine = self._start()
+        audio = {"type": "audio", "base64": base64.b64encode(self._encoded(piece)).decode("ascii")}
+        message = {"id": 1, "messages": [{"role": "user", "content": [audio]}]}
+        seconds = LEAST_SECONDS + SECONDS_A_SECOND * len(piece) / RATE
+        fix = f"memory_gib: more than its {self.memory_gib:g} GiB, or longest_seconds: shorter pieces"
+        try:
+            reply = self._engine.ask(message, seconds)
+        except ModelError as error:
+            self._end()
+            raise ModelError(f"{error.what} over {len(piece) / RATE:.0f} s of audio", fix=fix) from error
+        if "error" in reply:
+            self._end()  # what it has left after a fault of its own is of no use
+            raise ModelError(f"{self.label} failed over {len(piece) / RATE:.0f} s of audio: {reply['error']}", fix=fix)
+        return str(reply["answer"])
+
+    @property
+    def _additions(self) -> list[str]:
+        """What is done to the audio before the engine hears it, for the record."""
+        return []
+
+    @abstractmethod
+    def _engine_options(self) -> Mapping[str, Any]:
+        """What the engine's class is built with."""
+
+    @abstractmethod
+    def _encoded(self, piece: "Floats") -> bytes:
+        """A piece as the engine takes it."""

@@ -1,0 +1,79 @@
+"""Letters weighed after a prompt as it stands: the task's own words, turns, system text and interleaved media are kept.
+
+The letter stands where the model would write it: after the chat template's opening of its turn, after an answer that
+was begun for it, or at the end of a text to be continued.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..core import Prompt, Sample, TemplateError, generation_role
+from ..registry import templates
+from .build import build_template
+from .built import BuiltTemplate
+from .choices import labels_for, target_index
+from .jinja import LETTERS
+from .likelihood import ChoiceLikelihood
+
+
+@templates.register("weighed_letters")
+@dataclass(frozen=True)
+class WeighedLetters:
+    """Another template's prompt, after which the letter of each option is weighed."""
+
+    of: Any = None
+    """The template that asks; `None` asks as `choice_likelihood` does, and rows with media as a chat."""
+    _inner: BuiltTemplate = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        inner = build_template(self.of, kind="choice", where="template 'weighed_letters', key `of`")
+        object.__setattr__(self, "_inner", inner)
+
+    @property
+    def source(self) -> str:
+        """What the prompts of the template inside depend on."""
+        return self._inner.source
+
+    def __call__(self, sample: Sample) -> Prompt:
+        if self.of is None and not sample.media:
+            return _COMPLETION(sample)
+        prompt = self._inner.bare(sample)
+        if prompt.continuations is not None:
+            return prompt  # it weighs by itself
+        labels = self._labels(sample)
+        _check_shown(sample, prompt, labels)
+        blank = " " if _continues(prompt) else ""
+        return replace(prompt, continuations=tuple(f"{blank}{label}" for label in labels))
+
+    def solution(self, sample: Sample) -> Any:
+        """How a solved example ends: with the letter of the right option."""
+        return self._labels(sample)[target_index(sample)]
+
+    def _labels(self, sample: Sample) -> Sequence[str]:
+        own = getattr(self._inner.make, "labels", None)
+        return own(sample) if callable(own) else labels_for(sample, LETTERS)
+
+
+def _continues(prompt: Prompt) -> bool:
+    """Whether the letter goes on a text that does not end with a blank: a completion, or an answer that was begun."""
+    last = prompt.messages[-1]
+    if last.parts is None or last.role not in ("", generation_role(prompt.messages)):
+        return False
+    return not last.text[-1:].isspace()
+
+
+def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
+    """Raises where the prompt shows no options: the letters would stand for nothing."""
+    text = "\n".join(message.text for message in prompt.messages if message.parts is not None)
+    lettered = all(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels)
+    if not lettered and not all(choice in text for choice in sample.choices):
+        raise TemplateError(
+            "the prompt does not show the options, so their letters cannot be weighed after it",
+            where=f"sample {sample.id!r}",
+            fix="show them in the template ({{ choices }}), or take --template choice_likelihood",
+        )
+
+
+_COMPLETION = ChoiceLikelihood()
