@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
 from ..core.score import UNRESOLVED
-from ..summarizers.statistics import wilson
+from ..summarizers.statistics import share_interval
 from ..summarizers.units import failure_flags
 from .cell import Cell
 from .summary import flatten
