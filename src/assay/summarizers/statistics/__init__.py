@@ -6,8 +6,8 @@ from .clusters import cluster_codes
 from .compare import Comparison, compare_paired
 from .compare_corpus import compare_corpus
 from .distributions import beta_quantile, incomplete_beta, normal_quantile, t_cdf, t_quantile
-from .failures import FailureBounds, failure_bounds
 from .estimate import Estimate, Spread
+from .failures import FailureBounds, failure_bounds
 from .groups import estimate_groups, macro, median, micro, pooled_stderr, reduce_groups, weighted_mean
 from .intervals import clustered_mean, estimate_mean, mean_interval, proportion
 from .jackknife import POSITIVE, jackknife, ratio_estimate

@@ -1,4 +1,4 @@
-"""Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores, on the same samples.
+"""Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
 
 Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over these,
 and the p of the same t.
@@ -33,8 +33,8 @@ def compare_corpus(
 ) -> Comparison:
     """Compare `function` of the sums of each sample's counts, by sample id.
 
-    `function` takes many rows of sums at once and gives one value for each; of several answers to a sample the counts are
-    added first. Wins are samples on whose own counts the first has the higher value.
+    `function` takes many rows of sums at once and gives one value for each; of several answers to a sample the counts
+    are added first. Wins are samples on whose own counts the first has the higher value.
     """
     import numpy as np
 
@@ -86,9 +86,7 @@ def _difference(
     stderr = math.sqrt(spread.variance)
     half = t_quantile((1 + level) / 2, spread.df) * stderr
     method = "jackknife t" if count is None else "jackknife t on clusters"
-    return flag_few_units(
-        Estimate(value, stderr, value - half, value + half, n, count, method, spread=spread)
-    )
+    return flag_few_units(Estimate(value, stderr, value - half, value + half, n, count, method, spread=spread))
 
 
 def _joint(first: float | None, second: float | None) -> float | None:

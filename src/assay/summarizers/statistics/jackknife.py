@@ -1,8 +1,8 @@
 """Corpus metrics and ratios of sums: the interval from what the value would be without each sample, or cluster.
 
 A metric is a function of column sums (errors and words for WER, n-gram counts for BLEU), so leaving a unit out is a
-subtraction instead of a second scoring: exact, the same in every run, and one pass however many units there are. Where a
-stratum (a task, a group) keeps its size, variances of strata add up.
+subtraction instead of a second scoring: exact, the same in every run, and one pass however many units there are. Where
+a stratum (a task, a group) keeps its size, variances of strata add up.
 """
 
 import math
@@ -37,9 +37,9 @@ def jackknife(
     """`function` of the column sums of `statistics` (n samples x d), with its jackknife interval.
 
     `function` takes many rows of d sums at once and gives one value for each. For a mean over tasks, give each task its
-    own columns and its name as stratum. `ends` are those of the metric: (0, 100) for BLEU, `POSITIVE` for an error rate;
-    the interval then is Student's t on the logit, or on the logarithm. There is none where all units are alike, where a
-    stratum has one unit, or where the value is undefined without one of them.
+    own columns and its name as stratum. `ends` are those of the metric: (0, 100) for BLEU, `POSITIVE` for an error
+    rate; the interval then is Student's t on the logit, or on the logarithm. There is none where all units are alike,
+    where a stratum has one unit, or where the value is undefined without one of them.
     """
     import numpy as np
 
@@ -92,8 +92,8 @@ def ratio_estimate(
 ) -> Estimate:
     """The ratio of the two sums with its interval.
 
-    Between two finite `ends` (a share of questions, an F1) it has the score interval of a mean, with denominators as the
-    weights of its samples; else that of a corpus metric.
+    Between two finite `ends` (a share of questions, an F1) it has the score interval of a mean, with denominators as
+    the weights of its samples; else that of a corpus metric.
     """
     import numpy as np
 
@@ -109,7 +109,6 @@ def ratio_estimate(
 def _bounded_ratio(
     table: "Floats", clusters: Sequence[Hashable] | None, value: float, ends: Ends, level: float
 ) -> Estimate:
-    import numpy as np
 
     n = len(table)
     units, _ = unit_sums(table, clusters, None)

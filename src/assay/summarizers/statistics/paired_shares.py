@@ -1,9 +1,9 @@
 """Two models that are right or wrong on the same samples: the interval of the difference, and the test it agrees with.
 
 The test is McNemar's mid-p. The interval is Tango's: every difference from which the one seen is less than z standard
-errors away, the error being the one under that difference. Its statistic is scaled so that at a difference of 0 it gives
-the mid-p exactly: the interval excludes 0 where p < 1 - level, and only there. The factor goes to 1 as more samples
-differ. Tango 1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013 (mid-p).
+errors away, the error being the one under that difference. Its statistic is scaled so that at a difference of 0 it
+gives the mid-p exactly: the interval excludes 0 where p < 1 - level, and only there. The factor goes to 1 as more
+samples differ. Tango 1998, Statistics in Medicine 17:891; Fagerland, Lydersen and Laake 2013 (mid-p).
 """
 
 import math

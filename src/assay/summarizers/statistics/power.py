@@ -1,8 +1,8 @@
 """How many samples a comparison needs, and the smallest difference a run of n samples can show.
 
-The power promised is that of the tests that decide in `compare_paired`: the paired t for means of normal differences, and
-McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The textbook formula ("Adding error bars to
-evals", Miller) is where the search starts; by itself it promises up to 6 points more than McNemar's test keeps.
+The power promised is that of the tests that decide in `compare_paired`: the paired t for means of normal differences,
+and McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The textbook formula ("Adding error
+bars to evals", Miller) is where the search starts; by itself it promises up to 6 points more than McNemar's test keeps.
 """
 
 import math

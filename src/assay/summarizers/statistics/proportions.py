@@ -1,8 +1,8 @@
 """Intervals of a share k of n, and of values that are all equal.
 
-`share_interval` is what rows print: exact below 50 trials, where every approximation covers less than 93.5 % somewhere;
-from there on Wilson's, except that the side near 0 or 1 may not come closer to it than an exact bound does. Wilson's own
-covers as little as 84 % where one success, or one failure, is expected in ten runs (Brown, Cai and DasGupta 2001).
+`share_interval` is what rows print: exact below 64 trials, where every approximation covers less than 93.5 % somewhere;
+from there on Wilson's, except that the side near 0 or 1 may not come closer to it than an exact bound does. Wilson's
+own covers as little as 84 % where one success, or one failure, is expected in ten runs (Brown, Cai and DasGupta 2001).
 """
 
 import math
@@ -10,8 +10,8 @@ import math
 from .distributions import beta_quantile, normal_quantile
 from .estimate import Ends
 
-EXACT_BELOW = 50
-_NEAR_END = 0.8
+EXACT_BELOW = 64
+_NEAR_END = 0.7
 """The share of 1 - level that the exact bound near an end may miss; found by computing coverage, not by theory."""
 
 
@@ -24,7 +24,7 @@ def wilson(k: float, n: int, level: float = 0.95) -> tuple[float, float]:
 
 
 def score_limits(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """The shares from which `share` of n trials is `quantile` standard errors away, the error being that of the limit."""
+    """The shares that lie `quantile` standard errors from `share` of n trials; the errors are those of the limits."""
     push = quantile * quantile / n
     centre = (share + push / 2) / (1 + push)
     half = math.sqrt(share * (1 - share) * push + push * push / 4) / (1 + push)

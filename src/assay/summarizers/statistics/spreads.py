@@ -1,11 +1,12 @@
 """From the spread of samples or clusters to an interval: the three shapes every number but a share has.
 
-*Score*, for means and ratios on a scale with two ends: Wilson's interval with an effective number of trials. That number
-comes from the variance seen, which near an end rests on few samples and is mostly too small. So it is drawn towards the
-variance of right-or-wrong trials, as if half a sample more had been seen: no value can spread more than that.
+*Score*, for means and ratios on a scale with two ends: Wilson's interval with an effective number of trials. That
+number comes from the variance seen, which near an end rests on few samples and is mostly too small. So it is drawn
+towards the variance of right-or-wrong trials, as if half a sample more had been seen: no value can spread more than
+that.
 
-*Log* and *logit*, for corpus metrics: Student's t on the scale where the number has no end, so that the interval is wider
-towards the middle of the scale.
+*Log* and *logit*, for corpus metrics: Student's t on the scale where the number has no end, so that the interval is
+wider towards the middle of the scale.
 
 *t*, for numbers on an open scale.
 
