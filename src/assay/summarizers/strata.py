@@ -156,9 +156,9 @@ def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
 
 def mean_of_rows(rows: Sequence[Row], ends: Ends | None, level: float = 0.95) -> Estimate:
     """The mean of rows that each are a value, or several added up, and how many: with their units as clusters."""
-    counted = [(unit, *counts) for _, unit, counts in rows if counts[1]]
-    units = [unit for unit, _, _ in counted]
-    values, sizes = [value for _, value, _ in counted], [size for _, _, size in counted]
+    counted = [(unit, counts) for _, unit, counts in rows if counts[1]]
+    units = [unit for unit, _ in counted]
+    values, sizes = [counts[0] for _, counts in counted], [counts[1] for _, counts in counted]
     clusters = units if len(set(units)) < len(units) else None
     if set(sizes) == {1.0}:
         binary = ends in (None, (0.0, 1.0)) and set(values) <= {0.0, 1.0}

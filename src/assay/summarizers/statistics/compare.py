@@ -68,9 +68,12 @@ def compare_paired(
     binary = bounds in (None, (0.0, 1.0)) and all(score in (0.0, 1.0) for score in (*first, *second))
     ends = _widest(first, second, (0.0, 1.0) if binary else bounds)
 
+    if clusters is not None and len(set(cluster_keys(common, clusters))) == n:
+        clusters = None  # each sample is a cluster of its own
     if clusters is None and binary:
         difference = paired_share_difference(wins, losses, n, level)
-        p, test = mcnemar(wins, losses).mid_p, "McNemar mid-p"
+        # One sample has no interval, and the mid-p of one is no evidence either.
+        p, test = mcnemar(wins, losses).mid_p if n > 1 else 1.0, "McNemar mid-p"
     else:
         difference = _mean_difference(differences, common, clusters, level, ends)
         p = difference_p(difference)

@@ -140,11 +140,13 @@ def estimate_mean(
     a rating or another open scale: a run where everybody got 1 of 5 looks binary and is not. `ends` are the
     lowest and the highest value the score can have, where they are known.
     """
-    if clusters is not None:
+    if clusters is not None and max(cluster_codes(clusters, len(values)), default=0) + 1 < len(values):
         return clustered_mean(values, clusters, level, binary=binary, ends=ends)
     if binary is None:
         binary = _all_binary(finite(values))
-    return proportion(values, level) if binary else mean_interval(values, level, ends=ends)
+    made = proportion(values, level) if binary else mean_interval(values, level, ends=ends)
+    # Where each sample is a cluster of its own they are independent.
+    return made if clusters is None else replace(made, clusters=made.n)
 
 
 def _all_binary(numbers: Sequence[float]) -> bool:
