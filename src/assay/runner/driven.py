@@ -82,7 +82,7 @@ def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
 def _interval(name: str, numbers: Mapping[str, float]) -> tuple[tuple[float, float] | None, str]:
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
-    correct, total = numbers["correct"], numbers["total"]
+    correct, total = float(numbers["correct"]), float(numbers["total"])
     if not (correct.is_integer() and total.is_integer()):
         return None, "none: correct and total are not whole numbers"
     low_high, method = share_interval(int(correct), int(total))
