@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from assay.summarizers.statistics import POSITIVE, clopper_pearson, estimate_mean, jackknife, ratio_estimate
+from assay.summarizers.statistics import (
+    POSITIVE,
+    clopper_pearson,
+    estimate_mean,
+    jackknife,
+    ratio_estimate,
+    share_interval,
+    unseen_spread,
+)
 
 ERRORS = [0, 2, 1, 0, 3, 0, 1, 1, 0, 4, 1, 0, 2, 0, 1, 0]
 WORDS = [9, 12, 8, 10, 14, 7, 11, 9, 10, 13, 8, 12, 10, 9, 11, 10]
@@ -96,8 +104,19 @@ def test_what_is_not_known_has_no_interval():
 def test_a_share_that_is_1_has_the_exact_interval_of_those_that_count():
     precision = ratio_estimate([1.0] * 5 + [0.0] * 20, [1.0] * 5 + [0.0] * 20, ends=(0.0, 1.0))
 
-    assert (precision.low, precision.high) == pytest.approx(clopper_pearson(5, 5))
-    assert precision.n == 25
+    f1 = ratio_estimate([2.0] * 5 + [0.0] * 20, [2.0] * 5 + [0.0] * 20, ends=(0.0, 1.0))
+
+    assert (precision.low, precision.high) == (f1.low, f1.high) == pytest.approx(clopper_pearson(5, 5))
+    assert precision.n == f1.n == 25
+
+
+def test_a_ratio_of_right_or_wrong_answers_is_a_share():
+    values, clusters = [1.0, 0.0, 1.0, 1.0] * 20, [i // 8 for i in range(80)]
+
+    found, grouped = (ratio_estimate(values, [1.0] * 80, keys, ends=(0.0, 1.0)) for keys in (None, clusters))
+
+    assert (found.low, found.high, found.method) == (*share_interval(60, 80)[0], "wilson")
+    assert (grouped.low, grouped.high) == pytest.approx(unseen_spread(0.75, 10, (0.0, 1.0)))
 
 
 def test_the_order_of_samples_does_not_matter():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .clusters import cluster_codes
 from .estimate import Ends, Estimate, Spread, flag_few_units
-from .intervals import is_constant, without_spread
+from .intervals import UNIT, estimate_mean, is_constant, without_spread
 from .spreads import cluster_prior, fourth_moment_df, limits, stretched_limits
 
 if TYPE_CHECKING:
@@ -103,6 +103,10 @@ def ratio_estimate(
     if ends is None or math.isinf(ends[1]):
         return jackknife(table, ratio_of_sums, clusters, ends=_open_scale(table, ends), level=level)
     value = _value(ratio_of_sums, table.sum(axis=0))
+    counting = table[:, 1] != 0
+    if ends == UNIT and np.isin(table, (0.0, 1.0)).all():
+        own = None if clusters is None else [key for key, counts in zip(clusters, counting, strict=True) if counts]
+        return replace(estimate_mean(table[counting, 0].tolist(), own, level, binary=True), n=len(table))
     return _bounded_ratio(table, clusters, value, ends, level)
 
 
@@ -125,8 +129,9 @@ def _bounded_ratio(
     variance = float(squares.sum())
     prior = 1.0 if clusters is None else cluster_prior(base, base_of_units)
     if is_constant(1.0, 1.0 + math.sqrt(variance) / (ends[1] - ends[0])):
-        made = without_spread(value, max(1, int(base_of_units)), None, ends, level)
-        return replace(made, n=n, clusters=count, spread=Spread(0.0, base, prior))
+        trials = max(1, int(base_of_units))
+        made = without_spread(value, n, trials if clusters is not None or trials < n else None, ends, level)
+        return replace(made, clusters=count, spread=Spread(0.0, base, prior))
     seen = variance**2 / float((squares**2).sum())
     df = len(weighing) - 1 if clusters is None else fourth_moment_df(seen, len(weighing))
     spread = Spread(variance, base, prior, seen, df)
