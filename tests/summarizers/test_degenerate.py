@@ -24,8 +24,8 @@ WORTH = {
     "asked": 1,
 }
 TAGS = {
-    **{"t": "x", "category": "count", "level": "mild", "complexity": "high"},
-    **{"l2-category": "a", "set_id": "1", "figure_id": "1", "question_id": "1"},
+    "t": "x", "category": "count", "level": "mild", "complexity": "high",
+    "l2-category": "a", "set_id": "1", "figure_id": "1", "question_id": "1",
 }
 SUMMARIZERS = {
     "mean": {},
