@@ -24,7 +24,8 @@ def test_a_clear_difference_is_called_better(assay, ten):
     row = said.json["baseline"]["rows"][0]
     assert (row["baseline_value"], row["value"], row["difference"]) == (0.1, 1.0, 0.9)
     assert (row["wins"], row["losses"], row["n"], row["overlap"]) == (9, 0, 10, 1.0)
-    assert row["p"] == pytest.approx(2 / 2**9)  # McNemar, exact: nine discordant samples, all one way
+    assert row["p"] == pytest.approx(1 / 2**9)  # McNemar, mid-p: nine discordant samples, all one way
+    assert row["ci"][0] > 0
     assert row["verdict"] == "better" and row["ci"][0] < 0.9 < row["ci"][1]
 
 
@@ -41,7 +42,7 @@ def test_several_rows_are_adjusted_together(assay, ten):
 
     rows = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before", "--json").json["baseline"]["rows"]
 
-    assert len(rows) == 2 and all(row["p_adjusted"] == pytest.approx(2 * 2 / 2**9) for row in rows)
+    assert len(rows) == 2 and all(row["p_adjusted"] == pytest.approx(2 / 2**9) for row in rows)
 
 
 def test_three_samples_cannot_tell_models_apart(assay):
@@ -49,7 +50,7 @@ def test_three_samples_cannot_tell_models_apart(assay):
 
     said = assay("run", "sums.jsonl", *ADDER, "-o", "after", "--baseline", "before")
 
-    assert "not distinguishable" in said.out and "p 0.500 (McNemar exact)" in said.out
+    assert "not distinguishable" in said.out and "p 0.250 (McNemar mid-p)" in said.out
 
 
 def test_too_few_common_samples_are_refused_and_the_table_still_comes(assay, ten):
@@ -170,8 +171,10 @@ def test_samples_that_go_together_in_the_table_do_so_in_the_comparison(assay, fo
                  "--json").json["baseline"]["rows"]  # fmt: skip
 
     row = next(row for row in rows if row["metric"] == "exact_match")
-    assert row["test"] == "sign-flip exact on clusters" and row["wins"] == 16
-    assert row["p"] == pytest.approx(2 / 2**moving)  # four clusters move, all one way
+    assert row["test"] == "paired t on clusters" and row["wins"] == 4 * moving
+    # Of 16 samples that all move one way, 1 in 32,768 would by chance; of four clusters, 1 in 8.
+    assert row["p"] > 0.001 and (row["ci"][0] > 0) == (row["p"] < 0.05)
+    assert row["unreliable"].startswith("interval unreliable:") and row["unreliable"].endswith("clusters")
 
 
 def test_unread_answers_count_as_the_worst_value_on_either_side(assay, ten, folder):
@@ -257,7 +260,7 @@ def test_two_samples_do_not_promise_a_difference_that_cannot_be(assay):
     said = assay("run", "sums.jsonl", *ADDER, "-o", "after", "--baseline", "before", "--json", "--limit", "2")
 
     low, high = said.json["baseline"]["rows"][0]["ci"]
-    assert -1 <= low < 0.5 < high == 1
+    assert -1 <= low < 0.5 < high <= 1
 
 
 def test_a_graded_score_is_cut_to_its_scale(assay, folder):
@@ -308,3 +311,45 @@ def test_a_scorer_more_or_less_is_no_other_way_to_measure(assay, ten):
     said = assay("run", ten, *ADDER, "-o", "after", "--baseline", "before", "--scorer", "exact_match")
 
     assert said.code == 0 and "not measured the same way" not in said.out
+
+
+WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "seven", "wizards", "watch"]
+SPEECH = """
+def careful(messages):
+    return messages[-1]["content"]
+
+def careless(messages):
+    return " ".join(messages[-1]["content"].split()[1:])
+"""
+
+
+@pytest.mark.parametrize(("scorer", "metric"), [("wer", "wer[none]"), ("bleu", "bleu"), ("ter", "ter")])
+def test_numbers_of_the_whole_corpus_are_compared_on_the_counts_of_their_samples(assay, folder, scorer, metric):
+    texts = [" ".join(WORDS[i % 5 : i % 5 + 5 + i % 4]) for i in range(20)]
+    rows = [{"id": str(i), "question": text, "answer": text} for i, text in enumerate(texts)]
+    (folder / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "minds.py").write_text(SPEECH)
+    assay("run", "said.jsonl", "--model", "minds.py:careless", "--scorer", scorer, "-o", "before")
+
+    rows = assay("run", "said.jsonl", "--model", "minds.py:careful", "--scorer", scorer, "-o", "after",
+                 "--baseline", "before", "--json").json["baseline"]["rows"]  # fmt: skip
+
+    row = next(row for row in rows if row["metric"].startswith(metric.partition("[")[0]) and "difference" in row)
+    assert row["verdict"] == "better" and row["test"] == "paired jackknife t"
+    assert (row["ci"][0] > 0 or row["ci"][1] < 0) and row["p"] < 0.05
+    assert row["difference"] == pytest.approx(row["value"] - row["baseline_value"])
+
+
+def test_runs_that_made_a_number_by_different_formulas_are_not_compared(assay, folder):
+    rows = [{"id": str(i), "question": "a b c", "answer": "a b c"} for i in range(4)]
+    (folder / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "minds.py").write_text(SPEECH)
+    assay("run", "said.jsonl", "--model", "minds.py:careless", "--scorer", "bleu", "-o", "before")
+    summary = json.loads((folder / "before" / "summary.json").read_text())
+    summary["results"][0]["details"]["recipe"]["formula"] = "ter"
+    (folder / "before" / "summary.json").write_text(json.dumps(summary))
+
+    rows = assay("run", "said.jsonl", "--model", "minds.py:careful", "--scorer", "bleu", "-o", "after",
+                 "--baseline", "before", "--json").json["baseline"]["rows"]  # fmt: skip
+
+    assert rows[0]["refused"] == "the two runs made the number by different formulas"

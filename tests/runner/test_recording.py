@@ -355,7 +355,8 @@ def test_numbers_are_set_level_except_a_share_whose_counts_stand_beside_it(tmp_p
     rows = {row.metric: row for row in result}
 
     assert list(rows) == ["accuracy", "correct", "total", "by.law", "loss"]
-    assert rows["accuracy"].ci == pytest.approx((0.3006, 0.9544), abs=1e-3)  # Wilson 1927, z = 1.96
+    assert rows["accuracy"].ci == pytest.approx((0.1941, 0.9937), abs=1e-4)  # Clopper and Pearson 1934
+    assert rows["accuracy"].interval == "clopper-pearson of correct / total"
     assert rows["by.law"].interval == "none: a set-level metric"
     assert (rows["loss"].value, rows["loss"].flags) == (None, ("not a finite number: inf",))
     assert (rows["accuracy"].n, rows["accuracy"].n_expected, result.status) == (4, 6, "partial")

@@ -43,3 +43,21 @@ def test_the_last_word_is_right_when_greedy_decoding_writes_it():
     score = LastWord()(Sample(id="a"), weighed(-1.5, greedy=True, tokens=2))
 
     assert (score.value, score.details) == (1.0, {"logprob": -1.5, "tokens": 2})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # `len(re.split(r"\s+", text))` of lm-evaluation-harness 0.4: a blank at either end bounds an empty word.
+        ("one two three", 3),
+        (" = Robert Boulter = \n", 6),
+        ("\n two\t\nwords", 3),
+        ("tail ", 2),
+        (" ", 2),
+        ("one", 1),
+    ],
+)
+def test_words_are_counted_as_lm_eval_counts_them(text, words):
+    score = Perplexity()(Sample(id="a", input=text), weighed(-1.0))
+
+    assert score.details["words"] == words

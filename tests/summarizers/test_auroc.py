@@ -6,6 +6,7 @@ import pytest
 from summary_context import Context, record
 
 from assay.summarizers.auroc import area_under_roc, auroc, estimate_auroc
+from assay.summarizers.statistics import clopper_pearson
 
 
 def result_of(records):
@@ -81,3 +82,28 @@ def test_a_verdict_without_a_gold_is_left_out_aloud():
     records = [verdict("a", "yes", "yes"), verdict("b", "no", "no"), record("c", 0.0, "refused")]
 
     assert result_of(records).flags == ("1 answers have no counts and are left out",)
+
+
+def test_where_no_answer_could_be_read_there_is_no_area():
+    unread = [record(str(n), 0.0, "unparsed", details={"gold": gold}) for n, gold in enumerate(["yes", "no"] * 10)]
+
+    result = result_of(unread)
+
+    assert (result.value, result.ci, result.interval) == (None, None, "none: no answer could be read")
+    assert result.outcomes == {"unparsed": 20}
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_an_area_at_an_end_of_its_scale_has_a_width(wrong):
+    said = {"yes": "no", "no": "yes"} if wrong else {"yes": "yes", "no": "no"}
+    records = [verdict(str(n), gold, said[gold]) for n, gold in enumerate(["yes", "no"] * 10)]
+
+    result = result_of(records)
+
+    assert result.value == float(not wrong) and result.ci == pytest.approx(clopper_pearson(10 * (not wrong), 10))
+
+
+def test_the_interval_of_an_area_stays_within_its_scale():
+    estimate = estimate_auroc([0.9, 0.8, 0.7, 0.2, 0.1, 0.75], [True, True, True, False, False, False])
+
+    assert 0.0 < estimate.low < estimate.value < estimate.high < 1.0

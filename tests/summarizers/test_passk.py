@@ -31,7 +31,7 @@ def test_the_error_is_over_questions():
 
     result = by_metric(PassAtK(k=3), records)["exact_match.pass@3"]
 
-    assert (result.value, result.n, result.interval) == (0.5, 10, "wilson")
+    assert (result.value, result.n, result.interval) == (0.5, 10, "clopper-pearson")
 
 
 def test_an_unread_answer_is_a_wrong_one():

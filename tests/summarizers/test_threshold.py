@@ -17,7 +17,7 @@ def test_the_share_that_reaches_the_bar_stands_beside_the_mean():
     results = by_metric(Threshold(bar=0.5), records)
 
     assert results["exact_match>=0.5"].value == pytest.approx(2 / 3)
-    assert results["exact_match>=0.5"].interval == "wilson"
+    assert results["exact_match>=0.5"].interval == "clopper-pearson"
     assert results["exact_match>=0.5"].bounds == (0.5, 0.75)
     assert results["exact_match"].value == pytest.approx(1.6 / 3)
 

@@ -97,7 +97,7 @@ def test_a_failed_sample_is_counted_and_flagged_but_not_pooled():
     (result,) = bleu([*records(Bleu()), failed], CONTEXT)
 
     assert (result.n, result.outcomes) == (3, {"scored": 3, "model_error": 1})
-    assert result.flags == ("unresolved 25.0%: in doubt",)
+    assert result.flags == ("unresolved 25.0%: in doubt", "interval unreliable: 3 samples")
 
 
 def test_without_any_counts_there_is_no_value_and_no_interval():

@@ -120,10 +120,24 @@ def test_an_unread_answer_is_the_lowest_of_a_rating():
     assert result.value == 3.0
 
 
-def test_groups_without_spread_have_no_interval():
-    (result,) = GroupMean("tag")([*samples("a", [1.0] * 4), *samples("b", [1.0] * 3)], Context())
+def test_groups_without_spread_have_a_width_only_where_the_scale_ends():
+    records = [*samples("a", [1.0] * 4), *samples("b", [1.0] * 3)]
 
-    assert (result.value, result.ci, result.stderr, result.interval) == (1.0, None, None, "none: no spread seen")
+    (ended,), (open_scale,) = GroupMean("tag")(records, Context()), GroupMean("tag")(
+        [*samples("a", [2.0] * 4), *samples("b", [2.0] * 3)], Context(bounds=None)
+    )
+
+    assert ended.value == 1.0 and ended.ci[0] < 0.7 and ended.ci[1] == 1.0
+    assert (open_scale.value, open_scale.ci, open_scale.stderr) == (2.0, None, None)
+    assert open_scale.interval == "none: no spread seen"
+
+
+def test_a_group_of_one_sample_leaves_an_interval_where_the_scale_ends():
+    records = [*samples("a", [1.0, 0.0, 1.0, 1.0]), *samples("b", [1.0])]
+
+    (result,) = GroupMean("tag")(records, Context())
+
+    assert result.value == 0.875 and 0.0 < result.ci[0] < 0.875 < result.ci[1] < 1.0
 
 
 def test_one_named_value_of_several_can_be_chosen():

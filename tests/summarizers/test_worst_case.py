@@ -77,3 +77,25 @@ def test_nothing_to_summarize_is_no_number():
 def test_half_of_a_ratio_is_refused():
     with pytest.raises(UsageError, match="needs both counts or neither"):
         WorstCase(numerator="S")
+
+
+def test_the_interval_comes_from_those_of_the_levels_and_holds_the_worst_value():
+    records = [
+        record(f"{level}{i}", float(i % 10 < right), tags={"level": level})
+        for level, right in (("mild", 9), ("hard", 5))
+        for i in range(40)
+    ]
+
+    (result,) = WorstCase()(records, Context())
+
+    hard, mild = result.groups["level"]["hard"], result.groups["level"]["mild"]
+    assert (result.value, result.interval) == (0.5, "from the levels")
+    assert result.ci[0] == hard.ci[0] < 0.5 < hard.ci[1] < result.ci[1] < mild.ci[1]
+
+
+def test_levels_that_are_all_right_leave_a_width():
+    records = [record(f"{level}{i}", 1.0, tags={"level": level}) for level in ("mild", "hard") for i in range(10)]
+
+    (result,) = WorstCase()(records, Context())
+
+    assert result.value == 1.0 and result.ci[0] < 0.75 and result.ci[1] == 1.0

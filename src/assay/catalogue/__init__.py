@@ -77,7 +77,7 @@ MODELS: dict[str, tuple[str, str]] = {
 SUMMARIZERS: dict[str, tuple[str, str]] = {
     "mean": ("assay.summarizers.mean:Mean", "the mean with its interval, failures counted"),
     "grouped": ("assay.summarizers.grouped:Grouped", "groups all of whose samples are right, the mean beside"),
-    "pooled": ("assay.summarizers.pooled:Pooled", "ratio of summed counts, bootstrap over clusters"),
+    "pooled": ("assay.summarizers.pooled:Pooled", "ratio of summed counts, with an interval over clusters"),
     "threshold": ("assay.summarizers.threshold:Threshold", "share of values that reach a bar, the mean beside"),
     "rescaled": ("assay.summarizers.threshold:Rescaled", "mean after linear or power rescaling"),
     "pass_at_k": ("assay.summarizers.passk:PassAtK", "chance that one of k answers is right"),

@@ -20,8 +20,9 @@ from ..runner.result import RunResult
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
 from ..summarizers.mean import UNREAD_LEFT_OUT
+from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import Comparison as Paired
-from ..summarizers.statistics import compare_paired, holm, seed_of
+from ..summarizers.statistics import compare_corpus, compare_paired, holm
 from ..summarizers.units import one_value
 from .damage import damage_lines
 
@@ -73,6 +74,7 @@ class Row:
             f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
             f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
             f"{paired.wins} up, {paired.losses} down of {paired.n} common ({paired.overlap:.0%}): {self.verdict}"
+            + (f" ⚑ {paired.difference.unreliable}" if paired.difference.unreliable else "")
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -101,6 +103,7 @@ class Row:
             "losses": paired.losses,
             "n": paired.n,
             "overlap": paired.overlap,
+            **({"unreliable": paired.difference.unreliable} if paired.difference.unreliable else {}),
         }
 
 
@@ -163,8 +166,11 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
         row.refused = f"the baseline has several models: {', '.join(models)}"
         return row
     row.baseline_model = result.model if result.model in models else models[0]
-    ours, clusters = sample_values(after, result.task, result.model, result)
     table = _same_number(before, result, row.baseline_model)
+    if "recipe" in result.details:
+        _compare_counts(row, result, table, before, after)
+        return row
+    ours, clusters = sample_values(after, result.task, result.model, result)
     theirs, _ = sample_values(before, result.task, row.baseline_model, table or result)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
@@ -184,12 +190,62 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
             ours,
             theirs,
             clusters if is_clustered else None,
-            seed=seed_of(f"{result.task}.{result.metric}"),
             bounds=_scale(result, table),
         )
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
     return row
+
+
+def _compare_counts(row: Row, result: Result, table: Result | None, before: RunReader, after: RunReader) -> None:
+    """A number of the whole corpus, made in both runs of the counts of each sample by the same formula."""
+    recipe = Recipe.from_plain(result.details["recipe"])
+    if recipe is None:
+        row.refused = "the formula of the number is not known"
+        return
+    if table is not None and table.details.get("recipe", result.details["recipe"]) != result.details["recipe"]:
+        row.refused = "the two runs made the number by different formulas"
+        return
+    ours, clusters = sample_counts(after, result.task, result.model, result, recipe)
+    theirs, _ = sample_counts(before, result.task, row.baseline_model or "", table, recipe)
+    if not ours or not theirs:
+        whose = "this run" if not ours else "the baseline"
+        row.refused = f"{whose} has no counts that make the number of its table"
+        return
+    try:
+        grouped = clusters if len(set(clusters.values())) < len(clusters) else None
+        row.paired = compare_corpus(ours, theirs, recipe.function(), grouped)
+    except ValueError as error:
+        row.refused = str(error).partition(";")[0]
+
+
+def sample_counts(
+    reader: RunReader, task: str, model: str, result: Result | None, recipe: Recipe
+) -> tuple[dict[str, list[float]], dict[str, Hashable]]:
+    """The counts of each sample, those of its answers added up; and its cluster, or else itself.
+
+    Of several scorers with such counts it is the one whose sums make the number of the table; none if there is no such.
+    """
+    import numpy as np
+
+    for scorer in reader.scorers(task, model):
+        counts: dict[str, list[float]] = {}
+        clusters: dict[str, Hashable] = {}
+        for record in Attempts(reader.scores(task, model, scorer)):
+            found = None if record.outcome in UNRESOLVED else recipe.read(record)
+            if found is None:
+                continue
+            known = counts.setdefault(record.id, [0.0] * len(found))
+            counts[record.id] = [x + y for x, y in zip(known, found, strict=True)]
+            clusters[record.id] = ("sample", record.id) if record.cluster is None else record.cluster
+        if not counts:
+            continue
+        value = float(recipe.function()(np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True))[0])
+        if result is None or (
+            result.value is not None and abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
+        ):
+            return counts, clusters
+    return {}, {}
 
 
 def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:

@@ -122,7 +122,7 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
     from ..store import RunReader
-    from ..summarizers.statistics import compare_paired, seed_of
+    from ..summarizers.statistics import compare_paired
     from .baseline import Row
 
     reader = RunReader(folder)
@@ -130,7 +130,7 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     first, second = (error_shares(reader, task, model) for model in part.models)
     row = Row(task, part.models[0], part.models[1], part.metric, higher_is_better=False)
     try:
-        row.paired = compare_paired(first, second, seed=seed_of(f"{task}.{part.metric}"))
+        row.paired = compare_paired(first, second)
         row.p_adjusted = row.paired.p
     except ValueError as error:
         row.refused = str(error).partition(";")[0]

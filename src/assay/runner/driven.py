@@ -1,8 +1,8 @@
 """Driven results: what a driver returned, as rows of the table.
 
 Such numbers are set-level: how each sample was judged stays the driver's secret, so they have no interval. The
-exception is a share whose counts stand beside it: `accuracy` with `correct` and `total` has Wilson's interval, and
-bounds for the samples that could not be judged.
+exception is a share whose counts stand beside it: `accuracy` with `correct` and `total` has the interval of a share,
+and bounds for the samples that could not be judged.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
 from ..core.score import UNRESOLVED
-from ..summarizers.statistics import wilson
+from ..summarizers.statistics import share_interval
 from ..summarizers.units import failure_flags
 from .cell import Cell
 from .summary import flatten
@@ -82,7 +82,11 @@ def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
 def _interval(name: str, numbers: Mapping[str, float]) -> tuple[tuple[float, float] | None, str]:
     if not _is_share(name, numbers):
         return None, "none: a set-level metric"
-    return wilson(numbers["correct"], int(numbers["total"])), "Wilson 95% of correct / total"
+    correct, total = float(numbers["correct"]), float(numbers["total"])
+    if not (correct.is_integer() and total.is_integer()):
+        return None, "none: correct and total are not whole numbers"
+    low_high, method = share_interval(int(correct), int(total))
+    return low_high, f"{method} of correct / total"
 
 
 def _bounds(name: str, numbers: Mapping[str, float], unresolved: Mapping[str, int]) -> tuple[float, float] | None:

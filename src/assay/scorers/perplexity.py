@@ -5,6 +5,7 @@ all its texts together, never the mean of theirs.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -36,7 +37,8 @@ class Perplexity:
         details = {
             "logprob": likelihood.logprob,
             "tokens": likelihood.tokens,
-            "words": len(text.split()),
+            # As lm-evaluation-harness counts them: a blank at the beginning or the end bounds an empty word.
+            "words": len(re.split(r"\s+", text)),
             "bytes": size,
         }
         return Score(-likelihood.logprob / (size * math.log(2)), details=details)

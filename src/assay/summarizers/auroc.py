@@ -1,20 +1,23 @@
 """Area under the ROC curve: how often a sample whose answer is yes is ranked above one whose answer is no.
 
 The rank is `details["score"]` where a scorer gives one, else the verdict: 1 for yes, 0 for no, and the wrong one where
-none could be read; of several answers to a sample it is the mean. Ties count half. The standard error is DeLong's;
-samples are taken as independent.
+none could be read; of several answers to a sample it is the mean. Where no answer at all could be read there is no
+area. Ties count half. The standard error is DeLong's; samples are taken as independent.
 """
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .breakdown import interval_of
-from .statistics import Estimate
+from .statistics import Estimate, Spread
+from .statistics.intervals import is_constant, without_spread
+from .statistics.spreads import limits, seen_units
 from .units import failure_flags, lacking_flags
 
 if TYPE_CHECKING:
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-Z_95 = 1.959963984540054
 
 
 @summarizers.register("auroc")
@@ -44,7 +45,15 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
     unresolved = sum(outcomes[str(outcome)] for outcome in UNRESOLVED)
     ranks = [math.fsum(each) / len(each) for each in scores.values()]
     estimate = estimate_auroc(ranks, list(golds.values()))
-    fields = {"value": None, "interval": "none: one class only"} if estimate is None else interval_of(estimate)
+    flags = (*failure_flags(unresolved / len(records) if records else 0.0), *lacking_flags(lacking))
+    fields: dict[str, Any] = {"value": None, "flags": flags}
+    if estimate is None:
+        fields["interval"] = "none: one class only"
+    elif not any(map(_has_rank, records)):
+        # Every answer would count as the wrong one, and the area of nothing that was said would be 0.
+        fields["interval"] = "none: no answer could be read"
+    else:
+        fields = interval_of(estimate, flags)
     yield Result(
         task=context.task,
         model=context.model,
@@ -53,7 +62,6 @@ def auroc(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[R
         n=len(ranks),
         n_expected=context.n_expected,
         outcomes=dict(outcomes),
-        flags=(*failure_flags(unresolved / len(records) if records else 0.0), *lacking_flags(lacking)),
         **fields,
     )
 
@@ -79,9 +87,21 @@ def estimate_auroc(scores: Sequence[float], golds: Sequence[bool]) -> Estimate |
     value = float(above.mean())
     if len(yes) < 2 or len(no) < 2:
         return Estimate(value, None, None, None, len(values), None, "n/a: one sample of a class")
-    error = math.sqrt(float(above.var(ddof=1)) / len(yes) + float(below.var(ddof=1)) / len(no))
-    low, high = max(0.0, value - Z_95 * error), min(1.0, value + Z_95 * error)
-    return Estimate(value, error, low, high, len(values), None, "DeLong")
+    parts = [(float(own.var(ddof=1)) / len(own), own) for own in (above, below)]
+    variance = math.fsum(part for part, _ in parts)
+    fewer = min(len(yes), len(no))
+    if is_constant(1.0, 1.0 + math.sqrt(variance)):
+        # No sample is on the wrong side, or all are: as many trials as the smaller class has.
+        return replace(without_spread(value, fewer, None, (0.0, 1.0), 0.95), n=len(values))
+    seen = [seen_units(((own - own.mean()) ** 2).tolist()) or 1.0 for _, own in parts]
+    spread = Spread(
+        variance,
+        base=1 / (1 / len(yes) + 1 / len(no)),
+        seen=variance**2 / math.fsum(part**2 / units for (part, _), units in zip(parts, seen, strict=True)),
+        df=variance**2 / math.fsum(part**2 / (len(own) - 1) for part, own in parts),
+    )
+    low, high = limits(value, spread, (0.0, 1.0), 0.95)
+    return Estimate(value, math.sqrt(variance), low, high, len(values), None, "DeLong score", (0.0, 1.0), spread)
 
 
 def _midranks(values: "Floats") -> "Floats":
@@ -91,6 +111,11 @@ def _midranks(values: "Floats") -> "Floats":
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[which], float)
+
+
+def _has_rank(record: ScoreRecord) -> bool:
+    """Whether a record says where its sample ranks, rather than that it could not be read."""
+    return record.details.get("score") is not None or record.answer in ("yes", "no")
 
 
 def _ranked(record: ScoreRecord) -> tuple[float, bool] | None:

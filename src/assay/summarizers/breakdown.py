@@ -55,8 +55,11 @@ def break_down(
     return groups, aggregates
 
 
-def interval_of(estimate: Estimate) -> dict[str, Any]:
-    """An estimate as the fields of a result; without an interval it has no standard error either, which would be 0."""
+def interval_of(estimate: Estimate, flags: Sequence[str] = ()) -> dict[str, Any]:
+    """An estimate as the fields of a result, with what its interval must say added to its flags.
+
+    Without an interval it has no standard error either, which would be 0.
+    """
     ci = None if estimate.low is None or estimate.high is None else (estimate.low, estimate.high)
     return {
         "value": estimate.value,
@@ -64,6 +67,7 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
         "ci": ci,
         "interval": estimate.method if ci else f"none: {estimate.method.rpartition('n/a: ')[2]}",
         "clusters": estimate.clusters,
+        "flags": (*flags, estimate.unreliable) if estimate.unreliable else tuple(flags),
     }
 
 
@@ -115,4 +119,5 @@ def _joined(parts: Sequence["array[Any]"]) -> Sequence[Any]:
 
 def _plain(estimate: Estimate, ends: tuple[float, float] | None) -> dict[str, Any]:
     fields = within(interval_of(estimate), ends)
-    return {"value": fields["value"], "stderr": fields["stderr"], "ci": fields["ci"] and list(fields["ci"])}
+    plain = {"value": fields["value"], "stderr": fields["stderr"], "ci": fields["ci"] and list(fields["ci"])}
+    return {**plain, "unreliable": estimate.unreliable} if estimate.unreliable else plain

@@ -6,7 +6,7 @@ unlike length, times 10. A part of a data set is therefore another metric. The i
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
+from .recipes import Recipe
+from .statistics import POSITIVE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +38,9 @@ Vector = tuple[list[dict[Gram, float]], list[float], int]
 def caption(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """BLEU-1 to 4, ROUGE-L and CIDEr from what the scorer `caption` kept of every sample."""
     for order in range(1, ORDERS + 1):
-        yield corpus_result(records, context, f"bleu{order}", _bleu_counts, _bleu_formula(order))
-    yield corpus_result(records, context, "rouge_l", _rouge, mean_from)
+        recipe = Recipe("caption_bleu", "bleu", options={"order": order})
+        yield corpus_result(records, context, f"bleu{order}", recipe)
+    yield corpus_result(records, context, "rouge_l", _rouge, ends=(0.0, 1.0))
     yield _cider_result(records, context)
 
 
@@ -45,7 +48,7 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
     captions = [record for record in records if "tokens" in record.details]
     pictures = {record.id: record.details["references"] for record in captions}
     if len(pictures) == 1:
-        result = corpus_result(records, context, "cider", _rouge, mean_from)
+        result = corpus_result(records, context, "cider", _rouge)
         why = "CIDEr of one picture is always 0: it weighs words by how many pictures mention them; take two or more"
         return _refused(result, why)
     weights = Idf(list(pictures.values()))
@@ -56,7 +59,7 @@ def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Re
         return cider(record.details["tokens"], record.details["references"], weights), 1.0
 
     details = {"document_frequencies": f"of the references of {len(pictures)} pictures"}
-    return corpus_result(records, context, "cider", value, mean_from, details=details)
+    return corpus_result(records, context, "cider", value, details=details, ends=POSITIVE)
 
 
 def _refused(result: Result, why: str) -> Result:
@@ -119,13 +122,6 @@ def _similarity(said: Vector, reference: Vector) -> float:
     return penalty * total
 
 
-def _bleu_formula(order: int) -> "Callable[[Floats], Floats]":
-    def formula(sums: "Floats") -> "Floats":
-        return bleu_from(sums, order)
-
-    return formula
-
-
 def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
     """BLEU of each row of sums: length, reference length, four totals, four matches."""
     import numpy as np
@@ -136,15 +132,6 @@ def bleu_from(sums: "Floats", order: int = ORDERS) -> "Floats":
     ratio = (said + _TINY) / (wanted + _SMALL)
     with np.errstate(over="ignore"):
         return np.asarray(precision * np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0), float)
-
-
-def mean_from(sums: "Floats") -> "Floats":
-    """The mean of each row of sums: values, and how many."""
-    return sums[:, 0] / sums[:, 1]
-
-
-def _bleu_counts(record: ScoreRecord) -> Sequence[float] | None:
-    return record.details.get("bleu")
 
 
 def _rouge(record: ScoreRecord) -> Sequence[float] | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 WEIGHTS = {"moderate": 1.0, "high": 2.0}
+SCALE = (0.0, 100.0)
 
 
 @summarizers.register("core_mm")
@@ -32,19 +33,15 @@ def core_mm(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
     def weighted(record: ScoreRecord) -> Sequence[float] | None:
         counts = one_each(record)
         weight = WEIGHTS.get(_complexity(record), 1.0)
-        return None if counts is None else (weight * counts[0], weight * counts[1])
+        return None if counts is None else (100 * weight * counts[0], weight * counts[1])
 
     flags = one_each.flags
-    yield corpus_result(records, context, "core_mm", weighted, _percent, details=details, flags=flags)
+    yield corpus_result(records, context, "core_mm", weighted, details=details, ends=SCALE, flags=flags)
     for category in sorted({record.tags.get("category", "") for record in records} - {""}):
         own = [record for record in records if record.tags.get("category") == category]
-        result = corpus_result(own, context, f"core_mm.{category}", weighted, _percent, flags=flags)
+        result = corpus_result(own, context, f"core_mm.{category}", weighted, ends=SCALE, flags=flags)
         yield replace(result, n_expected=expected_of(own, records, context))
 
 
 def _complexity(record: ScoreRecord) -> str:
     return record.tags.get("complexity", "").strip().lower()
-
-
-def _percent(sums: "Floats") -> "Floats":
-    return 100 * sums[:, 0] / sums[:, 1]

@@ -22,7 +22,7 @@ def instructions(records: Sequence[ScoreRecord], context: SummaryContext) -> Ite
     """`instruction_strict` and `instruction_loose`, with a line for each kind of instruction."""
     for way in ("strict", "loose"):
         metric = f"{context.scorer}.instruction_{way}"
-        for result in Pooled(numerator=way, denominator="asked", metric=metric)(records, context):
+        for result in Pooled(numerator=way, denominator="asked", metric=metric, bounds=(0.0, 1.0))(records, context):
             kinds = {
                 kind: Result(context.task, context.model, metric, n=len(verdicts), n_expected=None,
                              protocol=context.protocol, **_estimate(verdicts))
@@ -41,4 +41,4 @@ def _by_kind(records: Sequence[ScoreRecord], way: str) -> dict[str, list[float]]
 
 
 def _estimate(verdicts: Sequence[float]) -> dict[str, Any]:
-    return interval_of(estimate_mean(verdicts, binary=all(verdict in (0.0, 1.0) for verdict in verdicts)))
+    return interval_of(estimate_mean(verdicts, binary=all(v in (0.0, 1.0) for v in verdicts), ends=(0.0, 1.0)))

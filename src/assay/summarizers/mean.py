@@ -87,11 +87,10 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         details["without_value"] = without
         flags = (*flags, f"{without} without a value left out")
     return Result(
-        **within(interval_of(estimate), scale),
+        **within(interval_of(estimate, (*flags, *_cluster_flags(table, units))), scale),
         **common,
         groups=groups,
         parsed_value=estimate.value if parsed is cells else _parsed_value(table, parsed, reducer, metric),
-        flags=(*flags, *_cluster_flags(table, units)),
         details=details,
     )
 

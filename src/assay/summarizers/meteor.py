@@ -7,6 +7,7 @@ from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
+from .recipes import Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ STAGES = (1.0, 0.6, 0.8, 0.6)
 @pools
 def meteor(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """METEOR over all segments, 0 to 1."""
-    yield corpus_result(records, context, "meteor", _stats, corpus_meteor_from)
+    yield corpus_result(records, context, "meteor", Recipe("meteor", "stats"))
 
 
 def corpus_meteor_from(sums: "Floats") -> "Floats":
@@ -56,7 +57,3 @@ def _share(content: "Floats", function: "Floats", all_content: "Floats", all_fun
 
     below = DELTA * all_content + (1 - DELTA) * all_function
     return np.asarray((DELTA * content + (1 - DELTA) * function) / np.where(below > 0, below, 1.0), float)
-
-
-def _stats(record: ScoreRecord) -> Sequence[float] | None:
-    return record.details.get("stats")

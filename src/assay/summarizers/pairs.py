@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .mean import reducer_of
-from .strata import Counting, Row, expected_of, grouped_result
+from .strata import Counting, Row, expected_of, grouped_result, mean_of_rows
 from .units import one_value, reducer_flags
 
 if TYPE_CHECKING:
@@ -49,14 +49,18 @@ class Mme:
             marks = [*flags, f"without {', '.join(absent)}"] if absent else flags
             groups = {self.category: {name: scores[name] for name in names if name in scores}}
             members = self._members(records, names)
-            result = grouped_result(own, sum_of_scores, members, context, metric, groups=groups, flags=marks)
+            result = grouped_result(
+                own, sum_of_scores, members, context, metric, groups=groups, flags=marks, ends=_ends(own)
+            )
             yield replace(result, n_expected=expected_of(members, records, context))
         other = [row for row in rows if row[0] not in (*PERCEPTION, *COGNITION)]
         if other or not rows:
             strange = sorted({group for group, _, _ in other})
             groups = {self.category: {name: scores[name] for name in strange}}
             members = self._members(records, strange) if rows else list(records)
-            result = grouped_result(other, sum_of_scores, members, context, "mme", groups=groups, flags=flags)
+            result = grouped_result(
+                other, sum_of_scores, members, context, "mme", groups=groups, flags=flags, ends=_ends(other)
+            )
             yield replace(result, n_expected=expected_of(members, records, context))
 
     def _members(self, records: Sequence[ScoreRecord], names: Sequence[str]) -> list[ScoreRecord]:
@@ -73,7 +77,7 @@ class Mme:
             "acc_plus": 100 * both / pictures if pictures else None,
             "pictures": int(pictures),
         }
-        result = grouped_result(own, sum_of_scores, members, context, "mme", details=details)
+        result = grouped_result(own, sum_of_scores, members, context, "mme", details=details, ends=_ends(own))
         return replace(result, n_expected=None)
 
     def _pictures(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
@@ -145,6 +149,11 @@ def sum_of_scores(sums: Mapping[str, "Floats"]) -> "Floats":
         return np.asarray(sum(100 * s[:, 0] / s[:, 1] + 100 * s[:, 2] / s[:, 3] for s in sums.values()), float)
 
 
+def _ends(rows: Sequence[Row]) -> tuple[float, float]:
+    """Each category has at most 200."""
+    return 0.0, 200.0 * len({group for group, _, _ in rows})
+
+
 def _category(record: ScoreRecord, tag: str) -> str:
     return record.tags.get(tag, "all").lower()
 
@@ -192,7 +201,16 @@ def _share_all_right(
     flags = [*_reduced_flags(records, context)]
     if torn and by is not None:
         flags.append(f"{torn} groups with an unresolved sample left out")
-    return grouped_result(rows, _share, records, context, metric, flags=flags, details={"groups": len(rows)})
+    return grouped_result(
+        rows,
+        _share,
+        records,
+        context,
+        metric,
+        flags=flags,
+        details={"groups": len(rows)},
+        estimator=lambda own: mean_of_rows(own, (0.0, 1.0)),
+    )
 
 
 def _share(sums: Mapping[str, "Floats"]) -> "Floats":

@@ -1,12 +1,13 @@
 """Perplexity of a whole corpus: log-likelihoods and lengths are summed first and divided last."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
+from .recipes import ONE, Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,17 +24,19 @@ def perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Itera
     The one by token compares only models that share a tokenizer; it is left out where tokens were not counted.
     """
     for name, unit in (("word_perplexity", "words"), ("byte_perplexity", "bytes"), ("token_perplexity", "tokens")):
-        counts = _sums_of(unit)
-        if unit != "tokens" or any(counts(record) is not None for record in records):
-            yield corpus_result(records, context, name, counts, perplexity_from, higher_is_better=False)
-    yield corpus_result(records, context, "bits_per_byte", _sums_of("bytes"), bits_from, higher_is_better=False)
+        recipe = Recipe("perplexity", (("logprob",), (unit,)))
+        if unit != "tokens" or any(recipe.read(record) is not None for record in records):
+            yield corpus_result(records, context, name, recipe, higher_is_better=False)
+    bits = Recipe("bits", (("logprob",), ("bytes",)))
+    yield corpus_result(records, context, "bits_per_byte", bits, higher_is_better=False)
 
 
 @summarizers.register("item_perplexity")
 @pools
 def item_perplexity(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Perplexity by item, as LAMBADA reports it: each item counts once, however many tokens it has."""
-    yield corpus_result(records, context, "perplexity", _by_item, perplexity_from, higher_is_better=False)
+    recipe = Recipe("perplexity", (("logprob",), (ONE,)))
+    yield corpus_result(records, context, "perplexity", recipe, higher_is_better=False)
 
 
 def perplexity_from(sums: "Floats") -> "Floats":
@@ -50,16 +53,3 @@ def bits_from(sums: "Floats") -> "Floats":
 
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(-sums[:, 0] / (sums[:, 1] * np.log(2)), float)
-
-
-def _sums_of(unit: str) -> Callable[[ScoreRecord], Sequence[float] | None]:
-    def counts(record: ScoreRecord) -> Sequence[float] | None:
-        logprob, units = record.details.get("logprob"), record.details.get(unit)
-        return None if logprob is None or units is None else (logprob, units)
-
-    return counts
-
-
-def _by_item(record: ScoreRecord) -> Sequence[float] | None:
-    logprob = record.details.get("logprob")
-    return None if logprob is None else (logprob, 1.0)

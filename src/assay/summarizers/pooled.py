@@ -14,12 +14,12 @@ from typing import Any, ClassVar
 from ..core import UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .breakdown import MAX_GROUPS, interval_of
-from .statistics import bootstrap_ratio
+from .recipes import Recipe
+from .statistics import POSITIVE, ratio_estimate
+from .statistics.estimate import Ends
 from .units import failure_flags, lacking_flags
 
 Names = str | Sequence[str]
-
-RESAMPLED_GROUPS = 20
 
 
 @dataclass(slots=True)
@@ -65,28 +65,33 @@ class _Counts:
         below = math.fsum(self.denominators[row] for row in chosen)
         return math.fsum(self.numerators[row] for row in chosen) / below if below else None
 
-    def estimate(self, seed: int, rows: Sequence[int] | None = None) -> dict[str, Any]:
+    def are_shares(self) -> bool:
+        """Whether each numerator is 0 or 1 of 1: a share of samples, which is known to end at 1."""
+        pairs = zip(self.numerators, self.denominators, strict=True)
+        return all(below == 1.0 and above in (0.0, 1.0) for above, below in pairs)
+
+    def estimate(self, ends: Ends, rows: Sequence[int] | None = None, flags: Sequence[str] = ()) -> dict[str, Any]:
         """Value and interval over some rows, or over all, as the fields of a result."""
         chosen = range(len(self.units)) if rows is None else rows
         if not len(chosen):
-            return {"value": None, "interval": "none: nothing was scored"}
+            return {"value": None, "interval": "none: nothing was scored", "flags": tuple(flags)}
         if self.ratio(chosen) is None:
-            return {"value": None, "interval": "none: the denominator is 0"}
+            return {"value": None, "interval": "none: the denominator is 0", "flags": tuple(flags)}
         units = [self.units[row] for row in chosen]
         repeated = len(set(units)) < len(units)
-        estimate = bootstrap_ratio(
+        estimate = ratio_estimate(
             [self.numerators[row] for row in chosen],
             [self.denominators[row] for row in chosen],
             units if self.clusters or repeated else None,
-            seed=seed,
+            ends=ends,
         )
-        return interval_of(estimate)
+        return interval_of(estimate, flags)
 
 
 @summarizers.register("pooled")
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """The sum of some counts over the sum of another, with a bootstrap interval over clusters.
+    """The sum of some counts over the sum of another, with an interval over clusters.
 
     Example: `Pooled(numerator=("substitutions", "deletions", "insertions"), denominator="reference_words")`
     """
@@ -95,6 +100,8 @@ class Pooled:
     denominator: Names
     metric: str | None = None
     """The name of the number; the scorer's own if left out."""
+    bounds: Ends | None = None
+    """The lowest and the highest value of the ratio, where it has a highest one: 0 and 1 for a share."""
     pools: ClassVar[bool] = True
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
@@ -109,35 +116,38 @@ class Pooled:
             "higher_is_better": context.higher_is_better,
         }
         parsed = [row for row, scored in enumerate(counts.scored) if scored]
+        ends = self.bounds or ((0.0, 1.0) if counts.are_shares() else POSITIVE)
+        above, below = _names(self.numerator), _names(self.denominator)
+        recipe = Recipe("ratio" if self.bounds is None else "share", (above, below))
         ratios = [a / b for a, b in zip(counts.numerators, counts.denominators, strict=True) if b]
         yield Result(
             **common,
-            **counts.estimate(context.seed),
+            **counts.estimate(ends, flags=_flags(counts)),
             n=len(counts.samples),
             n_expected=context.n_expected,
             outcomes=dict(counts.outcomes),
-            groups=_groups(counts, common, context.seed),
+            groups=_groups(counts, common, ends),
             parsed_value=counts.ratio(parsed),
-            flags=_flags(counts),
             details={
                 "numerator": math.fsum(counts.numerators),
                 "denominator": math.fsum(counts.denominators),
                 "mean_of_samples": math.fsum(ratios) / len(ratios) if ratios else None,
+                "recipe": recipe.to_plain(),
             },
         )
 
     def _read(self, records: Sequence[ScoreRecord]) -> _Counts:
         counts = _Counts()
-        above, below = _names(self.numerator), _names(self.denominator)
+        recipe = Recipe("ratio", (_names(self.numerator), _names(self.denominator)))
         for record in records:
             counts.outcomes[record.outcome] += 1
             if record.outcome in UNRESOLVED:
                 continue
-            numerator, denominator = _sum(record.details, above), _sum(record.details, below)
-            if numerator is None or denominator is None:
+            found = recipe.read(record)
+            if found is None:
                 counts.lacking += 1
             else:
-                counts.add(record, numerator, denominator)
+                counts.add(record, *found)
         return counts
 
 
@@ -145,30 +155,14 @@ def _names(names: Names) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _sum(details: Mapping[str, Any], names: Sequence[str]) -> float | None:
-    """The sum of the named counts; `None` if one of them is not there or is not a finite number."""
-    total = 0.0
-    for name in names:
-        count = details.get(name)
-        if not isinstance(count, (int, float)) or not math.isfinite(count):
-            return None
-        total += count
-    return total
-
-
-def _groups(counts: _Counts, common: Mapping[str, Any], seed: int) -> dict[str, dict[str, Result]]:
+def _groups(counts: _Counts, common: Mapping[str, Any], ends: Ends) -> dict[str, dict[str, Result]]:
     """A result for each value of each tag; a tag with too many values names samples and is left out."""
     sizes = Counter(name for name, _ in counts.groups)
     groups: dict[str, dict[str, Result]] = {}
     for (name, value), rows in sorted(counts.groups.items()):
         if sizes[name] > MAX_GROUPS:
             continue
-        # Each interval costs thousands of resamples: many small groups get their value only.
-        fields = (
-            counts.estimate(seed, rows)
-            if sizes[name] <= RESAMPLED_GROUPS
-            else {"value": counts.ratio(rows), "interval": f"none: more than {RESAMPLED_GROUPS} groups"}
-        )
+        fields = counts.estimate(ends, rows)
         groups.setdefault(name, {})[value] = Result(**common, **fields, n=counts.samples_in(rows), n_expected=None)
     return groups
 

@@ -25,18 +25,8 @@ def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Res
     details = {"categories": _categories(records)}
     by_picture = OneEach(records, Counting.of(records, context), context)
     pooled = ("no reducer: every answer counts",) if by_picture.flags else ()
-    yield corpus_result(
-        records, context, "dpg", by_picture, ratio_from, details=details, ends=(0.0, 1.0), flags=by_picture.flags
-    )
-    yield corpus_result(records, context, "dpg_questions", _by_question, ratio_from, ends=(0.0, 1.0), flags=pooled)
-
-
-def ratio_from(sums: "Floats") -> "Floats":
-    """The first sum over the second, for each row of sums."""
-    import numpy as np
-
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(sums[:, 0] / sums[:, 1], float)
+    yield corpus_result(records, context, "dpg", by_picture, details=details, ends=(0.0, 1.0), flags=by_picture.flags)
+    yield corpus_result(records, context, "dpg_questions", _by_question, ends=(0.0, 1.0), flags=pooled)
 
 
 def _by_question(record: ScoreRecord) -> Sequence[float] | None:

@@ -1,4 +1,4 @@
-"""A number made of several groups: each group has its own sums, and a bootstrap draws within each.
+"""A number made of several groups: each group has its own sums, and its own part in the error.
 
 What `pairs` and `weighted` share: the value a record counts with, as it does in a mean, and a result whose formula sees
 the sums of every group side by side.
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
 from .breakdown import interval_of
 from .mean import UNREAD_LEFT_OUT, reducer_of, unread_value
-from .statistics import bootstrap
+from .statistics import Estimate, estimate_mean, jackknife, ratio_estimate
+from .statistics.estimate import Ends
 from .units import failure_flags, one_value, reducer_flags
 
 if TYPE_CHECKING:
@@ -99,11 +100,14 @@ def grouped_result(
     flags: Sequence[str] = (),
     details: Mapping[str, Any] = EMPTY,
     counted: Counting | None = None,
+    ends: Ends | None = None,
+    estimator: Callable[[Sequence[Row]], Estimate] | None = None,
 ) -> Result:
     """The value of `formula` over the sums of each group, with its interval.
 
-    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` says which
-    records count, where that was not worked out from these same records.
+    `formula` gets, for each group, many rows of sums at once and gives one value for each. `counted` says which records
+    count, where that was not worked out from these same records. The interval is the jackknife's between `ends`, unless
+    an `estimator` knows a better one.
     """
     counted = counted or Counting.of(records, context)
     outcomes = Counter(record.outcome for record in records)
@@ -118,12 +122,12 @@ def grouped_result(
         "n_expected": context.n_expected,
         "outcomes": dict(outcomes),
         "higher_is_better": context.higher_is_better,
-        "flags": (*doubtful, *counted.flags(records), *flags),
         "groups": groups,
         "details": details,
     }
+    marks = (*doubtful, *counted.flags(records), *flags)
     if not rows:
-        return Result(value=None, interval="none: nothing was scored", **common)
+        return Result(value=None, interval="none: nothing was scored", flags=marks, **common)
     names = sorted({group for group, _, _ in rows})
     width = len(rows[0][2])
     table = _side_by_side(rows, names, width)
@@ -132,12 +136,34 @@ def grouped_result(
         return formula({name: sums[:, at * width : (at + 1) * width] for at, name in enumerate(names)})
 
     if not _is_finite(over_groups(table.sum(axis=0, keepdims=True))):
-        return Result(value=None, interval="none: undefined on these counts", **common)
-    # The group is part of the unit: a picture that occurs in two groups is drawn in each by itself.
+        return Result(value=None, interval="none: undefined on these counts", flags=marks, **common)
+    if estimator is not None:
+        return Result(**interval_of(estimator(rows), marks), **common)
+    # The group is part of the unit: a picture that occurs in two groups is a unit in each.
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
-    estimate = bootstrap(table, over_groups, units, strata, seed=context.seed)
-    return Result(**interval_of(estimate), **common)
+    return Result(**interval_of(jackknife(table, over_groups, units, strata, ends=ends), marks), **common)
+
+
+def scale_of(rows: Sequence[Row], context: SummaryContext) -> Ends | None:
+    """The ends of the scale of the rows' values; `None` if not known, or if a value lies outside."""
+    if context.bounds is None:
+        return None
+    low, high = context.bounds
+    inside = all(low * size <= value <= high * size for _, _, (value, size) in rows)
+    return (low, high) if inside else None
+
+
+def mean_of_rows(rows: Sequence[Row], ends: Ends | None, level: float = 0.95) -> Estimate:
+    """The mean of rows that each are a value, or several added up, and how many: with their units as clusters."""
+    counted = [(unit, counts) for _, unit, counts in rows if counts[1]]
+    units = [unit for unit, _ in counted]
+    values, sizes = [counts[0] for _, counts in counted], [counts[1] for _, counts in counted]
+    clusters = units if len(set(units)) < len(units) else None
+    if set(sizes) == {1.0}:
+        binary = ends in (None, (0.0, 1.0)) and set(values) <= {0.0, 1.0}
+        return estimate_mean(values, clusters, level, binary=binary, ends=ends)
+    return ratio_estimate(values, sizes, clusters, ends=ends, level=level)
 
 
 def expected_of(own: Sequence[ScoreRecord], records: Sequence[ScoreRecord], context: SummaryContext) -> int | None:

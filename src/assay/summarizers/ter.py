@@ -7,6 +7,7 @@ from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
+from .recipes import Recipe
 from .translation import signature
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def ter(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """All edits for each hundred words of the references; lower is better."""
     details = {"signature": signature(records)}
-    yield corpus_result(records, context, "ter", _stats, corpus_ter_from, details=details, higher_is_better=False)
+    yield corpus_result(records, context, "ter", Recipe("ter", "stats"), details=details, higher_is_better=False)
 
 
 def corpus_ter_from(sums: "Floats") -> "Floats":
@@ -30,7 +31,3 @@ def corpus_ter_from(sums: "Floats") -> "Floats":
 
     edits, words = sums[:, 0], sums[:, 1]
     return np.asarray(100 * np.where(words > 0, edits / np.where(words > 0, words, 1.0), edits > 0), float)
-
-
-def _stats(record: ScoreRecord) -> Sequence[float] | None:
-    return record.details.get("stats")

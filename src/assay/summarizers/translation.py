@@ -7,6 +7,7 @@ from ..core import Result, ScoreRecord, SummaryContext
 from ..registry import summarizers
 from .attempts import pools
 from .corpus import corpus_result
+from .recipes import Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,7 +22,8 @@ _ORDERS = 4
 @pools
 def bleu(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """Corpus BLEU, 0 to 100."""
-    yield corpus_result(records, context, "bleu", _stats, corpus_bleu_from, details={"signature": signature(records)})
+    recipe = Recipe("bleu", "stats")
+    yield corpus_result(records, context, "bleu", recipe, details={"signature": signature(records)})
 
 
 @summarizers.register("chrf")
@@ -31,11 +33,8 @@ def chrf(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Re
     beta = int(next((r.details["beta"] for r in records if "beta" in r.details), 2))
     line = signature(records)
     name = f"chrf{beta}" + ("++" if "|nw:2|" in line else "")
-
-    def formula(sums: "Floats") -> "Floats":
-        return corpus_chrf_from(sums, beta)
-
-    yield corpus_result(records, context, name, _stats, formula, details={"signature": line})
+    recipe = Recipe("chrf", "stats", options={"beta": beta})
+    yield corpus_result(records, context, name, recipe, details={"signature": line})
 
 
 def corpus_bleu_from(sums: "Floats") -> "Floats":
@@ -80,7 +79,3 @@ def signature(records: Sequence[ScoreRecord]) -> str:
     if len(lines) > 1:
         raise ValueError(f"scores were made with different settings and cannot be pooled: {sorted(lines)}")
     return f"nrefs:{references}|{lines.pop()}" if lines else ""
-
-
-def _stats(record: ScoreRecord) -> Sequence[float] | None:
-    return record.details.get("stats")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
-from .strata import Counting, OneEach, Row, expected_of, grouped_result, unit_of
+from .statistics import Estimate, weighted_mean
+from .strata import Counting, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,9 +62,18 @@ class GroupMean:
         def formula(sums: Mapping[str, "Floats"]) -> "Floats":
             return mean_of_groups(sums, shares)
 
-        groups = {self.by: _by_group(rows, members, formula, context, self.name, counted)} if rows else {}
+        ends = scale_of(rows, context)
+
+        def estimator(own: Sequence[Row]) -> Estimate:
+            names = sorted({group for group, _, _ in own})
+            parts = [mean_of_rows([row for row in own if row[0] == name], ends) for name in names]
+            return parts[0] if len(parts) == 1 else weighted_mean(parts, [shares[name] for name in names], "macro")
+
+        groups = {self.by: _by_group(rows, members, formula, context, self.name, counted, estimator)} if rows else {}
         own = [record for group in members.values() for record in group]
-        result = grouped_result(rows, formula, own, context, self.name, groups=groups, flags=flags, counted=counted)
+        result = grouped_result(
+            rows, formula, own, context, self.name, groups=groups, flags=flags, counted=counted, estimator=estimator
+        )
         yield replace(result, n_expected=expected_of(own, records, context))
 
 
@@ -111,11 +121,12 @@ def _by_group(
     context: SummaryContext,
     metric: str,
     counted: Counting,
+    estimator: Callable[[Sequence[Row]], Estimate],
 ) -> dict[str, Result]:
     """The mean of each group; of a single group, the weighted mean is its own."""
     results = {}
     for name in sorted(members):
         own = [row for row in rows if row[0] == name]
-        result = grouped_result(own, formula, members[name], context, metric, counted=counted)
+        result = grouped_result(own, formula, members[name], context, metric, counted=counted, estimator=estimator)
         results[name] = replace(result, n_expected=None)
     return results

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from ..core import UNRESOLVED, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .derived import number_of
-from .strata import OneEach, Row, expected_of, grouped_result, unit_of
+from .statistics import POSITIVE, Estimate
+from .statistics.estimate import Ends
+from .strata import OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
 from .units import lacking_flags
 
 if TYPE_CHECKING:
@@ -77,10 +79,15 @@ class WorstCase:
         def formula(sums: "Mapping[str, Floats]") -> "Floats":
             return worst_of(sums, highest=not context.higher_is_better)
 
+        ends = POSITIVE if self.pools else scale_of(rows, context)
+
+        def estimator(own: Sequence[Row]) -> Estimate:
+            return estimate_worst(own, ends, highest=not context.higher_is_better)
+
         levels = {}
         for level in sorted(members):
             own = [row for row in rows if row[0] == level]
-            made = grouped_result(own, formula, members[level], context, name)
+            made = grouped_result(own, formula, members[level], context, name, estimator=estimator)
             levels[level] = replace(made, n_expected=None, higher_is_better=context.higher_is_better)
         known = {level: result.value for level, result in levels.items() if result.value is not None}
         pick = min if context.higher_is_better else max
@@ -93,7 +100,15 @@ class WorstCase:
             flags.append(f"no value for {', '.join(unknown[:5])}")
         leveled = [record for member in members.values() for record in member]
         result = grouped_result(
-            rows, formula, leveled, context, name, groups={self.by: levels}, flags=flags, details=details
+            rows,
+            formula,
+            leveled,
+            context,
+            name,
+            groups={self.by: levels},
+            flags=flags,
+            details=details,
+            estimator=estimator,
         )
         expected = expected_of(leveled, records, context)
         return replace(result, higher_is_better=context.higher_is_better, n_expected=expected)
@@ -107,6 +122,30 @@ class WorstCase:
         if below is None or len(above) < len(self.numerator):
             return None
         return float(sum(above)), float(below)
+
+
+def estimate_worst(rows: Sequence[Row], ends: Ends | None, *, highest: bool) -> Estimate:
+    """The lowest (or highest) mean over the levels, with an interval from those of the levels.
+
+    The worst level is no better than any bound a level has on its good side. As many bounds as there are levels could
+    be wrong there, so each is the one that is wrong that much less often.
+    """
+    names = sorted({level for level, _, _ in rows})
+    parts = [[row for row in rows if row[0] == name] for name in names]
+    plain = [mean_of_rows(part, ends) for part in parts]
+    if len(plain) == 1:
+        return plain[0]
+    worst = (max if highest else min)(plain, key=lambda estimate: estimate.value)
+    n = sum(estimate.n for estimate in plain)
+    strict = [mean_of_rows(part, ends, 1 - 0.05 / len(parts)) for part in parts]
+    low = [estimate.low for estimate in (strict if highest else plain)]
+    high = [estimate.high for estimate in (plain if highest else strict)]
+    lows, highs = [x for x in low if x is not None], [x for x in high if x is not None]
+    if len(lows) < len(parts) or len(highs) < len(parts):
+        return Estimate(worst.value, None, None, None, n, None, "n/a: a level has no interval")
+    pick = max if highest else min
+    flag = worst.unreliable
+    return Estimate(worst.value, worst.stderr, pick(lows), pick(highs), n, None, "from the levels", ends, None, flag)
 
 
 def worst_of(sums: "Mapping[str, Floats]", *, highest: bool) -> "Floats":

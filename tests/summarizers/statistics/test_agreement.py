@@ -18,9 +18,7 @@ def test_cohens_kappa_matches_the_published_vectors():
     first, second = [1, 1, 0, 1, 0, 0, 1, 0, 1, 1], [1, 1, 0, 0, 0, 1, 1, 0, 1, 1]
 
     assert cohens_kappa(first, second) == pytest.approx(0.583333, abs=1e-6)
-    assert cohens_kappa([1, 2, 3, 4, 5, 3], [1, 2, 4, 4, 4, 3], "quadratic") == pytest.approx(
-        0.888889, abs=1e-6
-    )
+    assert cohens_kappa([1, 2, 3, 4, 5, 3], [1, 2, 4, 4, 4, 3], "quadratic") == pytest.approx(0.888889, abs=1e-6)
 
 
 def test_linear_weights_lie_between_none_and_quadratic_here():

@@ -89,9 +89,7 @@ def test_a_macro_mean_over_strata_is_a_function_of_their_own_columns():
     statistics = [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     tasks = ["a", "a", "b", "b", "b", "b"]
 
-    estimate = bootstrap(
-        statistics, lambda s: (s[:, 0] / s[:, 1] + s[:, 2] / s[:, 3]) / 2, None, tasks, seed=1
-    )
+    estimate = bootstrap(statistics, lambda s: (s[:, 0] / s[:, 1] + s[:, 2] / s[:, 3]) / 2, None, tasks, seed=1)
 
     assert estimate.value == pytest.approx((0.5 + 0.75) / 2)
     assert estimate.stderr == pytest.approx(math.sqrt(0.25 / 2 + 0.1875 / 4) / 2, rel=0.05)

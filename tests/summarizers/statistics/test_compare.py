@@ -1,11 +1,13 @@
-"""Two models on the same samples: METRICS §3.5."""
+"""Two models on the same samples: METRICS §3.5, and interval and p as two sides of one test."""
 
 import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from assay.summarizers.statistics import compare_paired, unseen_spread
+from assay.summarizers.statistics import compare_paired, paired_share_difference, unseen_spread
 
 
 def scores(values):
@@ -18,6 +20,10 @@ F1_A = scores([0.5, 0.8, 0.9, 0.3, 1, 0.7, 0.6, 0.85])
 F1_B = scores([0.4, 0.7, 0.95, 0.3, 0.8, 0.6, 0.65, 0.7])
 
 
+def excludes_zero(difference):
+    return difference.low is not None and (difference.low > 0 or difference.high < 0)
+
+
 def test_binary_scores_match_the_published_vector():
     result = compare_paired(A, B)
 
@@ -26,34 +32,76 @@ def test_binary_scores_match_the_published_vector():
     assert result.difference.value == pytest.approx(0.2)
     assert result.difference.stderr == pytest.approx(0.091766, abs=1e-6)
     assert result.unpaired_stderr == pytest.approx(0.155597, abs=1e-6)
-    assert result.t_p == pytest.approx(0.042086, abs=1e-6)
-    assert (result.p, result.test) == (0.125, "McNemar exact")
-    half = 2.0930240544 * 0.0917662935
-    assert (result.difference.low, result.difference.high) == pytest.approx((0.2 - half, 0.2 + half), abs=1e-6)
+    assert (result.p, result.test) == (0.0625, "McNemar mid-p")
+    assert result.difference == paired_share_difference(4, 0, 20)
+    assert result.difference.low < 0
 
 
 def test_continuous_scores_match_the_published_vector():
     result = compare_paired(F1_A, F1_B)
 
-    assert (result.p, result.test) == (28 / 256, "sign-flip exact")
-    assert result.t_p == pytest.approx(0.073237, abs=1e-6)
+    assert result.test == "paired t"
+    assert result.p == pytest.approx(0.073237, abs=1e-6)
 
 
 def test_swapping_the_models_only_turns_the_sign():
-    there, back = compare_paired(F1_A, F1_B), compare_paired(F1_B, F1_A)
+    for a, b in ((A, B), (F1_A, F1_B)):
+        there, back = compare_paired(a, b), compare_paired(b, a)
 
-    assert back.difference.value == pytest.approx(-there.difference.value)
-    assert (back.p, back.t_p) == pytest.approx((there.p, there.t_p))
+        assert back.difference.value == pytest.approx(-there.difference.value)
+        assert (-back.difference.high, -back.difference.low) == pytest.approx(
+            (there.difference.low, there.difference.high)
+        )
+        assert back.p == pytest.approx(there.p)
 
 
-def test_the_order_of_records_does_not_matter_even_with_draws():
+def test_the_order_of_records_does_not_matter():
     draw = random.Random(1)
     a, b = scores([draw.random() for _ in range(60)]), scores([draw.random() for _ in range(60)])
 
-    result = compare_paired(a, b)
+    assert compare_paired(dict(reversed(a.items())), b) == compare_paired(a, b)
 
-    assert result.test == "sign-flip draws"
-    assert compare_paired(dict(reversed(a.items())), b) == result
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=80),
+    st.sampled_from([0, 3, 7]),
+)
+def test_the_interval_of_right_or_wrong_scores_excludes_0_exactly_where_p_is_small(pairs, size):
+    a, b = scores(x for x, _ in pairs), scores(y for _, y in pairs)
+    clusters = {key: index // size for index, key in enumerate(a)} if size else None
+
+    result = compare_paired(a, b, clusters)
+
+    if result.difference.low is not None:
+        assert excludes_zero(result.difference) == (result.p < 0.05)
+        assert -1 <= result.difference.low <= result.difference.value <= result.difference.high <= 1
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=60),
+    st.sampled_from([0, 2, 5]),
+    st.sampled_from([None, (0.0, 8.0)]),
+)
+def test_the_interval_of_graded_scores_excludes_0_exactly_where_p_is_small(pairs, size, bounds):
+    a, b = scores(x for x, _ in pairs), scores(y for _, y in pairs)
+    clusters = {key: index // size for index, key in enumerate(a)} if size else None
+
+    result = compare_paired(a, b, clusters, bounds=bounds)
+
+    if result.difference.low is not None:
+        assert excludes_zero(result.difference) == (result.p < 0.05)
+
+
+@pytest.mark.parametrize(("n", "level"), [(2, 0.95), (9, 0.8), (20, 0.9), (41, 0.95), (60, 0.99)])
+def test_the_agreement_holds_at_every_level_and_for_every_outcome(n, level):
+    for wins in range(n + 1):
+        for losses in range(0, n + 1 - wins, 3):
+            a = scores([1] * wins + [0] * losses + [1] * (n - wins - losses))
+            b = scores([0] * wins + [1] * losses + [1] * (n - wins - losses))
+
+            result = compare_paired(a, b, level=level)
+
+            assert excludes_zero(result.difference) == (result.p < 1 - level - 1e-12)
 
 
 def test_clusters_move_together_in_interval_and_test():
@@ -63,16 +111,13 @@ def test_clusters_move_together_in_interval_and_test():
 
     assert result.difference.clusters == 5
     assert result.difference.method == "t on clusters"
-    assert result.test == "sign-flip exact on clusters"
-    # Three clusters moved, by 1, 1 and 2 wins: of the 8 ways to sign them two are as extreme.
-    assert result.p == 2 / 8
+    assert result.test == "paired t on clusters"
+    assert result.p > compare_paired(A, B).p
+    assert result.difference.unreliable == "interval unreliable: 5 clusters"
 
 
-def test_singleton_clusters_give_mcnemar_again():
-    result = compare_paired(A, B, {key: key for key in A})
-
-    assert result.p == 0.125
-    assert result.difference.stderr == pytest.approx(0.091766, abs=1e-6)
+def test_clusters_of_one_sample_each_are_none():
+    assert compare_paired(A, B, {key: key for key in A}) == compare_paired(A, B)
 
 
 def test_a_missing_cluster_key_names_the_sample():
@@ -104,23 +149,28 @@ def test_nothing_in_common_cannot_even_be_forced():
 def test_one_common_sample_has_no_interval():
     result = compare_paired({"x": 1.0}, {"x": 0.0})
 
-    assert (result.difference.low, result.t_p, result.unpaired_stderr) == (None, None, None)
+    assert (result.difference.low, result.unpaired_stderr) == (None, None)
     assert result.p == 1.0
 
 
-def test_equal_models_and_constant_gaps_have_no_t_test():
-    assert compare_paired(A, A).t_p is None
-    assert compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3])).t_p is None
+def test_equal_models_differ_by_chance():
+    assert compare_paired(A, A).p == 1.0
+    assert compare_paired(F1_A, F1_A).p == 1.0
 
 
 def test_differences_that_are_all_equal_are_not_certain():
     same = compare_paired(A, A).difference
-    gap = compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3])).difference
+    gap = compare_paired(scores([1.5, 2.5, 3.5]), scores([1, 2, 3]))
     grouped = compare_paired(A, A, {key: number // 4 for number, key in enumerate(A)}).difference
+    rated = compare_paired(scores([3] * 20), scores([2] * 20), bounds=(1.0, 5.0))
 
-    assert (same.low, same.high) == pytest.approx(unseen_spread(0.0, 20, (-1.0, 1.0)))
-    assert (gap.value, gap.low, gap.high) == (0.5, None, None)
+    assert same.low < 0 < same.high
+    assert (gap.difference.value, gap.difference.low, gap.difference.high) == (0.5, None, None)
+    # Three differences of one sign: a quarter of all signs is as extreme.
+    assert gap.p == 0.25
     assert (grouped.low, grouped.high) == pytest.approx(unseen_spread(0.0, 5, (-1.0, 1.0)))
+    assert (rated.difference.low, rated.difference.high) == pytest.approx(unseen_spread(1.0, 20, (-4.0, 4.0)))
+    assert excludes_zero(rated.difference) and rated.p == pytest.approx(2 * 0.8**20)
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous", "clustered"])
@@ -144,15 +194,22 @@ def test_equal_models_are_called_different_at_most_as_often_as_promised(kind):
     assert false_alarms / runs <= 0.065
 
 
+def test_few_samples_that_differ_do_not_make_a_difference_certain():
+    moved = compare_paired(scores([0.5] * 4 + [0.0] * 196), scores([0.0] * 200), bounds=(0.0, 1.0))
+
+    # The plain t says 0.045; of four differences of one sign an eighth is as extreme.
+    assert moved.p > 0.05 and moved.difference.low < 0
+
+
 def test_a_difference_cannot_be_wider_than_its_scale():
     two = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0})
-    clustered = compare_paired({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}, {"a": "x", "b": "y"})
+    clustered = compare_paired(scores("1100"), scores("0011"), {"s0": "x", "s1": "x", "s2": "y", "s3": "y"})
     rated = compare_paired({"a": 5.0, "b": 1.0}, {"a": 1.0, "b": 5.0}, bounds=(1.0, 5.0))
 
-    assert (two.difference.low, two.difference.high) == (-1.0, 1.0)
+    assert -1.0 <= two.difference.low < two.difference.high <= 1.0
     assert (clustered.difference.low, clustered.difference.high) == (-1.0, 1.0)
     assert (rated.difference.low, rated.difference.high) == (-4.0, 4.0)
-    assert two.difference.method == "t, cut to bounds" and two.t_p == pytest.approx(1.0)
+    assert clustered.difference.method == "t on clusters, cut to bounds" and two.p == 1.0
 
 
 def test_a_scale_that_is_not_known_cuts_nothing():
@@ -163,4 +220,4 @@ def test_a_scale_that_is_not_known_cuts_nothing():
 
 
 def test_ratings_that_are_all_one_are_not_right_or_wrong():
-    assert compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, bounds=(1.0, 5.0)).test == "sign-flip exact"
+    assert compare_paired({"a": 1.0, "b": 1.0}, {"a": 1.0, "b": 1.0}, bounds=(1.0, 5.0)).test == "paired t"

@@ -13,9 +13,7 @@ def test_failures_open_a_gap_between_all_wrong_and_all_right():
     assert bounds.flagged
 
 
-@pytest.mark.parametrize(
-    ("failures", "shown", "flagged"), [(0, False, False), (1, False, False), (2, True, False)]
-)
+@pytest.mark.parametrize(("failures", "shown", "flagged"), [(0, False, False), (1, False, False), (2, True, False)])
 def test_the_row_speaks_up_above_one_percent_and_is_in_doubt_above_five(failures, shown, flagged):
     bounds = failure_bounds([1.0] * (100 - failures), failures)
 

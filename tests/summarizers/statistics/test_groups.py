@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from assay.summarizers.statistics import (
     Estimate,
+    clopper_pearson,
     estimate_groups,
     estimate_mean,
     macro,
@@ -33,18 +34,41 @@ def test_standard_errors_match_the_published_vectors():
     assert macro([SMALL, LARGE]).stderr == pytest.approx(0.022361, abs=1e-6)
 
 
-def test_symmetric_parts_give_a_symmetric_interval():
+def test_parts_on_an_open_scale_give_the_t_interval_of_their_standard_error():
     both = macro([SMALL, LARGE])
 
-    half = math.hypot(0.08, 0.04) / 2
-    assert (both.low, both.high) == pytest.approx((0.7 - half, 0.7 + half))
+    # Satterthwaite: (0.02² + 0.01²)² / (0.02⁴ / 99 + 0.01⁴ / 299) = 151.5 degrees of freedom.
+    half = 1.975740 * math.hypot(0.04, 0.02) / 2
+    assert (both.low, both.high) == pytest.approx((0.7 - half, 0.7 + half), abs=1e-5)
 
 
 def test_perfect_tasks_keep_a_width_and_stay_in_range():
     both = macro([estimate_mean([1] * 10), estimate_mean([1] * 10)])
 
-    assert both.high == 1.0
-    assert both.low == pytest.approx(1 - (1 - 0.722467) / math.sqrt(2), abs=1e-6)
+    assert (both.low, both.high) == pytest.approx(clopper_pearson(20, 20))
+
+
+def test_the_interval_is_not_narrower_than_its_own_standard_error():
+    both = macro([estimate_mean([0.0, 1.0], binary=True)] * 57)
+
+    assert both.stderr == pytest.approx(0.066227, abs=1e-6)
+    assert both.high - both.value > 1.9 * both.stderr and both.value - both.low > 1.9 * both.stderr
+
+
+def test_a_part_of_one_sample_counts_with_the_widest_spread_its_scale_allows():
+    four, one = estimate_mean([1.0, 0.0, 1.0, 1.0]), estimate_mean([1.0])
+
+    both = macro([four, one])
+
+    assert both.stderr == pytest.approx(math.sqrt(0.0625 / 4 + 0.875 * 0.125 / 4))
+    assert 0.0 < both.low < 0.875 < both.high < 1.0
+    assert macro([one, one]).low is None
+
+
+def test_all_orders_of_parts_give_one_number():
+    parts = [estimate_mean([0, 1, 1, 0, 1][: n + 2]) for n in range(4)]
+
+    assert macro(parts).low == pytest.approx(macro(parts[::-1]).low)
 
 
 def test_a_part_without_an_interval_leaves_none_for_the_whole():

@@ -4,30 +4,25 @@ from .agreement import PairwiseFold, cohens_kappa, fold_verdicts, krippendorff_n
 from .bootstrap import bootstrap, bootstrap_ratio, seed_of
 from .clusters import cluster_codes
 from .compare import Comparison, compare_paired
+from .compare_corpus import compare_corpus
 from .distributions import beta_quantile, incomplete_beta, normal_quantile, t_cdf, t_quantile
+from .estimate import Estimate, Spread
 from .failures import FailureBounds, failure_bounds
-from .groups import estimate_groups, macro, median, micro, pooled_stderr, reduce_groups
-from .intervals import (
-    Estimate,
-    clopper_pearson,
-    clustered_mean,
-    estimate_mean,
-    jeffreys,
-    mean_interval,
-    proportion,
-    unseen_spread,
-    wald,
-    wilson,
-)
+from .groups import estimate_groups, macro, median, micro, pooled_stderr, reduce_groups, weighted_mean
+from .intervals import clustered_mean, estimate_mean, mean_interval, proportion
+from .jackknife import POSITIVE, jackknife, ratio_estimate
+from .paired_shares import paired_share_difference
 from .paired_tests import McNemar, benjamini_hochberg, holm, mcnemar, sign_flip, wilcoxon
 from .passk import pass_at_k, pass_hat_k
 from .power import (
     minimum_detectable_difference,
     minimum_detectable_paired_binary,
+    paired_binary_power,
     sample_size,
     sample_size_correlated,
     sample_size_paired_binary,
 )
+from .proportions import clopper_pearson, jeffreys, share_interval, unseen_spread, wald, wilson
 from .ratings import Game, Ratings, bradley_terry, bradley_terry_intervals, elo
 from .repeats import Decomposition, Reduced, decompose, modes, reduce_repeats
 from .sequential import (
@@ -40,6 +35,7 @@ from .sequential import (
 )
 
 __all__ = [
+    "POSITIVE",
     "BettingSequence",
     "Comparison",
     "Decomposition",
@@ -50,6 +46,7 @@ __all__ = [
     "PairwiseFold",
     "Ratings",
     "Reduced",
+    "Spread",
     "StoppingRule",
     "asymptotic_radius",
     "asymptotic_sequence",
@@ -64,6 +61,7 @@ __all__ = [
     "cluster_codes",
     "clustered_mean",
     "cohens_kappa",
+    "compare_corpus",
     "compare_paired",
     "decompose",
     "elo",
@@ -73,6 +71,7 @@ __all__ = [
     "fold_verdicts",
     "holm",
     "incomplete_beta",
+    "jackknife",
     "jeffreys",
     "krippendorff_nominal",
     "macro",
@@ -84,22 +83,27 @@ __all__ = [
     "minimum_detectable_paired_binary",
     "modes",
     "normal_quantile",
+    "paired_binary_power",
+    "paired_share_difference",
     "pass_at_k",
     "pass_hat_k",
     "pooled_stderr",
     "proportion",
+    "ratio_estimate",
     "reduce_groups",
     "reduce_repeats",
     "sample_size",
     "sample_size_correlated",
     "sample_size_paired_binary",
     "seed_of",
+    "share_interval",
     "sign_flip",
     "t_cdf",
     "t_quantile",
     "tuning",
     "unseen_spread",
     "wald",
+    "weighted_mean",
     "wilcoxon",
     "wilson",
 ]

@@ -8,9 +8,10 @@ import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from .clusters import cluster_codes
 from .distributions import normal_cdf, normal_quantile
-from .intervals import Ends, Estimate, is_constant, without_spread
+from .estimate import Ends, Estimate
+from .intervals import is_constant, without_spread
+from .jackknife import unit_sums
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +81,8 @@ def bootstrap(
     if not np.isfinite(table).all():
         raise ValueError("statistics must be finite numbers")
     n = len(table)
-    units, blocks = _units(table, clusters, strata)
+    units, labels = unit_sums(table, clusters, strata)
+    blocks = [np.flatnonzero(labels == label) for label in np.unique(labels)]
     value = float(function(table.sum(axis=0, keepdims=True))[0])
     if not np.isfinite(value):
         raise ValueError("the statistic is undefined on the full data: is the denominator 0?")
@@ -109,26 +111,6 @@ def bootstrap(
     if is_constant(float(low), float(high)):
         return without_spread(value, n, count, ends, level)
     return Estimate(value, float(defined.std(ddof=1)), float(low), float(high), n, count, label)
-
-
-def _units(
-    table: "Floats", clusters: Sequence[Hashable] | None, strata: Sequence[Hashable] | None
-) -> "tuple[Floats, list[NDArray[np.intp]]]":
-    """What is drawn (samples, or clusters summed), and which of them belong to each stratum."""
-    import numpy as np
-
-    n = len(table)
-    labels = np.asarray(cluster_codes(strata, n) if strata is not None else [0] * n)
-    units = table
-    if clusters is not None:
-        codes = np.asarray(cluster_codes(clusters, n))
-        first = np.unique(codes, return_index=True)[1]
-        if (labels != labels[first][codes]).any():
-            raise ValueError("a cluster has samples in two strata: clusters must lie within one stratum")
-        units = np.zeros((len(first), table.shape[1]))
-        np.add.at(units, codes, table)
-        labels = labels[first]
-    return units, [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 def _resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator") -> "Floats":

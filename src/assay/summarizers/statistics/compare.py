@@ -1,17 +1,19 @@
 """Two models on the same samples: the difference, its interval, and how likely it is by chance.
 
-Always paired on sample ids. Where the samples have clusters, the interval and the test are on clusters. Where all
-differences are equal there is an interval for right-or-wrong scores only: of others the scale is not known.
+Always paired on sample ids. Where the samples have clusters, the interval and the test are on clusters. Interval and p
+are one test read in two ways: a 95 % interval excludes 0 exactly where p < 0.05.
 """
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from .clusters import cluster_codes, cluster_sums
 from .distributions import t_two_sided
-from .intervals import Ends, Estimate, clustered_mean, mean_interval
-from .paired_tests import EXACT_SIGN_FLIPS, mcnemar, sign_flip
+from .estimate import Ends, Estimate
+from .intervals import clustered_mean, mean_interval, without_spread
+from .paired_shares import paired_share_difference
+from .paired_tests import mcnemar
 
 MINIMUM_OVERLAP_PERCENT = 95
 
@@ -23,13 +25,12 @@ class Comparison:
     mean_a: float
     mean_b: float
     difference: Estimate
-    """a - b over the common samples, with the paired standard error and t interval, cut to what the scale allows."""
+    """a - b over the common samples, with the paired standard error and an interval cut to what the scale allows."""
     unpaired_stderr: float | None
     """What the error would be had the models seen different samples; pairing is worth the gap."""
     p: float
+    """How often equal models would differ this much; below 1 - level exactly where the interval excludes 0."""
     test: str
-    t_p: float | None
-    """The p of the paired t test; too small for few samples that differ, so `p` is the one to report."""
     wins: int
     """Samples on which a scored higher."""
     losses: int
@@ -49,17 +50,53 @@ def compare_paired(
     clusters: Mapping[str, Hashable] | None = None,
     force: bool = False,
     *,
-    seed: int = 0,
     level: float = 0.95,
     bounds: tuple[float, float] | None = None,
 ) -> Comparison:
     """Compare the scores by sample id; refused when the two have less than 95 % of their samples in common.
 
-    The test is McNemar's exact one for right-or-wrong scores and the sign-flip permutation for others. With
-    clusters, whole clusters flip their sign, whatever the scores: samples of one cluster move together.
+    The test is McNemar's mid-p for right-or-wrong scores and the paired t for others and for all that have clusters,
+    with fewer degrees of freedom where few samples, or clusters, make up the spread.
     `bounds` are the lowest and the highest value of the score, where they are known: no difference is wider.
     """
-    # Sorted, so that the seeded draws do not depend on the order the records were read in.
+    common = common_ids(a, b, force=force)
+    n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
+    first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
+    differences = [x - y for x, y in zip(first, second, strict=True)]
+    wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    # A scale that ends elsewhere is no right-or-wrong one, though every score of a run may be 1.
+    binary = bounds in (None, (0.0, 1.0)) and all(score in (0.0, 1.0) for score in (*first, *second))
+    ends = _widest(first, second, (0.0, 1.0) if binary else bounds)
+
+    if clusters is not None and len(set(cluster_keys(common, clusters))) == n:
+        clusters = None  # each sample is a cluster of its own
+    if clusters is None and binary:
+        difference = paired_share_difference(wins, losses, n, level)
+        # One sample has no interval, and the mid-p of one is no evidence either.
+        p, test = mcnemar(wins, losses).mid_p if n > 1 else 1.0, "McNemar mid-p"
+    else:
+        difference = _mean_difference(differences, common, clusters, level, ends)
+        p = difference_p(difference)
+        test = "paired t" if clusters is None else "paired t on clusters"
+
+    apart = (mean_interval(first).stderr, mean_interval(second).stderr)
+    return Comparison(
+        mean_a=math.fsum(first) / n,
+        mean_b=math.fsum(second) / n,
+        difference=_cut(difference, ends),
+        unpaired_stderr=None if apart[0] is None or apart[1] is None else math.hypot(apart[0], apart[1]),
+        p=p,
+        test=test,
+        wins=wins,
+        losses=losses,
+        n=n,
+        only_a=only_a,
+        only_b=only_b,
+    )
+
+
+def common_ids(a: Mapping[str, Any], b: Mapping[str, Any], *, force: bool = False) -> list[str]:
+    """The samples both have, sorted; refused where they are none, or less than 95 % of all and not forced."""
     common = sorted(a.keys() & b.keys())
     n, only_a, only_b = len(common), len(a) - len(common), len(b) - len(common)
     if not n:
@@ -70,43 +107,7 @@ def compare_paired(
             f"({only_a} only in the first, {only_b} only in the second): a paired comparison "
             f"needs {MINIMUM_OVERLAP_PERCENT} %; force it to use the common ones"
         )
-    first, second = [float(a[key]) for key in common], [float(b[key]) for key in common]
-    differences = [x - y for x, y in zip(first, second, strict=True)]
-    wins, losses = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    # A scale that ends elsewhere is no right-or-wrong one, though every score of a run may be 1.
-    binary = bounds in (None, (0.0, 1.0)) and all(score in (0.0, 1.0) for score in (*first, *second))
-    ends = _widest(first, second, (0.0, 1.0) if binary else bounds)
-
-    if clusters is not None:
-        missing = [key for key in common if clusters.get(key) is None]
-        if missing:
-            raise ValueError(f"sample {missing[0]!r} has no cluster key ({len(missing)} of {n} samples lack one)")
-        keys = [clusters[key] for key in common]
-        difference = clustered_mean(differences, keys, level, binary=False, ends=ends)
-        moves = cluster_sums(differences, cluster_codes(keys, n))
-        p, test = sign_flip(moves, seed=seed), _sign_flip_name(moves) + " on clusters"
-    elif binary:
-        difference = mean_interval(differences, level, ends=ends)
-        p, test = mcnemar(wins, losses).exact, "McNemar exact"
-    else:
-        difference = mean_interval(differences, level, ends=ends)
-        p, test = sign_flip(differences, seed=seed), _sign_flip_name(differences)
-
-    apart = (mean_interval(first).stderr, mean_interval(second).stderr)
-    return Comparison(
-        mean_a=math.fsum(first) / n,
-        mean_b=math.fsum(second) / n,
-        difference=_cut(difference, ends),
-        unpaired_stderr=None if apart[0] is None or apart[1] is None else math.hypot(apart[0], apart[1]),
-        p=p,
-        test=test,
-        t_p=_t_p(difference),
-        wins=wins,
-        losses=losses,
-        n=n,
-        only_a=only_a,
-        only_b=only_b,
-    )
+    return common
 
 
 def _widest(first: list[float], second: list[float], bounds: Ends | None) -> Ends | None:
@@ -125,13 +126,41 @@ def _cut(difference: Estimate, ends: Ends | None) -> Estimate:
     return replace(difference, low=max(low, ends[0]), high=min(high, ends[1]), method=method)
 
 
-def _sign_flip_name(differences: list[float]) -> str:
-    exact = sum(d != 0 for d in differences) <= EXACT_SIGN_FLIPS
-    return "sign-flip exact" if exact else "sign-flip draws"
+def _mean_difference(
+    differences: list[float],
+    ids: Sequence[str],
+    clusters: Mapping[str, Hashable] | None,
+    level: float,
+    ends: Ends | None,
+) -> Estimate:
+    """The mean difference with its t interval, or, where all are equal, with the one the ends of the scale allow."""
+    if clusters is None:
+        made = mean_interval(differences, level)
+    else:
+        made = clustered_mean(differences, cluster_keys(ids, clusters), level, binary=False)
+    if made.stderr != 0.0:
+        return made
+    return without_spread(made.value, made.n, made.clusters, ends, level)
 
 
-def _t_p(difference: Estimate) -> float | None:
-    if not difference.stderr:
-        return None  # without spread there is no t, and a p of 0 would be certainty from a handful of samples
-    df = (difference.clusters or difference.n) - 1
-    return t_two_sided(difference.value / difference.stderr, df)
+def cluster_keys(ids: Sequence[str], clusters: Mapping[str, Hashable]) -> list[Hashable]:
+    """The cluster of each sample; one without is an error."""
+    missing = [key for key in ids if clusters.get(key) is None]
+    if missing:
+        raise ValueError(f"sample {missing[0]!r} has no cluster key ({len(missing)} of {len(ids)} samples lack one)")
+    return [clusters[key] for key in ids]
+
+
+def difference_p(difference: Estimate) -> float:
+    """The p that the interval of a difference agrees with: 1 - level where one of its ends is 0."""
+    spread, value = difference.spread, difference.value
+    if spread is not None and spread.variance:
+        return t_two_sided(value / math.sqrt(spread.variance), spread.df)
+    if difference.stderr is None or not value:
+        return 1.0
+    trials = difference.n if difference.clusters is None else difference.clusters
+    # All differences are equal. So many others must lie at the far end for the mean to be 0; on an open scale it is
+    # known only that each could as well have had the other sign.
+    far = None if difference.scale is None else difference.scale[0] if value > 0 else difference.scale[1]
+    others = 0.5 if far is None else value / (value - far)
+    return min(1.0, 2 * (1 - others) ** trials)

@@ -126,3 +126,24 @@ def t_quantile(p: float, df: float) -> float:
         else:
             high = middle
     return math.copysign(middle, p - 0.5)
+
+
+def t_power(shift: float, df: float, alpha: float) -> float:
+    """How often a two-sided t test at `alpha` rejects where the mean lies `shift` standard errors from 0.
+
+    The noncentral t as an integral over the estimated standard error (Simpson's rule, 2,000 steps of 10 deviations each
+    side of its mode).
+    """
+    bar = t_quantile(1 - alpha / 2, df)
+    centre, deviation = math.sqrt(max(df - 1, 0.0) / df), 1 / math.sqrt(2 * df)
+    low, high = max(1e-12, centre - 10 * deviation), centre + 10 * deviation
+    steps = 2000
+    width = (high - low) / steps
+    log_front = math.log(2) + df / 2 * math.log(df / 2) - math.lgamma(df / 2)
+
+    def part(error: float) -> float:
+        density = math.exp(log_front + (df - 1) * math.log(error) - df * error * error / 2)
+        return density * (normal_cdf(shift - bar * error) + normal_cdf(-shift - bar * error))
+
+    inner = math.fsum((4 if step % 2 else 2) * part(low + step * width) for step in range(1, steps))
+    return (part(low) + part(high) + inner) * width / 3

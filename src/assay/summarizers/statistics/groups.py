@@ -5,50 +5,86 @@ from collections.abc import Callable, Hashable, Sequence
 from statistics import median as _middle
 
 from .clusters import cluster_codes, finite
-from .intervals import Estimate, estimate_mean
+from .estimate import Estimate, Spread, flag_few_units
+from .intervals import estimate_mean
+from .proportions import unseen_spread
+from .spreads import limits
 
 
-def micro(parts: Sequence[Estimate]) -> Estimate:
+def micro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
     """The mean over all samples of all parts: each part weighs as many as it has."""
-    total = sum(part.n for part in parts)
-    if not total:
+    if not sum(part.n for part in parts):
         raise ValueError("no samples in any part: there is nothing to aggregate")
-    return _weighted(parts, [part.n / total for part in parts], "micro")
+    return weighted_mean(parts, [part.n for part in parts], "micro", level)
 
 
-def macro(parts: Sequence[Estimate]) -> Estimate:
+def macro(parts: Sequence[Estimate], level: float = 0.95) -> Estimate:
     """The mean of the parts' values: each part weighs the same, however small."""
     if not parts:
         raise ValueError("no parts: there is nothing to aggregate")
-    return _weighted(parts, [1 / len(parts)] * len(parts), "macro")
+    return weighted_mean(parts, [1.0] * len(parts), "macro", level)
 
 
-def _weighted(parts: Sequence[Estimate], weights: Sequence[float], method: str) -> Estimate:
-    """A weighted sum of independent estimates.
+def weighted_mean(parts: Sequence[Estimate], weights: Sequence[float], method: str, level: float = 0.95) -> Estimate:
+    """A weighted mean of independent estimates; the weights are made to add up to 1.
 
-    The interval is put together from the parts' own (each side's distances added in squares), so it keeps
-    their asymmetry, stays in the range of the score, and has a width even where every part is perfect.
+    Variances add up, with Satterthwaite's degrees of freedom. Where all parts lie on one scale with ends the interval
+    is the score interval of `spreads`, which has a width even where every part is perfect. A part of a single sample
+    shows no spread of its own: it counts with the widest there can be around the value of all. On an open scale nothing
+    is known of it, and there is no interval.
     """
-    value = math.fsum(weight * part.value for weight, part in zip(weights, parts, strict=True))
+    total = math.fsum(weights)
+    shares = [weight / total for weight in weights]
+    value = math.fsum(share * part.value for share, part in zip(shares, parts, strict=True))
     n = sum(part.n for part in parts)
     counts = [part.clusters for part in parts]
     clusters = sum(count or 0 for count in counts) if all(count is not None for count in counts) else None
-    errors, below, above = [], [], []
-    for weight, part in zip(weights, parts, strict=True):
-        if part.stderr is None or part.low is None or part.high is None:
-            return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: a part has no interval")
-        errors.append(weight * part.stderr)
-        below.append(weight * (part.value - part.low))
-        above.append(weight * (part.high - part.value))
-    return Estimate(
-        value,
-        math.hypot(*errors),
-        value - math.hypot(*below),
-        value + math.hypot(*above),
-        n,
-        clusters,
-        method,
+    scale = parts[0].scale if all(part.scale == parts[0].scale for part in parts) else None
+    lone = [share for share, part in zip(shares, parts, strict=True) if part.stderr is None]
+    if lone and scale is None:
+        return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: a part has no interval")
+    known = [(share, part) for share, part in zip(shares, parts, strict=True) if part.stderr is not None]
+    if not known:
+        return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: no part has an interval", scale)
+    widest = 0.0 if scale is None else max(0.0, (value - scale[0]) * (scale[1] - value))
+    unknown = math.fsum(share * share for share in lone) * widest
+    spread = _joint_spread([(share, part) for share, part in zip(shares, parts, strict=True)], unknown)
+    stderr = math.sqrt(math.fsum((share * (part.stderr or 0.0)) ** 2 for share, part in known) + unknown)
+    if scale is None and not stderr:
+        return Estimate(value, None, None, None, n, clusters, f"{method}; n/a: no spread seen")
+    if scale is not None and not scale[0] < value < scale[1]:
+        low, high = unseen_spread(value, max(1, int(spread.base / spread.prior)), scale, level)
+    else:
+        low, high = limits(value, spread, scale, level)
+    return flag_few_units(Estimate(value, stderr, low, high, n, clusters, method, scale, spread))
+
+
+def _joint_spread(parts: Sequence[tuple[float, Estimate]], unknown: float) -> Spread:
+    """The spread of a weighted sum; `unknown` is the variance of the parts that show none of their own."""
+    variances, bases, fourths, freedoms, priors = [unknown], [], [0.0], [0.0], []
+    for share, part in parts:
+        own = part.spread or _spread_of(part)
+        variance = share**2 * own.variance
+        variances.append(variance)
+        bases.append(share**2 / own.base)
+        priors.append(own.prior * share**2 / own.base)
+        if variance:
+            fourths.append(variance**2 / own.seen)
+            freedoms.append(variance**2 / own.df)
+    known, base = math.fsum(variances[1:]), math.fsum(bases)
+    return Spread(
+        variance=known + unknown,
+        base=1 / base,
+        prior=math.fsum(priors) / base,
+        seen=known**2 / math.fsum(fourths) if known else 0.0,
+        df=max(1.0, known**2 / math.fsum(freedoms)) if known else math.fsum(part.n for _, part in parts),
     )
+
+
+def _spread_of(part: Estimate) -> Spread:
+    """The spread of an estimate that says no more than its standard error."""
+    units = part.n if part.clusters is None else part.clusters
+    return Spread((part.stderr or 0.0) ** 2, part.n, seen=units, df=max(1, units - 1))
 
 
 def pooled_stderr(sizes: Sequence[int], stderrs: Sequence[float]) -> float:

@@ -1,84 +1,22 @@
 """Means with their standard error and interval: what every summary row prints.
 
-A binary mean gets Wilson's interval, a clustered mean Student's t on clusters, any other mean the central
-limit theorem with t. Fewer than two samples, or one cluster, has no standard error: it is `None`, never 0.
-Values without any spread would make an interval without width: `unseen_spread` takes its place.
+Right-or-wrong scores have `share_interval`; other means, and all means over clusters, the score interval of `spreads`
+where the scale has ends, else Student's t. Fewer than two samples, or one cluster, has no standard error: it is `None`,
+never 0. Values without any spread would make an interval without width: `unseen_spread` takes its place.
 """
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from .clusters import cluster_codes, cluster_sums, finite
-from .distributions import beta_quantile, normal_quantile, t_quantile
+from .estimate import Ends, Estimate, Spread, flag_few_units
+from .proportions import share_interval, unseen_spread
+from .spreads import cluster_prior, fourth_moment_df, limits, seen_units
 
 NO_SPREAD = "no spread seen"
-Ends = tuple[float, float]
-"""The lowest and the highest value a score can have."""
+UNIT: Ends = (0.0, 1.0)
 _ROUNDING = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A number with what is known about its error."""
-
-    value: float
-    stderr: float | None
-    """`None` where it cannot be known: fewer than two samples, or a single cluster. 0 says that no spread was seen,
-    not that there is none: an interval, where there is one, has a width all the same."""
-    low: float | None
-    high: float | None
-    n: int
-    clusters: int | None
-    """How many clusters the samples fall into; `None` where the samples count as independent."""
-    method: str
-    """How the interval was made, in words a table can print."""
-
-
-def wilson(k: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of k successes in n: the default for a proportion."""
-    _check_counts(k, n)
-    z = _z(level)
-    share = k / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the ends the bound is exactly the end; rounding would leave it 1e-17 away.
-    return (0.0 if k == 0 else max(0.0, centre - half)), (1.0 if k == n else min(1.0, centre + half))
-
-
-def clopper_pearson(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The exact interval: covers at least `level` for every true share, and is therefore wide."""
-    _check_counts(k, n)
-    tail = (1 - level) / 2
-    low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
-    high = 1.0 if k == n else beta_quantile(1 - tail, k + 1, n - k)
-    return low, high
-
-
-def jeffreys(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The equal-tailed interval of Beta(k + 1/2, n - k + 1/2), not stretched to 0 or 1 at the ends."""
-    _check_counts(k, n)
-    tail = (1 - level) / 2
-    return beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5)
-
-
-def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The textbook interval, for comparison only: at 0 or n successes it has no width. Cut to [0, 1]."""
-    _check_counts(k, n)
-    share = k / n
-    half = _z(level) * math.sqrt(share * (1 - share) / n)
-    return max(0.0, share - half), min(1.0, share + half)
-
-
-def unseen_spread(value: float, trials: int, ends: Ends, level: float = 0.95) -> tuple[float, float]:
-    """An interval for a mean of which every trial gave `value`.
-
-    How many of all others may differ is known: with 0 of `trials` seen, at most Clopper and Pearson's upper bound.
-    Should these lie at an end of the scale, the mean lies where this interval ends. At an end of the scale it is
-    Clopper and Pearson's own interval.
-    """
-    share = clopper_pearson(0, trials, level)[1]
-    return value - share * (value - ends[0]), value + share * (ends[1] - value)
 
 
 def is_constant(low: float, high: float) -> bool:
@@ -98,15 +36,20 @@ def _has_no_spread(stderr: float, numbers: Sequence[float]) -> bool:
 
 def without_spread(value: float, n: int, clusters: int | None, ends: Ends | None, level: float) -> Estimate:
     """What is known of a mean whose samples, or clusters, are all alike: nothing, unless the scale ends somewhere."""
-    if ends is None or not ends[0] <= value <= ends[1]:
+    if ends is None or math.isinf(ends[1]) or not ends[0] <= value <= ends[1]:
         return Estimate(value, 0.0, None, None, n, clusters, f"n/a: {NO_SPREAD}")
     low, high = unseen_spread(value, n if clusters is None else clusters, ends, level)
     where = "" if clusters is None else " on clusters"
-    return Estimate(value, 0.0, low, high, n, clusters, f"exact{where}, {NO_SPREAD}")
+    return Estimate(value, 0.0, low, high, n, clusters, f"exact{where}, {NO_SPREAD}", ends)
+
+
+def _known(ends: Ends | None, numbers: Sequence[float]) -> Ends | None:
+    """The ends of the scale; `None` where a value lies outside of them."""
+    return ends if ends is not None and ends[0] <= min(numbers) and max(numbers) <= ends[1] else None
 
 
 def mean_interval(values: Sequence[float], level: float = 0.95, *, ends: Ends | None = None) -> Estimate:
-    """The mean, its standard error (ddof = 1) and Student's t interval, which may leave the score's range.
+    """The mean, its standard error (ddof = 1) and its interval: the score interval between `ends`, else Student's t.
 
     Equal values have an interval only where `ends` says between which values the score lies.
     """
@@ -114,24 +57,34 @@ def mean_interval(values: Sequence[float], level: float = 0.95, *, ends: Ends | 
     n = len(numbers)
     mean = _mean(numbers)
     if n < 2:
-        return Estimate(mean, None, None, None, n, None, "n/a: one sample")
-    stderr = math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / (n - 1) / n)
-    if _has_no_spread(stderr, numbers):
-        return without_spread(mean, n, None, ends, level)
-    half = t_quantile((1 + level) / 2, n - 1) * stderr
-    return Estimate(mean, stderr, mean - half, mean + half, n, None, "t")
+        return Estimate(mean, None, None, None, n, None, "n/a: one sample", _known(ends, numbers), Spread(0.0, n))
+    squares = [(number - mean) ** 2 for number in numbers]
+    variance = math.fsum(squares) / (n - 1) / n
+    scale = _known(ends, numbers)
+    if _has_no_spread(math.sqrt(variance), numbers):
+        return replace(without_spread(mean, n, None, ends, level), scale=scale, spread=Spread(0.0, n, df=n - 1))
+    seen = seen_units(squares)
+    # Between ends the prior allows for what was not seen; on an open scale only the degrees of freedom can.
+    spread = Spread(variance, n, 1.0, seen, fourth_moment_df(seen, n) if scale is None else n - 1)
+    low, high = limits(mean, spread, scale, level)
+    made = Estimate(mean, math.sqrt(variance), low, high, n, None, "t" if scale is None else "score", scale, spread)
+    return flag_few_units(made) if scale is None else made
 
 
 def proportion(values: Sequence[float], level: float = 0.95) -> Estimate:
-    """The share of ones among values of 0 and 1, with Wilson's interval."""
+    """The share of ones among values of 0 and 1, with its exact or Wilson's interval."""
     numbers = finite(values)
     if not _all_binary(numbers):
         raise ValueError("a proportion needs values of 0 or 1; use mean_interval for other scores")
-    plain = mean_interval(numbers, level, ends=(0.0, 1.0))
-    if plain.stderr is None:
-        return plain
-    low, high = wilson(math.fsum(numbers), plain.n, level)
-    return Estimate(plain.value, plain.stderr, low, high, plain.n, None, "wilson")
+    n, k = len(numbers), int(math.fsum(numbers))
+    if n < 2:
+        return Estimate(k / n, None, None, None, n, None, "n/a: one sample", UNIT, Spread(0.0, n))
+    variance = k * (n - k) / n / (n - 1) / n
+    (low, high), method = share_interval(k, n, level)
+    # The squares of k residuals (n - k) / n and of n - k residuals k / n, in units of 1 / n².
+    fourth = k * (n - k) ** 4 + (n - k) * k**4
+    seen = (k * (n - k) * n) ** 2 / fourth if fourth else 0.0
+    return Estimate(k / n, math.sqrt(variance), low, high, n, None, method, UNIT, Spread(variance, n, 1.0, seen, n - 1))
 
 
 def clustered_mean(
@@ -145,31 +98,32 @@ def clustered_mean(
     """The mean over samples; its error allows for samples of one cluster going right or wrong together.
 
     Residuals are summed within clusters, and the variance has the factor C / (C - 1), so that clusters of
-    one sample each give the plain standard error. The t interval of binary values is cut to [0, 1]. Where
-    all clusters are alike they show no variance and t would have no width: an interval with each cluster as one
-    trial takes its place, Wilson's for binary values that are all equal, else that of `unseen_spread`.
+    one sample each give the plain standard error. The interval also allows for clusters that weigh much, and for a
+    spread that few of them make up. Where all clusters are alike they show no variance: the interval of `unseen_spread`
+    with each cluster as one trial takes its place.
     """
     numbers = finite(values)
     codes = cluster_codes(clusters, len(numbers))
     n, count = len(numbers), max(codes) + 1
     mean = _mean(numbers)
-    if count < 2:
-        return Estimate(mean, None, None, None, n, count, "n/a: one cluster")
-    residuals = cluster_sums([number - mean for number in numbers], codes)
-    variance = math.fsum(residual**2 for residual in residuals) / n**2 * count / (count - 1)
-    stderr = math.sqrt(variance)
     if binary is None:
         binary = _all_binary(numbers)
-    if binary and mean in (0.0, 1.0):
-        low, high = wilson(mean * count, count, level)
-        return Estimate(mean, stderr, low, high, n, count, "wilson on clusters")
+    scale = UNIT if binary else _known(ends, numbers)
+    sizes = cluster_sums([1.0] * n, codes)
+    prior = cluster_prior(n, n * n / math.fsum(size * size for size in sizes))
+    if count < 2:
+        return Estimate(mean, None, None, None, n, count, "n/a: one cluster", scale, Spread(0.0, n, prior))
+    squares = [residual**2 for residual in cluster_sums([number - mean for number in numbers], codes)]
+    stderr = math.sqrt(math.fsum(squares) * count / (count - 1)) / n
     if _has_no_spread(stderr, numbers):
-        return without_spread(mean, n, count, (0.0, 1.0) if binary else ends, level)
-    half = t_quantile((1 + level) / 2, count - 1) * stderr
-    low, high = mean - half, mean + half
-    if binary:
-        low, high = max(0.0, low), min(1.0, high)
-    return Estimate(mean, stderr, low, high, n, count, "t on clusters")
+        made = without_spread(mean, n, count, UNIT if binary else ends, level)
+        return replace(made, scale=scale, spread=Spread(0.0, n, prior, df=count - 1))
+    variance = math.fsum(square / (1 - size / n) for square, size in zip(squares, sizes, strict=True)) / n**2
+    seen = seen_units(squares)
+    spread = Spread(variance, n, prior, seen, fourth_moment_df(seen, count))
+    low, high = limits(mean, spread, scale, level)
+    method = "t on clusters" if scale is None else "score on clusters"
+    return flag_few_units(Estimate(mean, stderr, low, high, n, count, method, scale, spread))
 
 
 def estimate_mean(
@@ -180,27 +134,20 @@ def estimate_mean(
     binary: bool | None = None,
     ends: Ends | None = None,
 ) -> Estimate:
-    """The mean with the interval its data call for: Wilson, t on clusters, or t.
+    """The mean with the interval its data call for: that of a share, a score interval, or t; on clusters if given.
 
     `binary` says whether the score can only be 0 or 1; left out, it is read off the values. Say `False` for
     a rating or another open scale: a run where everybody got 1 of 5 looks binary and is not. `ends` are the
     lowest and the highest value the score can have, where they are known.
     """
-    if clusters is not None:
+    if clusters is not None and max(cluster_codes(clusters, len(values)), default=0) + 1 < len(values):
         return clustered_mean(values, clusters, level, binary=binary, ends=ends)
     if binary is None:
         binary = _all_binary(finite(values))
-    return proportion(values, level) if binary else mean_interval(values, level, ends=ends)
+    made = proportion(values, level) if binary else mean_interval(values, level, ends=ends)
+    # Where each sample is a cluster of its own they are independent.
+    return made if clusters is None else replace(made, clusters=made.n)
 
 
 def _all_binary(numbers: Sequence[float]) -> bool:
     return all(number in (0.0, 1.0) for number in numbers)
-
-
-def _check_counts(k: float, n: int) -> None:
-    if n < 1 or not 0 <= k <= n:
-        raise ValueError(f"a proportion needs 0 <= k <= n and n >= 1, got k={k}, n={n}")
-
-
-def _z(level: float) -> float:
-    return normal_quantile((1 + level) / 2)

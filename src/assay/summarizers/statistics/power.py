@@ -1,11 +1,15 @@
 """How many samples a comparison needs, and the smallest difference a run of n samples can show.
 
-The formulas are those of a two-sided test of a paired mean difference (Miller, "Adding error bars to evals").
+The power promised is that of the tests that decide in `compare_paired`: the paired t for means of normal differences,
+and McNemar's mid-p for right-or-wrong scores, computed exactly over all outcomes. The textbook formula ("Adding error
+bars to evals", Miller) is where the search starts; by itself it promises up to 6 points more than McNemar's test keeps.
 """
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 
-from .distributions import normal_quantile
+from .distributions import incomplete_beta, normal_quantile, t_power
 
 
 def sample_size(
@@ -31,8 +35,20 @@ def sample_size(
     if min(between, noise_a, noise_b) < 0:
         raise ValueError("a variance cannot be negative")
     variance = between + noise_a / repeats_a + noise_b / repeats_b
+    if not variance:
+        return 2
+    start = normal_size(abs(difference) / math.sqrt(variance), alpha, power)
+
+    def reaches(n: int) -> bool:
+        return t_power(abs(difference) / math.sqrt(variance / n), n - 1, alpha) >= power
+
+    return _first(reaches, max(2, start))
+
+
+def normal_size(difference: float, alpha: float = 0.05, power: float = 0.8) -> int:
+    """The textbook number of samples for a difference in standard deviations, as if its variance were known."""
     # A result a rounding error above a whole number is that whole number.
-    return math.ceil(_factor(alpha, power) * variance / difference**2 - 1e-9)
+    return math.ceil(_factor(alpha, power) / difference**2 - 1e-9)
 
 
 def sample_size_paired_binary(difference: float, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> int:
@@ -40,7 +56,67 @@ def sample_size_paired_binary(difference: float, discordance: float, *, alpha: f
     _check_discordance(discordance)
     if abs(difference) > discordance:
         raise ValueError(f"models that differ on {discordance:g} of the samples cannot be {difference:g} apart")
-    return sample_size(difference, discordance - difference**2, alpha=alpha, power=power)
+    if difference == 0:
+        raise ValueError("no number of samples can show a difference of 0")
+    spread = math.sqrt(max(discordance - difference**2, 1e-9))
+    start = normal_size(abs(difference) / spread, alpha, power)
+    return _first(lambda n: paired_binary_power(n, difference, discordance, alpha=alpha) >= power, max(2, start))
+
+
+def paired_binary_power(n: int, difference: float, discordance: float, *, alpha: float = 0.05) -> float:
+    """How often McNemar's mid-p test of n samples shows a true `difference`: the sum over all outcomes.
+
+    Numbers of discordant samples more than 5 standard deviations from the expected one are left out.
+    """
+    _check_discordance(discordance)
+    share = min(1.0, max(0.0, (1 + difference / discordance) / 2))
+    centre, width = n * discordance, 5 * math.sqrt(n * discordance * (1 - discordance)) + 1
+    total = 0.0
+    for count in range(max(1, math.floor(centre - width)), min(n, math.ceil(centre + width)) + 1):
+        fewest = _most_losses(count, alpha)
+        if fewest >= 0:
+            rejected = _at_most(fewest, count, share) + _at_most(fewest, count, 1 - share)
+            total += rejected * _exactly(count, n, discordance)
+    return total
+
+
+@lru_cache(maxsize=65_536)
+def _most_losses(count: int, alpha: float) -> int:
+    """The largest smaller side of `count` discordant samples at which the mid-p is below alpha; -1 if there is none."""
+    fewer = max(0, math.floor((count - normal_quantile(1 - alpha / 2) * math.sqrt(count)) / 2) + 2)
+    while fewer >= 0 and _mid_p(fewer, count) >= alpha:
+        fewer -= 1
+    return fewer
+
+
+def _mid_p(fewer: int, count: int) -> float:
+    return 2 * _at_most(fewer, count, 0.5) - _exactly(fewer, count, 0.5)
+
+
+def _at_most(k: int, n: int, share: float) -> float:
+    """P(X <= k) of a binomial."""
+    return 1.0 if k >= n else incomplete_beta(1 - share, n - k, k + 1)
+
+
+def _exactly(k: int, n: int, share: float) -> float:
+    if share in (0.0, 1.0):
+        return float(k == n * share)
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return math.exp(ways + k * math.log(share) + (n - k) * math.log1p(-share))
+
+
+def _first(reaches: Callable[[int], bool], start: int) -> int:
+    """The first n from which on the power suffices; near it power may go down a little as n goes up."""
+    low, high = start, start
+    while not reaches(high):
+        low, high = high, high + max(1, high // 8)
+    while low > 2 and reaches(low):
+        low -= max(1, low // 16)
+    low = max(low, 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
 
 
 def sample_size_correlated(
@@ -61,21 +137,33 @@ def sample_size_correlated(
 
 def minimum_detectable_difference(n: int, variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """The smallest true difference n samples show with this power; `variance` is that of a difference."""
-    if n < 1:
-        raise ValueError(f"a detectable difference needs at least one sample, got {n}")
+    if n < 2:
+        raise ValueError(f"a detectable difference needs at least two samples, got {n}")
     if variance < 0:
         raise ValueError("a variance cannot be negative")
-    return math.sqrt(_factor(alpha, power) * variance / n)
+    stderr = math.sqrt(variance / n)
+    return stderr * _least(lambda errors: t_power(errors, n - 1, alpha) >= power, 1e6)
 
 
 def minimum_detectable_paired_binary(n: int, discordance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
-    """The same for right-or-wrong scores.
-
-    The variance is that of two equal models, `discordance` itself: slightly more than at the difference
-    found, so the answer errs on the large side.
-    """
+    """The same for right-or-wrong scores of models that differ on a share `discordance` of the samples."""
     _check_discordance(discordance)
-    return minimum_detectable_difference(n, discordance, alpha=alpha, power=power)
+
+    def shows(difference: float) -> bool:
+        return paired_binary_power(n, difference, discordance, alpha=alpha) >= power
+
+    if not shows(discordance):
+        raise ValueError(f"{n} samples show no difference between models that differ on {discordance:g} of them")
+    return _least(shows, discordance)
+
+
+def _least(shows: Callable[[float], bool], high: float) -> float:
+    """The smallest number up to `high` that suffices, to 9 digits."""
+    low = 0.0
+    while high - low > 1e-9 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high
 
 
 def _factor(alpha: float, power: float) -> float:

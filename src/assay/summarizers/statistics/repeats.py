@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from .clusters import finite
-from .intervals import Estimate, estimate_mean
+from .estimate import Estimate
+from .intervals import estimate_mean
 from .passk import pass_at_k, pass_hat_k
 
 Answer = TypeVar("Answer", bound=Hashable)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .clusters import finite
-from .intervals import Estimate
+from .estimate import Estimate
 
 _NAME = "confidence sequence"
 _GRID = 2000

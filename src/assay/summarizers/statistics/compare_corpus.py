@@ -1,0 +1,93 @@
+"""Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
+
+Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over these,
+and the p of the same t.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .compare import Comparison, cluster_keys, common_ids, difference_p
+from .distributions import t_quantile
+from .estimate import Estimate, flag_few_units
+from .jackknife import jackknife, jackknife_spread, unit_sums
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+TEST = "paired jackknife t"
+
+
+def compare_corpus(
+    a: Mapping[str, Sequence[float]],
+    b: Mapping[str, Sequence[float]],
+    function: "Callable[[Floats], Floats]",
+    clusters: Mapping[str, Hashable] | None = None,
+    force: bool = False,
+    *,
+    level: float = 0.95,
+) -> Comparison:
+    """Compare `function` of the sums of each sample's counts, by sample id.
+
+    `function` takes many rows of sums at once and gives one value for each; of several answers to a sample the counts
+    are added first. Wins are samples on whose own counts the first has the higher value.
+    """
+    import numpy as np
+
+    common = common_ids(a, b, force=force)
+    n = len(common)
+    first, second = np.asarray([a[key] for key in common], float), np.asarray([b[key] for key in common], float)
+    width = first.shape[1]
+    keys = None if clusters is None else cluster_keys(common, clusters)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = [jackknife(table, function, keys, level=level) for table in (first, second)]
+        each = np.asarray(function(first), float) - np.asarray(function(second), float)
+    units, _ = unit_sums(np.hstack([first, second]), keys, None)
+    total = units.sum(axis=0)
+
+    def gap(sums: "Floats") -> "Floats":
+        return np.asarray(function(sums[:, :width]) - function(sums[:, width:]), float)
+
+    difference = _difference(gap, total, units, n, None if keys is None else len(units), level)
+    return Comparison(
+        mean_a=apart[0].value,
+        mean_b=apart[1].value,
+        difference=difference,
+        unpaired_stderr=_joint(apart[0].stderr, apart[1].stderr),
+        p=difference_p(difference),
+        test=TEST if keys is None else f"{TEST} on clusters",
+        wins=int((each > 0).sum()),
+        losses=int((each < 0).sum()),
+        n=n,
+        only_a=len(a) - n,
+        only_b=len(b) - n,
+    )
+
+
+def _difference(
+    gap: "Callable[[Floats], Floats]", total: "Floats", units: "Floats", n: int, count: int | None, level: float
+) -> Estimate:
+    import numpy as np
+
+    value = float(gap(total[None, :])[0])
+    if len(units) < 2:
+        what = "sample" if count is None else "cluster"
+        return Estimate(value, None, None, None, n, count, f"n/a: one {what}")
+    without = gap(total - units)
+    if not np.isfinite(without).all():
+        return Estimate(value, None, None, None, n, count, "n/a: undefined without one sample")
+    spread = jackknife_spread(without, np.zeros(len(units), int), n)
+    if not spread.variance:
+        return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen")
+    stderr = math.sqrt(spread.variance)
+    half = t_quantile((1 + level) / 2, spread.df) * stderr
+    method = "jackknife t" if count is None else "jackknife t on clusters"
+    return flag_few_units(Estimate(value, stderr, value - half, value + half, n, count, method, spread=spread))
+
+
+def _joint(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else math.hypot(first, second)
