@@ -17,7 +17,6 @@ from ..core.record import output_from_plain, output_to_plain
 from .blobs import Blobs
 from .secrets import REDACTED, Redactor
 
-
 _TABLE = b"CREATE TABLE responses (key text primary key"
 _LOOKED_INTO = 1 << 16
 
