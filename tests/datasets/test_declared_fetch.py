@@ -74,12 +74,18 @@ def test_without_a_checksum_the_digest_is_said_aloud(server, tmp_path):
         fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", allow_private=True)
 
 
-def test_a_file_that_is_not_what_is_declared_is_fetched_again(server, tmp_path):
+def test_a_file_that_is_not_what_is_declared_is_named_and_not_replaced(server, tmp_path):
     (tmp_path / "a.tsv").write_text("old")
+    (tmp_path / "a.tsv.part").write_text("half of somebody else's")
+
+    with pytest.raises(DataError, match=r"does not have the declared md5 .*; fix: move it away to have it downloaded"):
+        fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True)
+    assert (tmp_path / "a.tsv").read_text() == "old"
+    (tmp_path / "a.tsv").unlink()
 
     path = fetch_declared(url(server, "a.tsv"), tmp_path / "a.tsv", checksum=MD5, allow_private=True)
 
-    assert path.read_bytes() == BODY
+    assert path.read_bytes() == BODY and (tmp_path / "a.tsv.part").read_text() == "half of somebody else's"
 
 
 def test_private_addresses_need_consent(server, tmp_path):

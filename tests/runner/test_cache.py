@@ -125,5 +125,5 @@ def test_a_file_that_is_no_database_is_said(tmp_path):
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "responses.sqlite").write_text("this is not a database, but long enough to be one" * 20)
 
-    with pytest.raises(StoreError, match="not a database"):
+    with pytest.raises(StoreError, match="not a cache of assay's"):
         run(tmp_path, "a", Named("x"))

@@ -8,6 +8,8 @@ import asyncio
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from itertools import islice
+from operator import lt
 
 from ..core import Output, Sample, Score
 from ..core.score import UNRESOLVED
@@ -43,8 +45,11 @@ class Tally:
 
     def offsets(self) -> list[int]:
         """The offsets in the order of the samples; a later line for the same sample replaces the earlier."""
-        latest = dict(zip(self.order, self.offset, strict=True))
-        return [latest[order] for order in sorted(latest)]
+        order, offset = self.order, self.offset
+        if all(map(lt, order, islice(order, 1, None))):  # as where all was known, or asked one after another
+            return offset.tolist()
+        latest = dict(zip(order, offset, strict=True))
+        return [latest[at] for at in sorted(latest)]
 
 
 class Verdicts:

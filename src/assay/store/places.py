@@ -7,7 +7,6 @@ open addressing in an array of numbers. That takes some 40 bytes a place, where 
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import accumulate
 
 Place = tuple[str, int]
 """A sample's id and the epoch in which it was asked."""
@@ -89,12 +88,15 @@ class Places:
         """Ends the reading: from now on a place takes a few bytes."""
         numbers, self.numbers = self.numbers, {}
         self._count = len(numbers)
-        places = [(place, 0) if isinstance(place, str) else place for place in numbers]
-        ids = [id.encode("utf-8", "surrogatepass") + b"\0" for id, _ in places]
-        self._ids = b"\0" + b"".join(ids)
-        self._starts = array("Q", accumulate(map(len, ids), initial=1))
-        if any(epoch for _, epoch in places):
-            self._epochs = array("q", (epoch for _, epoch in places))
+        ids, epochs = bytearray(b"\0"), array("q")
+        for place in numbers:
+            id, epoch = (place, 0) if isinstance(place, str) else place
+            ids += id.encode("utf-8", "surrogatepass")
+            ids.append(0)
+            self._starts.append(len(ids))
+            epochs.append(epoch)
+        self._ids = bytes(ids)
+        self._epochs = epochs if any(epochs) else None
 
     def find(self, id: str, epoch: int) -> int:
         """The number of a place; -1 where it was never met. Only after `pack`."""
