@@ -241,3 +241,15 @@ def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(text: s
     blood_groups = dict(zip("ABCD", "CADB", strict=True))
 
     assert extract_choice(text, blood_groups).answer == answer
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+@pytest.mark.parametrize(
+    "form", ["{}", "({})", "{}.", "The answer is {}.", "Answer: {}", "So the answer is ({})", "ANSWER: {}\n"]
+)
+def test_a_short_answer_is_read_at_once_as_the_rules_would_read_it(form: str, letter: str) -> None:
+    short = extract_choice(form.format(letter), PETS)
+
+    by_the_rules = extract_choice("<think></think>" + form.format(letter), PETS)
+
+    assert (short.answer, short.rule, short.outcome) == (by_the_rules.answer, by_the_rules.rule, by_the_rules.outcome)

@@ -41,6 +41,10 @@ _MOST_CUES = 50
 """Of a phrase repeated without end only the first and the last are read."""
 _STRUCTURED = ("boxed", "answer-tag", "answer-key")
 _BARE = re.compile(r"[ \n\t]*[(\[\"']?([A-Za-z])[)\]\"']?[.:,)]?[ \n\t]*")
+_PLAIN = re.compile(
+    r"[ \n\t]*(?:(?:[Ss]o |[Tt]hus |[Tt]herefore,? )?[Tt]he )?(?:correct |final )?"
+    r"(?P<claim>(?:[Aa]nswer|ANSWER)(?: is:?|:) ?[(\"']?(?P<letter>[A-Z]))[)\"']?\.?[ \n\t]*"
+)
 _LONE = re.compile(
     r"(?:[^\w]|\\[a-z]+)*(?:(?:option|choice|letter|answer|选项|选择?|答)\W{0,4})?(?P<letter>[a-z])"
     r"(?:\W{1,3}(?P=letter)){0,60}(?:\s?(?:选项|项|吧|です|입니다))?[\W_]*",
@@ -109,9 +113,11 @@ def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = Fals
     Example: `extract_choice("A dog is shown, so the answer is B.", {"A": "cat", "B": "dog"}).answer == "B"`
     """
     letters = frozenset(map(str.upper, options))
-    # Most short answers are a letter: what the rules below say of it, at once.
+    # Most short answers are a letter, or the sentence that was asked for: what the rules below say of them, at once.
     if (bare := _BARE.fullmatch(text)) and bare[1].upper() in letters:
         return Extraction(bare[1].upper(), "lone-letter", "scored", text.strip())
+    if (plain := _PLAIN.fullmatch(text)) and plain["letter"] in letters and not (is_cut and text[-1] in "AI"):
+        return Extraction(plain["letter"], "declared-en", "scored", plain["claim"])
     spoken = strip_reasoning(text)
     reader = _Reader(letters, OptionTexts({letter.upper(): option for letter, option in options.items()}), is_cut)
     turn = first_turn(spoken)
