@@ -8,7 +8,7 @@ from ..registry import scorers
 def answered(sample: Sample, output: Output) -> Score:
     """1 where the model gave text, media or likelihoods; 0 for an empty answer."""
     has_answer = output.likelihoods or output.media or output.text.strip() or output.json is not None
-    return Score(float(bool(has_answer)))
+    return Score(float(bool(has_answer)), answer=output.text or None)
 
 
 answered.bounds = (0.0, 1.0)  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from ...core import EMPTY, Sample, Task, UnknownName, UsageError
 from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
+from ...scorers.answered import answered
 from ...scorers.mmvet import MmVet
 from ...scorers.yes_no import YesNo
 from ...summarizers.mmvet import MmVet as MmVetScores
@@ -23,7 +24,7 @@ from .places import DATASET_URLS, SNAPSHOT, data_root
 from .prompts import DialoguePrompt, FilmPrompt, GuestPrompt, TsvPrompt
 from .rows import Source
 from .samples import ToSample
-from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, answered
+from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores
 from .session import session
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")

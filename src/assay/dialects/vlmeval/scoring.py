@@ -9,19 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ...core import EMPTY, Message, Outcome, Output, Prompt, Result, Sample, Score, ScoreRecord, SummaryContext
-from ...registry import scorers
 from ...scorers.choice import LETTERS, Choice
 from ...scorers.choice_rules import extract_choice
 from ...scorers.yes_no import YesNo
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
-
-
-@scorers.register("answered")
-def answered(sample: Sample, output: Output) -> Score:
-    """1 if there is an answer at all: for benchmarks whose solutions are not public, and for inference alone."""
-    return Score(float(bool(output.text.strip())), answer=output.text)
 
 
 @dataclass(frozen=True)
