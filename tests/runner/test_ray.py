@@ -114,13 +114,13 @@ class Watching(Silent):
         self.cells = cells
 
     def update(self):
-        self.notes.append(_note(self.cells[0]))
+        self.notes.append(_note(self.cells[0], ""))
         waiting = list(self.cells[0].replicas.values()).count("starting")
         if len(self.cluster.worker_nodes) == 2 - waiting:
             self.cluster.add_node(num_cpus=1)  # Ray starts nodes from the main thread only
 
     def stop(self):
-        self.notes.append(_note(self.cells[0]))
+        self.notes.append(_note(self.cells[0], ""))
 
 
 def test_replicas_join_as_nodes_do_and_the_display_counts_them(cluster, tmp_path: Path):
