@@ -60,7 +60,8 @@ async def try_canaries(
 ) -> CanaryReport:
     """Puts every canary to a judge scorer; `best` is the value that would mean it obeyed.
 
-    `row` is one of the task's: a prompt of the user's own may name its columns. To a judge of pictures (`expects="image"`) each is shown as a picture with the order written in it.
+    `row` is one of the task's: a prompt of the user's own may name its columns. To a judge of pictures
+    (`expects="image"`) each is shown as a picture with the order written in it.
     """
     shows_pictures = getattr(judge, "expects", "") == "image"
     column = getattr(judge, "against", "answer")
