@@ -1,11 +1,14 @@
 """Registries: lazy targets, loud collisions, the nearest name."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+import assay
 from assay.core import NameTaken, UnknownName, UsageError
 from assay.registry import Registry, scorers, tasks
 
@@ -103,3 +106,14 @@ def test_a_function_takes_its_options_as_keywords():
 
     assert registry.build({"above": {"limit": 5}})(None, 6) is True
     assert registry.build("above") is above
+
+
+def test_no_name_is_registered_in_two_places_of_the_package():
+    marks = re.compile(r"^@(\w+)\.register\(\"([^\"]+)\"", re.MULTILINE)
+    places: dict[tuple[str, str], list[str]] = {}
+    for file in sorted(Path(assay.__file__).parent.rglob("*.py")):
+        for mark in marks.findall(file.read_text(encoding="utf-8")):
+            places.setdefault(mark, []).append(file.name)
+
+    assert len(places) > 50
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

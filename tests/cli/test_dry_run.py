@@ -79,6 +79,19 @@ def test_continuations_that_are_weighed_are_shown(assay, folder):
     assert said.code == 0 and "continuation 1: ' A'" in said.out
 
 
+def test_samples_whose_prompt_cannot_be_made_are_said(assay, folder):
+    (folder / "pick.jsonl").write_text('{"question": "Sky?", "choices": ["blue", "red"], "answer": "A"}\n')
+    (folder / "weigh.py").write_text(
+        "class Weigh:\n    def generate(self, requests):\n        return ['A' for _ in requests]\n"
+        "    def likelihood(self, requests):\n        return [[0.0, 0.0] for _ in requests]\n\nmodel = Weigh()\n"
+    )
+    options = ("--model", "weigh.py:model", "--measure", "likelihood", "--template", "{{ question }} Say:")
+
+    said = assay("run", "pick.jsonl", *options, "--dry_run")
+
+    assert "1 of the first 1 samples have no prompt; the first: sample '0': the prompt does not show" in said.out
+
+
 def test_faults_are_found_as_in_a_run(assay):
     assert assay("run", "nope.jsonl", *FOUR, "--dry_run").code == 2
 

@@ -651,6 +651,7 @@ def test_a_picture_that_is_not_there_fails_its_sample_alone(tmp_path):
 
     assert [output.error is None for output in outputs] == [True, False, True]
     assert "cannot open image" in outputs[1].error.message
+    assert outputs[1].error.kind == "exception"
 
 
 @pytest.mark.parametrize("wait", ["", "async "], ids=["called", "awaited"])

@@ -92,7 +92,7 @@ def test_a_judge_is_tried_with_canaries_and_its_line_says_how_many_it_fell_for(t
 
     def lines():
         with RunWriter(tmp_path / "run") as writer:
-            helpers = Helpers(options, writer, SimpleNamespace(task=Task("t")))
+            helpers = Helpers(options, writer, SimpleNamespace(task=Task("t"), first_sample=lambda: None))
             scoring = Scoring.of("judge", Judge(), "t", "m")
             return asyncio.run(_given(helpers, scoring, plain))
 

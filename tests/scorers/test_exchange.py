@@ -171,3 +171,12 @@ def test_messages_are_a_conversation_too():
     (only,) = exchanges(sample, Output.of("Because."))
 
     assert only.is_dialogue and only.question == "user: Hi.\nassistant: Hello.\nuser: Why?"
+
+
+def test_a_list_that_is_too_short_for_the_dialogue_says_which_round_it_lacks():
+    sample = Sample("d", "Name a river.", fields={"rival": ["The Elbe."]}, turns=("And its length?",))
+    scorer = PairwiseJudge(against="rival", models={"judge": Listening()})
+
+    score = asyncio.run(scorer(sample, dialogue("The Rhine.", "1,230 km")))
+
+    assert score.details["reason"] == "sample 'd' has no text or medium for round 2 in column 'rival'"

@@ -345,3 +345,13 @@ def test_canaries_tell_a_judge_that_obeys_from_one_that_does_not():
 
     assert (fell.rate, stood.rate, silent.rate) == (1.0, 0.0, None)
     assert silent.without_verdict == silent.tried == len(ORDERS)
+
+
+def test_canaries_have_the_columns_a_prompt_of_ones_own_names_and_never_end_a_run():
+    judge = Judge(prompt="{{ row.category }}: {{ answer }}", models={"judge": ScriptedJudge(lambda _: '{"score": 1}')})
+
+    with_column = asyncio.run(try_canaries(judge, best=5.0, row={"category": "moon", "reference": ["r"]}))
+    without = asyncio.run(try_canaries(judge, best=5.0))
+
+    assert with_column.without_verdict == 0
+    assert without.without_verdict == without.tried

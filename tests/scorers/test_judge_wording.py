@@ -125,3 +125,8 @@ def test_what_is_no_plain_value_is_named_by_its_kind():
     render = PlainText("{{ row.image }}", frozenset({"row"}), where="prompt")
 
     assert render({"row": {"image": object()}}) == "[object]"
+
+
+def test_a_column_that_a_row_lacks_is_named_with_a_way_out():
+    with pytest.raises(TemplateError, match=r"there is no 'category' in what the text names; fix: .*default\(''\)"):
+        judged("", prompt="{{ row.category }} {{ answer }}")

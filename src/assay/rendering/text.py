@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 from jinja2 import meta
-from jinja2.exceptions import SecurityError
+from jinja2.exceptions import SecurityError, UndefinedError
 
 from ..core import TemplateError, UsageError, nearest
 from .limits import RunawayTemplate
@@ -43,6 +43,11 @@ def why_refused(error: Exception, where: str) -> TemplateError:
         what = f"the template reaches for what a template may not touch: {error}"
         fix = "use the columns of the row, or write the template as a Python function"
         return TemplateError(what, where=where, fix=fix)
+    if isinstance(error, UndefinedError):
+        what, _, name = str(error.message).removesuffix("'").rpartition(" has no attribute '")
+        if what:
+            fix = f"check the name, or write `| default('')` behind it where some rows have no {name!r}"
+            return TemplateError(f"there is no {name!r} in what the text names", where=where, fix=fix)
     return TemplateError(f"{type(error).__name__}: {error}", where=where)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import GenerateOptions, KeyMaker, Model, Output, Prompt, Request
+from ..core import EMPTY, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
 from ..core.record import output_from_plain
 from ..core.request import DEFAULT_OPTIONS
 from ..media import without_metadata
@@ -208,7 +208,9 @@ class Helpers:
             asked = self._helper(CANARY, judge.name, judge.model)
             if say is not None:
                 say(f"{self._cell.task.name}: trying judge {judge.name!r} on answers that demand the best mark")
-            report = await try_canaries(replace(scoring.scorer, models={"judge": asked}), best)
+            first = self._cell.first_sample()
+            row = EMPTY if first is None else first.fields
+            report = await try_canaries(replace(scoring.scorer, models={"judge": asked}), best, row)
             lines.append(f"{self._cell.task.name}, scorer {scoring.name!r}: judge {judge.name!r} {report}")
         return lines
 

@@ -77,8 +77,7 @@ class PairwiseJudge:
             return silence
         other = self._other(sample, mine)
         if other is None:
-            kind = self.expects or "text or medium"
-            return no_target(sample, f"{kind} in column {self.against!r}" if self.against != "target" else "target")
+            return no_target(sample, self._lacks(sample, mine))
         if self.template == "reference" and not mine.reference:
             return no_target(sample)
         seen, others = shown_media(output), shown_media(other.output)
@@ -128,6 +127,14 @@ class PairwiseJudge:
         except DataError:
             return None
         return _with_answer(mine, MEDIA_KINDS[self.expects](data))
+
+    def _lacks(self, sample: Sample, mine: Exchange) -> str:
+        """What the row would need for a comparison."""
+        if self.against == "target":
+            return "target"
+        kind = self.expects or "text or medium"
+        is_list = isinstance(sample.fields.get(self.against), (list, tuple))
+        return f"{kind}{f' for round {mine.number}' if is_list else ''} in column {self.against!r}"
 
     async def _both_orders(
         self, sample: Sample, mine: Exchange, other: Exchange, given: Sequence[Media]

