@@ -319,7 +319,9 @@ def test_omnicontext_is_the_mean_over_its_task_types(tmp_path):
         '{"prompt_following": 9, "subject_consistency": 4}',
     )
 
-    done = run(TASKS["omnicontext"], painter(TASKS["omnicontext"]), data="mini", judge=judge, output=str(tmp_path / "r"))
+    task = TASKS["omnicontext"]
+
+    done = run(task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r"))
 
     values = {result.metric.removeprefix("judge_ratings."): result.value for result in done.results}
     assert values == pytest.approx({"overall": 5.0, "prompt_following": 7.5, "subject_consistency": 5.0})

@@ -329,3 +329,11 @@ def test_the_mini_sets_are_what_their_script_makes(tmp_path):
     made = {p.relative_to(tmp_path / "speech"): p.read_bytes() for p in (tmp_path / "speech").rglob("*.*")}
     assert made == {p.relative_to(shipped): p.read_bytes() for p in shipped.rglob("*.*")}
     assert all(len(data) < 20_000 for data in made.values())
+
+
+def test_mmau_official_takes_the_words_of_an_option_and_no_others():
+    sample = Sample(id="1", input="Which?", target="B", choices=("a red violin", "a piano"))
+
+    said = ["piano", "It is a piano.", "a piano, not a violin", "B", ""]
+
+    assert [choices.words_of_option(sample, Output.of(one)).value for one in said] == [0.0, 1.0, 0.0, 0.0, 0.0]

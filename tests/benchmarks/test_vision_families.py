@@ -211,6 +211,16 @@ def test_a_question_of_several_pope_categories_is_asked_under_each():
     ]  # fmt: skip
 
 
+def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_does():
+    sample = samples_of(yes_no.pope)[0]
+
+    asked = yes_no.pope_lmms_eval.template(sample).text
+
+    assert asked.endswith("\nAnswer the question using a single word or phrase.")
+    assert yes_no.pope.template(sample).text == yes_no.pope_official.template(sample).text == str(sample.input)
+    assert yes_no.pope_lmms_eval.options.max_tokens == 128
+
+
 def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns():
     assert yes_no.places_of({"index": "h_VD_chart_4_1_2", "l2-category": "chart"}) == {
         "set_id": "4", "figure_id": "1", "question_id": "2", "l2-category": "chart"

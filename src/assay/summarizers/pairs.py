@@ -174,7 +174,7 @@ class HallusionBench:
         yield replace(result, n_expected=expected_of(shown, records, context))
 
     def _shows_none(self, record: ScoreRecord) -> bool:
-        return (record.tags.get(self.category), record.tags.get(self.figure)) == self.figureless
+        return (record.tags.get(self.category), record.tags.get(self.figure)) == tuple(self.figureless or ())
 
 
 def _share_all_right(
