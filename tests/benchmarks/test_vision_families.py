@@ -214,10 +214,11 @@ def test_a_question_of_several_pope_categories_is_asked_under_each():
 def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_does():
     sample = samples_of(yes_no.pope)[0]
 
-    asked = yes_no.pope_lmms_eval.template(sample).text
+    tasks = (yes_no.pope_lmms_eval, yes_no.pope, yes_no.pope_official)
+    single_word, *as_it_is = [task.template(sample).messages[-1].text for task in tasks]
 
-    assert asked.endswith("\nAnswer the question using a single word or phrase.")
-    assert yes_no.pope.template(sample).text == yes_no.pope_official.template(sample).text == str(sample.input)
+    assert single_word == f"{sample.input}\nAnswer the question using a single word or phrase."
+    assert as_it_is == [sample.input, sample.input]
     assert yes_no.pope_lmms_eval.options.max_tokens == 128
 
 
