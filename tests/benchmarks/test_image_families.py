@@ -47,8 +47,13 @@ HELPERS = {
     "fid_clip": ("features", None, {"fid": 0.0}),
     "edit_lpips": ("lpips", '{"distance": 0.25}', {"lpips": 0.25}),
     "genai_bench": ("vqascore", "0.25", {"vqascore": 0.25}),
-    "geneval_pp": ("judge", '{"verdict": "yes"}', {"judge": 1.0}),
+    "geneval_pp": ("judge", '{"verdict": "yes"}', {"overall": 1.0, "judge": 1.0}),
     "imagine_bench": (
+        "judge",
+        '{"fantasy": 10, "identity": 5, "aesthetics": 1}',
+        {"fantasy": 10.0, "identity": 5.0, "aesthetics": 1.0, "overall": 4.2},
+    ),
+    "imagine_bench_ulmeval": (
         "judge",
         '{"fantasy": 10, "identity": 5, "aesthetics": 0}',
         {"fantasy": 10.0, "identity": 5.0, "aesthetics": 0.0, "overall": 7.5},
@@ -295,14 +300,79 @@ def test_a_judge_is_shown_each_picture_of_a_prompt_and_its_verdict_stays_with_it
     assert done.results[0].value == pytest.approx(1 / 3)
 
 
-def test_the_field_of_a_wise_prompt_goes_by_its_category_or_its_number():
-    fields = [wise.field_of({"prompt_id": n, "Category": "?"}) for n in (400, 401, 567, 568, 701, 801, 1000)]
+def graded_by_question(folder: Path, grades: dict[str, str], otherwise: str) -> str:
+    """A judge that grades by the prompt it reads."""
+    path = folder / "judge.py"
+    path.write_text(
+        f"""def generate(request):
+    return next((reply for asked, reply in {grades!r}.items() if asked in request.prompt.text), {otherwise!r})
+"""
+    )
+    return f"{path}:generate"
 
-    assert [field["category"] for field in fields] == [
-        "culture", "time", "time", "space", "biology", "physics", "chemistry"
-    ]  # fmt: skip
-    assert wise.field_of({"prompt_id": 1, "Category": "Physics"}) == {"category": "physics"}
-    assert wise.field_of({"prompt_id": "x"}) == {}
+
+def test_omnicontext_is_the_mean_over_its_task_types(tmp_path):
+    # Three rows of one type, two of the other: the beach leaves 4 to the first, and the mean over rows would be 4.8.
+    judge = graded_by_question(
+        tmp_path,
+        {"beach": '{"prompt_following": 0, "subject_consistency": 10}'},
+        '{"prompt_following": 9, "subject_consistency": 4}',
+    )
+
+    task = TASKS["omnicontext"]
+
+    done = run(task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r"))
+
+    values = {result.metric.removeprefix("judge_ratings."): result.value for result in done.results}
+    assert values == pytest.approx({"overall": 5.0, "prompt_following": 7.5, "subject_consistency": 5.0})
+    assert set(done.results[0].groups["category"]) == {"single", "multiple"}
+
+
+def test_geneval_pp_is_the_mean_over_its_tags(tmp_path):
+    # Three prompts of one tag and one of each of two others; only the action is right.
+    judge = graded_by_question(tmp_path, {"goat": '{"verdict": "yes"}'}, '{"verdict": "no"}')
+
+    done = run(TASKS["geneval_pp"], painter(TASKS["geneval_pp"]), data="mini", judge=judge, output=str(tmp_path / "r"))
+
+    assert {result.metric: result.value for result in done.results} == pytest.approx({"overall": 1 / 3, "judge": 1 / 5})
+
+
+def test_imagine_bench_weighs_four_kinds_of_prompts(tmp_path):
+    grades = {"goat": '{"fantasy": 10, "identity": 10, "aesthetics": 10}'}
+    judge = graded_by_question(tmp_path, grades, '{"fantasy": 0, "identity": 10, "aesthetics": 0}')
+    task = TASKS["imagine_bench"]
+
+    done = run(task, painter(task), data="mini", judge=judge, output=str(tmp_path / "r"))
+
+    # The goat is the only prompt with several objects: 2 of 9 parts of the weights.
+    assert done.results[0].value == pytest.approx(10 * 2 / 9)
+    assert composition.kind_of({"type": "TWO_OBJECT"})["kind"] == "multi-object"
+
+
+def test_the_official_file_of_imagine_bench_asks_in_instruction():
+    assert composition.instruction_as_prompt({"id": 1, "instruction": "a blue monkey"})[0]["prompt"] == "a blue monkey"
+
+
+@pytest.mark.parametrize(
+    ("last", "firsts"),
+    [(wise.LEGACY, (1, 401, 568, 701, 801, 901)), (wise.VERIFIED, (1, 401, 521, 641, 761, 881))],
+)
+def test_the_field_of_a_wise_prompt_goes_by_its_category_or_by_its_number_in_that_version(last, firsts):
+    field = wise.field_of(last)
+    names = ["culture", "time", "space", "biology", "physics", "chemistry"]
+
+    assert [field({"prompt_id": n, "Category": "?"})["category"] for n in firsts] == names
+    assert [field({"prompt_id": n - 1})["category"] for n in (*firsts[1:], 1001)] == names
+    assert field({"prompt_id": 1, "Category": "Physics"}) == {"category": "physics"}
+    assert field({"prompt_id": "x"}) == {}
+
+
+def test_each_version_of_wise_has_its_own_fields():
+    # The data of 2026 call physics `Physical Knowledge`, so that it goes by the number.
+    row = {"prompt_id": 790, "Prompt": "A bent straw", "Category": "Physical Knowledge"}
+
+    assert TASKS["wise_verified"].dataset.read.tags(row) == {"category": "physics"}
+    assert TASKS["wise_legacy"].dataset.read.tags(row) == {"category": "biology"}
 
 
 def test_an_edit_without_its_result_is_a_fault_of_the_row():

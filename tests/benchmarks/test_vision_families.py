@@ -212,6 +212,17 @@ def test_a_question_of_several_pope_categories_is_asked_under_each():
     ]  # fmt: skip
 
 
+def test_lmms_eval_asks_pope_for_a_single_word_and_the_others_ask_as_the_file_does():
+    sample = samples_of(yes_no.pope)[0]
+
+    tasks = (yes_no.pope_lmms_eval, yes_no.pope, yes_no.pope_official)
+    single_word, *as_it_is = [task.template(sample).messages[-1].text for task in tasks]
+
+    assert single_word == f"{sample.input}\nAnswer the question using a single word or phrase."
+    assert as_it_is == [sample.input, sample.input]
+    assert yes_no.pope_lmms_eval.options.max_tokens == 128
+
+
 def test_places_of_hallusionbench_come_from_the_index_where_there_are_no_columns():
     assert yes_no.places_of({"index": "h_VD_chart_4_1_2", "l2-category": "chart"}) == {
         "set_id": "4", "figure_id": "1", "question_id": "2", "l2-category": "chart"

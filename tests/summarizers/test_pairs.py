@@ -163,3 +163,19 @@ def test_both_questions_of_a_picture_are_right_in_the_same_attempt_or_not_at_all
 
     # Each question was right once, the two of them never together.
     assert (mean.value, best.value) == (50.0, 100.0) and best.flags[0] == "reducer max"
+
+
+def test_questions_that_show_no_figure_stay_out_of_the_figures_where_that_is_asked_for():
+    # The set of VD and the set of VS have one name; VS question 0 is asked without a figure, and wrongly.
+    def answer(category, figure, value):
+        tags = {"category": category, "l2-category": "ocr", "set_id": "1", "figure_id": figure, "question_id": "0"}
+        return record(f"{category}-{figure}", value, tags=tags)
+
+    records = [answer("VD", "0", 1.0), answer("VD", "1", 1.0), answer("VS", "0", 0.0), answer("VS", "1", 1.0)]
+    official = HallusionBench(set=("category", "l2-category", "set_id"), figureless=("VS", "0"))
+
+    values = {result.metric: result.value for result in official(records, Context())}
+    as_in_vlmevalkit = {result.metric: result.value for result in HallusionBench()(records, Context())}
+
+    assert values == {"aAcc": 0.75, "qAcc": 0.5, "fAcc": 1.0}
+    assert as_in_vlmevalkit == {"aAcc": 0.75, "qAcc": 0.0, "fAcc": 0.5}

@@ -169,12 +169,21 @@ class HallusionBench:
     set: tuple[str, ...] = ("l2-category", "set_id")
     figure: str = "figure_id"
     question: str = "question_id"
+    figureless: tuple[str, str] | None = None
+    """The category and the figure's number of questions that show no figure: they stay out of fAcc, as in the official
+    script; VLMEvalKit counts them as a figure."""
+    category: str = "category"
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
         unit = tuple(self.set)
         yield _share_all_right(records, context, "aAcc", by=None, unit=unit)
         yield _share_all_right(records, context, "qAcc", by=(*unit, self.question), unit=unit)
-        yield _share_all_right(records, context, "fAcc", by=(*unit, self.figure), unit=unit)
+        shown = [record for record in records if not self._shows_none(record)]
+        result = _share_all_right(shown, context, "fAcc", by=(*unit, self.figure), unit=unit)
+        yield replace(result, n_expected=expected_of(shown, records, context))
+
+    def _shows_none(self, record: ScoreRecord) -> bool:
+        return (record.tags.get(self.category), record.tags.get(self.figure)) == tuple(self.figureless or ())
 
 
 def _share_all_right(

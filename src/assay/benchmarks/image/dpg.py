@@ -43,7 +43,7 @@ dpg_bench = Task(
     options=FREE.set(n=4),
     produces=("image",),
     protocol="dpg@vqa",
-    description="DPG-Bench: propositions by a VQA model (format-checked)",
+    description="DPG-Bench: propositions by a VQA model (arithmetic as published)",
     citation="arXiv 2403.05135",
     licence="Apache 2.0",
     data_hint="dpg_bench.csv, or DPG_Bench.tsv with index, prompt, questions (JSON)",
@@ -54,6 +54,6 @@ dpg_bench_saved = dpg_bench.but(
     scorers=("dpg",),
     options=FREE,
     protocol="dpg@saved",
-    description="DPG-Bench from saved answers (format-checked)",
+    description="DPG-Bench from saved answers (arithmetic as published)",
     data_hint="dpg_bench_saved.jsonl with index, prompt, questions, answers",
 )

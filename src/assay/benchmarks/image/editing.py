@@ -8,7 +8,8 @@ OmniContext has several pictures in `images` or in a list in `image`. Edits with
 Citations: OmniContext arXiv 2506.18871; GEdit-Bench arXiv 2504.17761; ImgEdit arXiv 2505.20275; SSIM IEEE TIP 13(4).
 
 Protocols: the judge sees the images of the question and the one that was made; its requests are worded by assay, the
-arithmetic is the official one. `omnicontext@judge`: the geometric mean of two ratings 0 to 10. `gedit@judge-en` and
+arithmetic is the official one. `omnicontext@judge`: the geometric mean of two ratings 0 to 10, and every value is the
+mean of the means of the task types (`omnicontext/calculate_statistics.py`). `gedit@judge-en` and
 `gedit_cn@judge-cn` (GEdit-Bench, `calculate_statistics.py`): the rows of one language; semantics and quality are each
 the least of two ratings 0 to 10, overall their geometric mean, and every value is the mean of the means of the task
 types. `imgedit@judge-1-5` (ImgEdit, `step1` and `step2`): the mean of three ratings 1 to 5, of which the second and
@@ -69,15 +70,15 @@ omnicontext = Task(
     dataset=DataSource(
         local=("OmniContext.tsv", "omnicontext.jsonl"),
         mini="benchmarks/data/image/subjects.jsonl",
-        read=edits(image="images"),
+        read=replace(edits(image="images", category="task_type"), reshape=language("en")),
     ),
     template=Question(),
     scorers=(JudgeRatings(SUBJECTS, combine="geometric", expects="image", shows_question=True),),
-    summarizers=("mean",),
+    summarizers=by_type("judge_ratings", "overall", *SUBJECTS),
     produces=("image",),
     protocol="omnicontext@judge",
     needs=frozenset({"image"}),
-    description="OmniContext: given subjects in a new picture, judged (format-checked)",
+    description="OmniContext: given subjects in a new picture, judged (arithmetic as published)",
     citation="arXiv 2506.18871",
     licence="see its data card",
     data_hint="OmniContext.tsv with index, image (a list literal for several), instruction, category",
@@ -117,8 +118,9 @@ edit_similarity = omnicontext.but(
     name="edit_similarity",
     dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_picture)),
     scorers=("image_similarity",),
+    summarizers=("mean",),
     protocol="edit_similarity@psnr-ssim",
-    description="Edits with a known result: PSNR and SSIM (format-checked)",
+    description="Edits with a known result: PSNR and SSIM (formulas as published)",
     citation="IEEE TIP 13(4), 600-612",
     licence="that of the pictures",
     data_hint="edit_similarity.tsv with index, image, instruction, target_image (base64)",

@@ -46,7 +46,7 @@ geneval = Task(
     options=FREE.set(n=4),
     produces=("image",),
     protocol="geneval@detector",
-    description="GenEval: objects by a detector, mean of six tasks (format-checked)",
+    description="GenEval: objects by a detector, mean of six tasks (arithmetic as published)",
     citation="arXiv 2310.11513",
     licence="MIT",
     data_hint="evaluation_metadata.jsonl, or GenEval.tsv with prompt, tag, include, exclude",
@@ -59,6 +59,6 @@ geneval_saved = geneval.but(
     scorers=("geneval",),
     options=FREE,
     protocol="geneval@saved",
-    description="GenEval from saved detections (format-checked)",
+    description="GenEval from saved detections (arithmetic as published)",
     data_hint="geneval_saved.jsonl: rows of evaluation_metadata.jsonl with a column `detections`",
 )

@@ -39,7 +39,7 @@ clip_score = Task(
     options=FREE,
     produces=("image",),
     protocol="clip_score@official",
-    description="CLIPScore of pictures and their prompts, 0 to 2.5 (format-checked)",
+    description="CLIPScore of pictures and their prompts, 0 to 2.5 (as published)",
     citation="arXiv 2104.08718",
     licence=LICENCE,
     data_hint="clip_score.jsonl with index, prompt",
@@ -48,7 +48,7 @@ clip_score_torchmetrics = clip_score.but(
     name="clip_score_torchmetrics",
     scorers=(ClipScoreAsked("torchmetrics"),),
     protocol="clip_score@torchmetrics",
-    description="CLIPScore as torchmetrics has it, 0 to 100 (format-checked)",
+    description="CLIPScore as torchmetrics has it, 0 to 100 (as published)",
 )
 fid = clip_score.but(
     name="fid",
@@ -59,14 +59,14 @@ fid = clip_score.but(
     ),
     scorers=(Fid(),),
     protocol="fid@inception",
-    description="FID of the pictures of a set of prompts, Inception features (format-checked)",
+    description="FID of the pictures of a set of prompts, Inception features (formula as published)",
     citation="arXiv 1706.08500",
     data_hint="fid.jsonl with index, prompt, target_image (base64)",
 )
 fid_clip = fid.but(
     name="fid_clip",
     protocol="fid@clip",
-    description="Fréchet distance of the same on CLIP features (format-checked)",
+    description="Fréchet distance of the same on CLIP features (formula as published)",
 )
 edit_lpips = clip_score.but(
     name="edit_lpips",
@@ -78,7 +78,7 @@ edit_lpips = clip_score.but(
     scorers=("lpips",),
     protocol="edit_similarity@lpips",
     needs=frozenset({"image"}),
-    description="Edits with a known result: LPIPS (format-checked)",
+    description="Edits with a known result: LPIPS (as published)",
     citation="arXiv 1801.03924",
     licence="that of the pictures",
     data_hint="edit_similarity.tsv with index, image, instruction, target_image (base64)",

@@ -2,7 +2,8 @@
 
 One row: `{"prompt_id": 401, "Prompt": "A maple in its coldest season", "Explanation": "Bare branches, snow.",
 "Category": "time"}`. The field of knowledge is the category where it is one of the six, else it goes by the number, as
-the official script has it: culture to 400, time to 567, space to 700, biology to 800, physics to 900, chemistry.
+the official scripts have it: in the first version culture to 400, time to 567, space to 700, biology to 800, physics to
+900, chemistry; in the verified one culture to 400 and then 120 prompts for each field.
 
 Citation: arXiv 2503.07265.
 
@@ -11,26 +12,32 @@ the published ones. `wise@legacy` asks for consistency, realism and aesthetic qu
 published, with its weights. `wise@verified` asks for right or wrong: the version of 2026, with its weights.
 """
 
+from collections.abc import Callable, Mapping
+
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
 from ...scorers.wise import WiseLegacy, WiseVerified
-from ...summarizers.weighted import WISE_LEGACY
 from ...templates import Question
 from ..vision.tables import RowOf, whole_number
 from .rows import prompts
 
-LAST = {"culture": 400, "time": 567, "space": 700, "biology": 800, "physics": 900, "chemistry": 1000}
+LEGACY = {"culture": 400, "time": 567, "space": 700, "biology": 800, "physics": 900, "chemistry": 1000}
 """The highest number of each field's prompts."""
+VERIFIED = {"culture": 400, "time": 520, "space": 640, "biology": 760, "physics": 880, "chemistry": 1000}
 
 
-def field_of(row: RowOf) -> dict[str, str]:
+def field_of(last: Mapping[str, int]) -> Callable[[RowOf], dict[str, str]]:
     """The field of knowledge as the tag `category`."""
-    said = str(row.get("Category") or row.get("category") or "").strip().lower()
-    if said in WISE_LEGACY:
-        return {"category": said}
-    number = whole_number(row.get("prompt_id"))
-    name = next((name for name, last in LAST.items() if number is not None and number <= last), None)
-    return {} if name is None else {"category": name}
+
+    def tag(row: RowOf) -> dict[str, str]:
+        said = str(row.get("Category") or row.get("category") or "").strip().lower()
+        if said in last:
+            return {"category": said}
+        number = whole_number(row.get("prompt_id"))
+        name = next((name for name, highest in last.items() if number is not None and number <= highest), None)
+        return {} if name is None else {"category": name}
+
+    return tag
 
 
 def ask_for_ratings(sample: Sample) -> str:
@@ -52,27 +59,31 @@ def ask_for_verdict(sample: Sample) -> str:
     )
 
 
-SOURCE = DataSource(
-    hub="Yuwei-Niu/WISE",
-    local=("WISE_all.tsv", "wise.jsonl", "WISE.json"),
-    mini="benchmarks/data/image/wise.jsonl",
-    read=prompts(field_of, index="prompt_id", question="Prompt"),
-)
+def _source(last: Mapping[str, int]) -> DataSource:
+    return DataSource(
+        hub="Yuwei-Niu/WISE",
+        local=("WISE_all.tsv", "wise.jsonl", "WISE.json"),
+        mini="benchmarks/data/image/wise.jsonl",
+        read=prompts(field_of(last), index="prompt_id", question="Prompt"),
+    )
+
+
 wise_verified = Task(
     name="wise_verified",
-    dataset=SOURCE,
+    dataset=_source(VERIFIED),
     template=Question(),
     scorers=(Asked("judge", "score", WiseVerified(), ask_for_verdict, name="right", wants="text"),),
     produces=("image",),
     protocol="wise@verified",
-    description="WISE, 2026: a judge's right or wrong (format-checked)",
+    description="WISE, 2026: a judge's right or wrong (fields and weights as published)",
     citation="arXiv 2503.07265",
     licence="see its data card",
     data_hint="WISE_all.tsv with prompt_id, Prompt, Explanation, Category",
 )
 wise_legacy = wise_verified.but(
     name="wise_legacy",
+    dataset=_source(LEGACY),
     scorers=(Asked("judge", "rating", WiseLegacy(), ask_for_ratings, name="wise_legacy", wants="text"),),
     protocol="wise@legacy",
-    description="WISE as first published: WiScore by a judge (format-checked)",
+    description="WISE of 2025: WiScore by a judge (fields and weights as published)",
 )

@@ -10,10 +10,16 @@ Citations: C-Eval arXiv 2305.08322 and AGIEval arXiv 2304.06364, as read aloud b
 
 Protocols: spoken Chinese answers are read by `single_choice_zh` (`cover`, `correct`); the others by assay's rule stack,
 not by the official string search. MMAU is asked in `audio+text`; its `text` mode leaves the sound out and says how much
-can be guessed.
+can be guessed. `mmau@official` asks for the text of an option and reads it as the official `evaluation.py` does: all of
+its words, and none that only a wrong option has.
 """
 
-from ...core import DataSource, GenerateOptions, Task
+import re
+from collections.abc import Sequence
+
+from ...core import DataSource, GenerateOptions, Output, Sample, Score, Task
+from ...datasets.choices import LETTERS
+from ...scorers.answers import no_answer, no_target
 from ...templates import Choices
 from .modes import BOTH, TEXT, Blind, heard, in_modes
 from .rows import Spoken
@@ -37,7 +43,7 @@ def chinese_exam(name: str, title: str, citation: str, licence: str) -> tuple[Ta
         licence=licence,
         data_hint=f"{name}.jsonl with key, audio, query, A, B, C, D, answer",
     )
-    return in_modes(task, heard("请回答这道单选题,说出选项字母。", lists_options=True))
+    return in_modes(task, heard("请回答这道单选题,说出选项字母。", lists_options=True), "rule as published")
 
 
 spoken_ceval, spoken_ceval_audio_text, spoken_ceval_text = chinese_exam(
@@ -65,6 +71,37 @@ mmau, mmau_text = in_modes(
         data_hint="mmau.jsonl with id, audio, question, choices (a list), answer, task, difficulty",
     ),
     {BOTH: Choices(), TEXT: Blind(Choices())},
+    "rows as published",
+)
+
+
+def words_of_option(sample: Sample, output: Output) -> Score:
+    """1 if the answer has every word of the right option and no word that only a wrong one has."""
+    if sample.target is None:
+        return no_target(sample)
+    if silence := no_answer(output):
+        return silence
+    right = sample.choices[LETTERS.index(str(sample.target))]
+    return Score(float(names_option(right, output.text, sample.choices)), answer=output.text)
+
+
+def names_option(right: str, said: str, options: Sequence[str]) -> bool:
+    """Whether a text has every word of one option and no word that only the others have."""
+    wanted, words = _words(right), _words(said)
+    others = {word for option in options for word in _words(option) - wanted}
+    return bool(words) and wanted <= words and not words & others
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\b\w+\b", text.lower()))
+
+
+mmau_official = mmau.but(
+    name="mmau_official",
+    template=Choices(layout="bullets", instruction="Answer with the text of the correct option only."),
+    scorers=(words_of_option,),
+    protocol="mmau@official",
+    description="MMAU: the words of an option (read as published)",
 )
 
 
@@ -88,7 +125,7 @@ def voicebench_choices(subset: str, split: str = "test") -> tuple[Task, ...]:
         licence="Apache 2.0",
         data_hint=f"{name}.jsonl with audio, prompt, reference (a letter)",
     )
-    return in_modes(task, heard("Answer with the letter of the correct option only."))
+    return in_modes(task, heard("Answer with the letter of the correct option only."), "rows as published")
 
 
 voicebench_openbookqa, voicebench_openbookqa_audio_text, voicebench_openbookqa_text = voicebench_choices("openbookqa")

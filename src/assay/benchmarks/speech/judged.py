@@ -8,8 +8,8 @@ Citations: VoiceBench arXiv 2410.17196; TELEVAL arXiv 2507.18061.
 Protocols: assay's own wording of the judge's instructions, so numbers are not those of the papers; `--judge MODEL` is
 needed, and numbers compare only under one judge. VoiceBench: 1 to 5, `sd_qa` yes or no against the reference (speakers
 from the USA; `--split aus` and so on for others), `alpacaeval` the small set, not the full one of the leaderboard.
-Replies: 0 to 5, as the mean, as the share above 3 (60 of 100) and rescaled to 100 (linear, or squared for empathy as
-TELEVAL has it). Where a model speaks and writes, the judge reads the text.
+Replies: 0 to 5, as the mean, as the share above 3 (of whole ratings, those whose square is above 60 of 100) and squared
+and rescaled to 100, as TELEVAL has it. Where a model speaks and writes, the judge reads the text.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ def voicebench_open(subset: str, scorer: dict[str, Any]) -> tuple[Task, ...]:
         licence="Apache 2.0",
         data_hint=f"{name}.jsonl with audio, prompt, reference where there is one",
     )
-    return in_modes(task, heard("Answer what is asked."))
+    return in_modes(task, heard("Answer what is asked."), "scale as published")
 
 
 RATED: dict[str, Any] = {"name": "judge", "scale": "1-5"}
@@ -66,7 +66,7 @@ voicebench_sd_qa, voicebench_sd_qa_audio_text, voicebench_sd_qa_text = voicebenc
 )
 
 
-def judged_reply(name: str, title: str, criteria: str, power: float) -> tuple[Task, ...]:
+def judged_reply(name: str, title: str, criteria: str) -> tuple[Task, ...]:
     """The three tasks of one kind of reply, rated 0 to 5."""
     task = Task(
         name=name,
@@ -76,19 +76,19 @@ def judged_reply(name: str, title: str, criteria: str, power: float) -> tuple[Ta
             read=Spoken(tags=("emotion",)),
         ),
         scorers=({"name": "judge", "scale": "0-5", "template": "rubric", "criteria": criteria},),
-        summarizers=(ABOVE_60, Rescaled(high=5.0, power=power, label="rescaled")),
+        summarizers=(ABOVE_60, Rescaled(high=5.0, power=2.0, label="rescaled")),
         options=OPTIONS,
         description=f"{title}: a judge's 0 to 5, share above 3",
         citation="arXiv 2507.18061",
         licence="see its data card",
         data_hint=f"{name}.jsonl with key, audio, query, and emotion where it is known",
     )
-    return in_modes(task, heard("Reply as in a conversation."))
+    return in_modes(task, heard("Reply as in a conversation."), "scale as published")
 
 
 spoken_humanlike, spoken_humanlike_audio_text, spoken_humanlike_text = judged_reply(
-    "spoken_humanlike", "Human-like replies", HUMANLIKE, 1.0
+    "spoken_humanlike", "Human-like replies", HUMANLIKE
 )
 spoken_empathy, spoken_empathy_audio_text, spoken_empathy_text = judged_reply(
-    "spoken_empathy", "Empathic replies", EMPATHY, 2.0
+    "spoken_empathy", "Empathic replies", EMPATHY
 )

@@ -31,4 +31,5 @@ spoken_memory, spoken_memory_audio_text, spoken_memory_text = in_modes(
         data_hint="spoken_memory.jsonl with key, user_audio1, user_text1, bot_text1, user_audio2, user_text2, answer",
     ),
     {mode: HeardRounds(mode, "" if mode == AUDIO else ASK) for mode in MODES},
+    "rule as published",
 )

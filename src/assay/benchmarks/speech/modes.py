@@ -88,8 +88,8 @@ def heard(instruction: str, *modes: str, lists_options: bool = False) -> dict[st
     }
 
 
-def in_modes(task: Task, templates: Mapping[str, Any]) -> tuple[Task, ...]:
-    """One task for each mode: `webq`, `webq_audio_text`, `webq_text`; the description says which, and `format-checked`.
+def in_modes(task: Task, templates: Mapping[str, Any], checked: str) -> tuple[Task, ...]:
+    """One task for each mode: `webq`, `webq_audio_text`, `webq_text`; the description says which, and what was checked.
 
     A task without a spoken mode keeps its bare name for the first of its modes.
     """
@@ -100,7 +100,7 @@ def in_modes(task: Task, templates: Mapping[str, Any]) -> tuple[Task, ...]:
             template=template,
             protocol=f"{task.name}@{mode}",
             needs=task.needs if mode == TEXT else task.needs | {"audio"},
-            description=f"{task.description}, {mode} (format-checked)",
+            description=f"{task.description}, {mode} ({checked})",
         )
         for mode, template in templates.items()
     )

@@ -51,7 +51,7 @@ def recognition(
         licence=licence,
         data_hint=f"{files[0]} with key, audio (a path or bytes), ref",
     )
-    return in_modes(task, heard(ASK_ZH if is_chinese else ASK_EN, AUDIO, BOTH))
+    return in_modes(task, heard(ASK_ZH if is_chinese else ASK_EN, AUDIO, BOTH), "normalized as published")
 
 
 librispeech, librispeech_audio_text = recognition(

@@ -32,7 +32,7 @@ _QA = Task(
     licence="see its data card",
     data_hint="robust_qa.jsonl with key, audio, query, ref, family, level, source",
 )
-robust_qa, robust_qa_audio_text = in_modes(_QA, heard(ASK, AUDIO, BOTH))
+robust_qa, robust_qa_audio_text = in_modes(_QA, heard(ASK, AUDIO, BOTH), "rule as published")
 
 _ERRORS = {"numerator": ("S", "D", "I"), "denominator": "N"}
 robust_asr, robust_asr_audio_text = in_modes(
@@ -52,4 +52,5 @@ robust_asr, robust_asr_audio_text = in_modes(
         data_hint="robust_asr.jsonl with key, audio, ref, family, level, source",
     ),
     heard(ASK_EN, AUDIO, BOTH),
+    "normalized as published",
 )

@@ -34,7 +34,7 @@ def spoken_qa(name: str, title: str, hub: str, citation: str, licence: str) -> t
         licence=licence,
         data_hint=f"{name}.jsonl with key, audio, query, ref (a list: any; a marked tuple: all)",
     )
-    return in_modes(task, heard(ASK))
+    return in_modes(task, heard(ASK), "rule as published")
 
 
 llama_questions, llama_questions_audio_text, llama_questions_text = spoken_qa(

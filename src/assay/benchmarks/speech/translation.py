@@ -35,7 +35,7 @@ def covost(pair: str, language: str, tokenize: str) -> tuple[Task, ...]:
         data_hint=f"{name}.jsonl with key, audio, query (the sentence), ref (its translation)",
     )
     ask = f"Translate what is said into {language}. Write the translation alone."
-    return in_modes(task, heard(ask, BOTH, TEXT))
+    return in_modes(task, heard(ask, BOTH, TEXT), "as published")
 
 
 covost2_en_zh, covost2_en_zh_text = covost("en_zh", "Chinese", "zh")

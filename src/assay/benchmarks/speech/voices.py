@@ -9,7 +9,8 @@ Protocols: `voice_similarity` is the cosine of two embeddings, of the recording 
 under the role `speaker` (`--judge speaker=MODEL`, which answers a sound with a list of numbers). `voice_words` is the
 corpus WER[whisper-en] of a transcript by the role `asr`. `voice_mos` is a rating from 1 to 5 by the predictor given
 under the role `mos`, such as UTMOS. Numbers compare only under one encoder, recogniser or predictor; it stands in the
-run. seed-tts-eval takes a WavLM-large speaker encoder and, for English, Whisper-large-v3: give those for its numbers.
+run. seed-tts-eval takes a WavLM-large speaker encoder: give that for its similarity. Its WER is another number: the
+mean over utterances, after dropping marks and case, of what Whisper-large-v3 hears.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class InThisVoice:
         return Prompt((Message("user", (*sounds, Text(f"{self.instruction} {sample.input}"))),))
 
 
-def in_voice(name: str, title: str, scorer: Any, citation: str = "arXiv 2406.02430") -> Task:
+def in_voice(name: str, title: str, scorer: Any, checked: str, citation: str = "arXiv 2406.02430") -> Task:
     """The task of one measure."""
     task = Task(
         name=name,
@@ -55,7 +56,7 @@ def in_voice(name: str, title: str, scorer: Any, citation: str = "arXiv 2406.024
         licence="that of the recordings",
         data_hint=f"{name}.jsonl or voices.jsonl with key, audio, query, and speaker where it is known",
     )
-    (made,) = in_modes(task, {BOTH: InThisVoice()})
+    (made,) = in_modes(task, {BOTH: InThisVoice()}, checked)
     return made
 
 
@@ -63,13 +64,15 @@ voice_similarity = in_voice(
     "voice_similarity",
     "The same voice: cosine by a given encoder",
     {"name": "speaker_similarity", "encoder": "given", "reference": "input"},
+    "as published",
 )
 voice_words = in_voice(
-    "voice_words", "Words in a given voice: WER", {"name": "spoken_wer", "normalize": "whisper-en"}
+    "voice_words", "Words in a given voice: WER", {"name": "spoken_wer", "normalize": "whisper-en"}, "format-checked"
 )
 voice_mos = in_voice(
     "voice_mos",
     "Quality in a given voice: rating by a given predictor",
     Asked("mos", "mos", SavedNumber("mos", 1.0, 5.0), expects="audio", name="mos"),
+    "format-checked",
     "arXiv 2204.02152",
 )

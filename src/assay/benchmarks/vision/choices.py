@@ -111,7 +111,7 @@ def _task(name: str, file: str, what: str, citation: str, licence: str) -> Task:
         options=GenerateOptions(temperature=0.0, max_tokens=64),
         protocol=f"{name}@choice",
         needs=frozenset({"image"}),
-        description=f"{what} (format-checked)",
+        description=f"{what} (prompt as published)",
         citation=citation,
         licence=licence,
         data_hint=f"{file}.tsv: {HINT}",

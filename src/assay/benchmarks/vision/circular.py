@@ -68,7 +68,7 @@ def _task(name: str, file: str, what: str) -> Task:
         options=GenerateOptions(temperature=0.0, max_tokens=64),
         protocol=f"{name}@circular",
         needs=frozenset({"image"}),
-        description=f"{what}, right under every rotation (format-checked)",
+        description=f"{what}, right under every rotation (as published)",
         citation="arXiv 2307.06281",
         licence="Apache-2.0",
         data_hint=f"{file}.tsv: {HINT}",
@@ -80,7 +80,7 @@ def _submission(task: Task, what: str) -> Task:
         scorers=(option_read,),
         summarizers=("mean",),
         protocol=f"{task.name}@submission",
-        description=f"{what}, letters to hand in (format-checked)",
+        description=f"{what}, letters to hand in (prompt as published)",
     )
 
 

@@ -28,7 +28,7 @@ def _task(name: str, file: str, what: str, scorer: str, citation: str, licence: 
         options=GenerateOptions(temperature=0.0, max_tokens=64),
         protocol=f"{name}@{scorer}",
         needs=frozenset({"image"}),
-        description=f"{what} (format-checked)",
+        description=f"{what} (rule as published)",
         citation=citation,
         licence=licence,
         data_hint=f"{file}.tsv with index, image, question, answer (a text or a list literal)",

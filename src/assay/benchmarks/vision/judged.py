@@ -33,7 +33,7 @@ mmvet = Task(
     options=GenerateOptions(temperature=0.0, max_tokens=512),
     protocol="mmvet@judge",
     needs=frozenset({"image"}),
-    description="MM-Vet: a judge's grade by capability (format-checked)",
+    description="MM-Vet: a judge's grade by capability (scale as published)",
     citation="arXiv 2308.02490",
     licence="CC BY-NC 4.0",
     data_hint="MMVet.tsv with index, image, question, answer (<AND>, <OR>), category (capabilities)",

@@ -57,7 +57,7 @@ hateful_memes = Task(
     options=GenerateOptions(temperature=0.0, max_tokens=16),
     protocol="hateful_memes@yes-no",
     needs=frozenset({"image"}),
-    description="Hateful Memes: accuracy and AUROC (format-checked)",
+    description="Hateful Memes: accuracy and AUROC (AUROC as published)",
     citation="arXiv 2005.04790",
     licence="Hateful Memes Dataset License",
     data_hint="a folder with dev_seen.jsonl (id, img, label, text) and img/",

@@ -53,7 +53,7 @@ def _task(name: str, file: str, what: str) -> Task:
         options=GenerateOptions(temperature=0.0, max_tokens=64),
         protocol=f"{name}@iou0.5-unit",
         needs=frozenset({"image"}),
-        description=f"{what}: box overlap of 0.5 (format-checked)",
+        description=f"{what}: box overlap of 0.5 (rule as published)",
         citation="arXiv 1608.00272",
         licence="Apache-2.0",
         data_hint=f"{file}.tsv with index, image, question (the phrase), bbox (x, y, w, h in pixels), width, height",

@@ -59,7 +59,7 @@ def _task(name: str, file: str, what: str, citation: str, licence: str) -> Task:
         options=GenerateOptions(temperature=0.0, max_tokens=32),
         protocol=f"{name}@always",
         needs=frozenset({"image"}),
-        description=f"{what}, VQA accuracy (format-checked)",
+        description=f"{what}, VQA accuracy (rule as published)",
         citation=citation,
         licence=licence,
         data_hint=f"{file}.tsv: {HINT}",
@@ -71,7 +71,7 @@ vqav2_a013f00 = vqav2.but(
     name="vqav2_a013f00",
     scorers=({"name": "vqa_accuracy", "v": "a013f00"},),
     protocol="vqav2@a013f00",
-    description="VQAv2 val as the last official revision scores it (format-checked)",
+    description="VQAv2 val as the last official revision scores it (rule as published)",
 )
 okvqa = _task("okvqa", "OKVQA_VAL", "OK-VQA val", "arXiv 1906.00067", "CC BY 4.0")
 textvqa = _task("textvqa", "TextVQA_VAL", "TextVQA val", "arXiv 1904.08920", "CC BY 4.0")
@@ -87,5 +87,5 @@ ocrvqa_exact = ocrvqa.but(
     name="ocrvqa_exact",
     scorers=({"name": "exact_match", "ignore_case": True},),
     protocol="ocrvqa@exact",
-    description="OCR-VQA by equality apart from case (format-checked)",
+    description="OCR-VQA by equality apart from case (VLMEvalKit's rule as published)",
 )

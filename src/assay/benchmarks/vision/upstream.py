@@ -20,7 +20,7 @@ def _upstream(task: Task, scorer: object, what: str) -> Task:
         name=f"{task.name}_upstream",
         scorers=(scorer,),
         protocol=f"{task.name}@upstream",
-        description=f"{what}, read as VLMEvalKit does (format-checked)",
+        description=f"{what}, read as VLMEvalKit does (as published)",
     )
 
 

@@ -4,12 +4,14 @@ One row of MME: `{"index": 2, "image": "iVBORw0…", "image_path": "code/0002.pn
 answer yes or no.", "answer": "Yes", "category": "code_reasoning"}`; the row with the odd index after it asks about the
 same picture. Of POPE: `category` says `random`, `popular` or `adversarial`, or several of them with commas, and the
 question counts under each. Of HallusionBench: set, figure and question are in columns `set_id`, `figure_id`,
-`question_id`, or are the fourth to sixth part of the index between underscores.
+`question_id`, or are the fourth to sixth part of the index between underscores; `category` says `VD` or `VS`.
 
 Citations: MME arXiv 2306.13394; POPE arXiv 2305.10355; HallusionBench arXiv 2310.14566.
 
 Protocols: `@words` reads exactly one of the words yes and no (VLMEvalKit's rule). `pope_official` is the rule of POPE's
-own script, which takes for yes what does not deny; `mme_official` looks at the first four letters only.
+own script, which takes for yes what does not deny; `mme_official` looks at the first four letters only;
+`pope_lmms_eval` asks for a single word and takes nothing else. `hallusionbench` counts sets and figures as VLMEvalKit
+does; `hallusionbench_official` as its own script: sets of `VD` and `VS` apart, and no figure where `VS` shows none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,9 @@ from typing import Any
 from ...core import DataSource, GenerateOptions, Task
 from ...datasets.faults import RowFault
 from ...datasets.tsv_images import is_blank
+from ...summarizers.pairs import HallusionBench
 from ...templates import Question
+from .short_answers import short_answer
 from .tables import Table, picture_of, whole_number
 
 PLACES = {"set_id": 3, "figure_id": 4, "question_id": 5}
@@ -69,7 +73,7 @@ def _task(name: str, file: str, what: str, table: Table, citation: str, licence:
         options=GenerateOptions(temperature=0.0, max_tokens=32),
         protocol=f"{name}@words",
         needs=frozenset({"image"}),
-        description=f"{what} (format-checked)",
+        description=f"{what} (as published)",
         citation=citation,
         licence=licence,
         data_hint=f"{file}.tsv with index, image or image_path, question, answer (Yes, No), category",
@@ -84,7 +88,7 @@ mme_official = mme.but(
     name="mme_official",
     scorers=({"name": "yes_no", "rule": "mme_official"},),
     protocol="mme@official",
-    description="MME, the first four letters read, as its own script does (format-checked)",
+    description="MME, the first four letters read (its own script, as published)",
 )
 _POPE = Table(cluster=picture_of, reshape=by_category)
 pope = _task("pope", "POPE", "POPE: objects that are not there", _POPE, "arXiv 2305.10355", "MIT").but(
@@ -95,17 +99,25 @@ pope_official = pope.but(
     name="pope_official",
     scorers=({"name": "yes_no", "rule": "pope_official"},),
     protocol="pope@official",
-    description="POPE, what does not deny is yes, as its own script reads (format-checked)",
+    description="POPE, what does not deny is yes (its own script, as published)",
 )
 pope_lmms_eval = pope.but(
     name="pope_lmms_eval",
+    template=short_answer,
+    options=GenerateOptions(temperature=0.0, max_tokens=128),
     scorers=({"name": "yes_no", "rule": "lmms_eval"},),
     summarizers=({"name": "yes_no", "counting": "lmms_eval"},),
     protocol="pope@lmms_eval",
-    description="POPE as lmms-eval counts it: the bare word, others left out of recall (format-checked)",
+    description="POPE by lmms-eval: the bare word, others left out of recall (as published)",
 )
 _HALLUSION = Table(tags=places_of, pictures=False)
 _WHAT = "HallusionBench: aAcc, qAcc, fAcc"
 hallusionbench = _task(
     "hallusionbench", "HallusionBench", _WHAT, _HALLUSION, "arXiv 2310.14566", "BSD-3-Clause"
 ).but(summarizers=("hallusionbench",))
+hallusionbench_official = hallusionbench.but(
+    name="hallusionbench_official",
+    summarizers=(HallusionBench(set=("category", "l2-category", "set_id"), figureless=("VS", "0")),),
+    protocol="hallusionbench@official",
+    description="HallusionBench, its own script's sets and figures (counted as published)",
+)
