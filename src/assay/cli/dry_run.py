@@ -173,6 +173,7 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
     characters = rendered = 0
+    faults: list[ComponentError | DataError] = []
     leaks = Leaks(cell.scorings, cell.task.produces)
     for item in looked_at:
         if isinstance(item, BadSample):
@@ -180,7 +181,8 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         try:
             prompt = cell.template(item)
             leaks.look(item, prompt)
-        except (ComponentError, DataError):
+        except (ComponentError, DataError) as error:
+            faults.append(error)
             continue
         first = first or (item.id, prompt)
         characters += _characters(prompt)
@@ -200,8 +202,14 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         output_tokens,
         _cost(prices, input_tokens, output_tokens),
         rendered_by(cell, first[1]) if first else Rendered(),
-        tuple(leaks.lines(cell.task.name)),
+        (*_unasked(faults, len(looked_at)), *leaks.lines(cell.task.name)),
     )
+
+
+def _unasked(faults: Sequence[Exception], looked_at: int) -> Iterator[str]:
+    """What the run would count as `data_error`: samples that no prompt can be made of."""
+    if faults:
+        yield f"{len(faults)} of {looked_at} samples looked at cannot be asked; first: {faults[0]}"
 
 
 def _count(cell: Cell, looked_at: Sequence[Sample | BadSample]) -> tuple[int, int, int]:
