@@ -144,3 +144,14 @@ def test_a_model_whose_tokenizer_cannot_be_had_says_why(assay, folder):
     said = assay("run", "sums.jsonl", "--model", "reader.py:Reader", "--dry_run")
 
     assert said.code == 0 and "cannot be shown (" in said.out and "pip install transformers" in said.out
+
+
+def test_samples_that_no_prompt_can_be_made_of_are_counted_with_the_first_reason(assay, folder):
+    (folder / "outside.yaml").write_text(
+        "dataset: sums.jsonl\ntemplate:\n  - role: user\n    content:\n"
+        "      - {type: image, image: /etc/passwd}\n      - {type: text, text: '{{ question }}'}\n"
+    )
+
+    said = assay("run", "outside.yaml", *FOUR, "--dry_run")
+
+    assert "3 of 3 samples looked at cannot be asked; first: " in said.out and "/etc/passwd" in said.out

@@ -69,3 +69,18 @@ def test_an_export_is_written_again_and_a_file_of_somebody_else_is_not_replaced(
     assert first.code == again.code == 0
     assert refused.code == 1 and "mine.csv is there, was not written by assay" in refused.err
     assert (folder / "mine.csv").read_text() == "mine"
+
+
+def test_an_export_that_its_user_changed_is_not_replaced(assay, folder, run):
+    assay("export", run, "-o", "new.csv")
+    whole = (folder / "new.csv").read_bytes()
+    (folder / "new.csv").write_bytes(whole + b"my remark")
+
+    refused = assay("export", run, "-o", "new.csv")
+    kept = (folder / "new.csv").read_bytes()
+    (folder / "new.csv").write_bytes(whole)
+    as_written, again = assay("export", run, "-o", "new.csv"), assay("export", run, "-o", "new.csv")
+
+    assert refused.code == 1 and "new.csv has changed since assay wrote it" in refused.err
+    assert kept == whole + b"my remark"
+    assert as_written.code == again.code == 0

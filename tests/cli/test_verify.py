@@ -192,3 +192,12 @@ def test_a_folder_that_is_no_run_is_refused(assay, folder):
     said = assay("verify", str(folder))
 
     assert said.code == 1 and "not a run folder" in said.err
+
+
+def test_a_journal_that_was_emptied_has_no_verdicts_and_nobody_else_is_named(assay, folder, run):
+    (folder / "out" / "records.jsonl").write_bytes(b"")
+
+    said = assay("verify", "out")
+
+    assert said.code == 3 and "exact_match: the journal has no verdicts" in said.out
+    assert "scored by others" not in said.out

@@ -94,6 +94,18 @@ def test_the_fingerprint_changes_when_the_file_does(write: Write) -> None:
     assert json.loads(json.dumps(after)) == after
 
 
+def test_a_file_of_the_same_size_and_time_is_told_by_its_bytes(write: Write) -> None:
+    path = write("data.jsonl", b'{"question": "a", "answer": "1"}\n')
+    before, then = open_dataset(path).fingerprint(), path.stat().st_mtime_ns
+    path.write_text('{"question": "a", "answer": "2"}\n')
+    os.utime(path, ns=(then, then))
+
+    after = open_dataset(path).fingerprint()
+
+    assert after["files"][0]["mtime_ns"] == then and after["files"][0]["size"] == before["files"][0]["size"]
+    assert before != after
+
+
 def test_the_digest_of_a_file_is_that_of_its_bytes(write: Write) -> None:
     path = write("data.jsonl", json_lines(ROWS))
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core import AllOf, Audio, Image, Message, Sample, Text
+from assay.rendering.text import compiled_text
 from assay.rendering.values import Shown, plain_value, variables_of
 
 NAMES = ("sample", "id", "input", "target", "choices", "letters", "cell", "other")
@@ -110,3 +111,13 @@ def test_a_mark_that_a_row_wrote_shows_no_other_medium_than_the_samples_own():
 
     assert shown.parts("a\ufdd07\ufdd1b") == (Text("a\ufdd07\ufdd1b"),)
     assert shown.words("a\ufdd00\ufdd1b") == "a[image]b"
+
+
+def test_media_printed_as_a_list_or_as_json_are_words_and_no_code_points():
+    template = compiled_text("{{ sample.media }} {{ sample.media | tojson }}", "t")[0]
+    shown = Shown()
+
+    text = template.render(variables_of(Sample("1", "x", media=(Image(b"x"),)), ["sample"], shown))
+
+    assert shown.parts(text) == (Text("('[image]',) [\"[image]\"]"),)
+    assert "ufdd0" not in shown.words(text)

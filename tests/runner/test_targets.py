@@ -65,3 +65,23 @@ def test_what_is_said_to_compare_has_no_verdict_without_a_target(name):
     score = scorer(Sample("a", "q"), Output.of("x", stop_reason="stop"))
 
     assert score.outcome is Outcome.DATA_ERROR and "has no target" in score.details["reason"]
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ question.__class__ }}", "reaches for what a template may not touch"),
+        ("{{ question.translate({}) }}", "reaches for what a template may not touch"),
+        ("{% include 'other.txt' %}", "a template can include or import no other file"),
+        ("{% import 'other.txt' as other %}", "a template can include or import no other file"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("--dry_run",)])
+def test_a_template_that_wants_what_none_may_have_is_refused_before_a_model_is_asked(
+    folder, capsys, template, said, more
+):
+    code = run("--columns", "target=answr", "--template", template, *more)
+
+    errors = capsys.readouterr().err
+    assert code == 2 and not (folder / "asked").exists() and not (folder / "out").exists()
+    assert said in errors and "; fix: " in errors and errors.count("\n") == 1

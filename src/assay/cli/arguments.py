@@ -143,3 +143,9 @@ def flatten_list(values: Sequence[str] | None) -> list[str]:
     for value in values or ():
         names += [part for part in value.split(",") if part]
     return names
+
+
+def judge_entry(entry: str) -> tuple[str, str]:
+    """`ROLE=MODEL` as its two parts; without a role, the model is the judge."""
+    role, equals, model = entry.partition("=")
+    return (role, model) if equals and "/" not in role and "." not in role else ("judge", entry)

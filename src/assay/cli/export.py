@@ -54,22 +54,29 @@ def command(arguments: Sequence[str]) -> int:
                 shutil.copyfileobj(made, sys.stdout.buffer)
         return say_damage(reader)
     path = Path(given.output).expanduser() if given.output else reader.layout.folder / f"{name}{SUFFIX[given.to]}"
-    claim_export(reader.layout.folder, path)
+    ledger = claim_export(reader.layout.folder, path)
     count, what = _write(reader, given.to, path, given.model)
+    if ledger is not None:
+        ledger.note(path, with_content=True)
     sys.stdout.write(f"{path}: {count} {what}\n")
     return say_damage(reader)
 
 
-def claim_export(run: Path, path: Path) -> None:
-    """Raises where an export would replace a file that no export of this run wrote."""
+def claim_export(run: Path, path: Path) -> FileLedger | None:
+    """The ledger of a run, once it says that an export may write a file; `None` where it can take no note.
+
+    Raises where the export would replace a file that no export of this run wrote, or that was changed since.
+    """
     if not path.parent.is_dir():
-        return  # said when it is written
+        return None  # said when it is written
+    ledger = FileLedger(run)
     try:
-        FileLedger(run).claim(path)
+        ledger.claim(path)
     except StoreError:
         if os.path.lexists(path):
             raise
-        # A run folder that cannot be written to takes no note: the file can be added, and not replaced later.
+        return None  # a run folder that cannot be written to: the file can be added, and not replaced later
+    return ledger
 
 
 def _kind(name: str) -> str:

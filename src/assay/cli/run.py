@@ -3,17 +3,16 @@
 import argparse
 import contextlib
 import gc
-import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..core.errors import AssayError, UsageError
-from ..core.trust import Gate, guarded
+from ..core.errors import AssayError
+from ..core.trust import guarded
 from . import habit_values
-from .arguments import Parser, flatten_list, key_values
+from .arguments import Parser, flatten_list, judge_entry, key_values
+from .config_files import gate_of, read_config
 
 GENERATION_FLAGS: tuple[tuple[str, type], ...] = (
     ("temperature", float), ("top_p", float), ("top_k", int), ("min_p", float), ("max_tokens", int), ("n", int),
@@ -301,7 +300,7 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     if generation:
         changes["generation"] = {**base.generation, **generation}
     if given.judge:
-        changes["judges"] = dict(_judge(entry) for entry in given.judge)
+        changes["judges"] = dict(judge_entry(entry) for entry in given.judge)
     if given.judge_args:
         changes["judge_args"] = pairs(given.judge_args, "--judge_args")
     if given.columns:
@@ -343,67 +342,3 @@ def _truth(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise argparse.ArgumentTypeError(f"{text!r} is not true or false")
     return text.lower() == "true"
-
-
-def _judge(entry: str) -> tuple[str, str]:
-    role, equals, model = entry.partition("=")
-    return (role, model) if equals and "/" not in role and "." not in role else ("judge", entry)
-
-
-def gate_of(given: argparse.Namespace) -> Gate | None:
-    """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
-    if not given.config:
-        return None
-    from ..runner.foreign import check_settings, gate_for
-
-    manifest = _read_plain(given.config)
-    if not _is_manifest(_config_file(given.config), manifest):
-        return None
-    named = {name: value for name, value in vars(given).items() if name != "config" and value not in (None, False)}
-    for name in ("model_args", "judge_args"):
-        named[name] = key_values(getattr(given, name) or [], option=f"--{name}")
-    if given.base_url:
-        named["model_args"]["base_url"] = given.base_url
-    named["judges"] = dict(_judge(entry) for entry in given.judge or ())
-    named["tasks"] = flatten_list([*given.tasks, *given.more_tasks])
-    gate = gate_for(manifest, given.config, named, given.trust_code)
-    check_settings(read_config(given.config), named, gate, asks_model=True)
-    return gate
-
-
-def read_config(path: str) -> Any:
-    """Options from YAML or JSON; a `run.json` repeats that run, in a folder of its own. None of them grants trust."""
-    from ..runner.options import RunOptions
-
-    plain = _read_plain(path)
-    if _is_manifest(_config_file(path), plain) and isinstance(plain.get("config"), Mapping):
-        return RunOptions.from_plain(plain["config"], where=path).but(output=None, fresh=False, trust_code=False)
-    return RunOptions.from_plain(plain, where=path).but(trust_code=False)
-
-
-def _config_file(path: str) -> Path:
-    file = Path(path).expanduser()
-    return file / "run.json" if file.is_dir() else file
-
-
-def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
-    """Whether a file is, or would pass for, the `run.json` of a run."""
-    return "config" in plain or file.name == "run.json" or (file.parent / "records.jsonl").exists()
-
-
-def _read_plain(path: str) -> Mapping[str, Any]:
-    from ..runner.task_yaml import load_yaml
-
-    file = _config_file(path)
-    if not file.is_file():
-        raise UsageError("no such config file", where=path)
-    if file.suffix == ".json":
-        try:
-            plain = json.loads(file.read_bytes())
-        except ValueError as error:
-            raise UsageError(f"not valid JSON: {error}", where=path) from error
-    else:
-        plain = load_yaml(file)
-    if not isinstance(plain, Mapping):
-        raise UsageError("a config file holds keys and values", where=path)
-    return plain

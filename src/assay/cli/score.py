@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import StoreError
-from .arguments import Parser, key_values
-from .run import _judge, _stdout_for_people
+from .arguments import Parser, judge_entry, key_values
+from .run import _stdout_for_people
 
 
 def _other_fix(error: StoreError, run: str) -> str | None:
@@ -40,7 +40,7 @@ def command(arguments: Sequence[str]) -> int:
         if given.data:
             settings["data"] = given.data
         if given.judge:
-            settings["judges"] = dict(_judge(entry) for entry in given.judge)
+            settings["judges"] = dict(judge_entry(entry) for entry in given.judge)
         if given.judge_args:
             settings["judge_args"] = key_values(given.judge_args, option="--judge_args")
         if given.scorer_seconds is not None:

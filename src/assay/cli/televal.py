@@ -29,15 +29,15 @@ def command(arguments: Sequence[str]) -> int:
     given = p.parse(arguments)
     with _stdout_for_people(given.json) as stdout:
         from ..runner.options import RunOptions
+        from .arguments import judge_entry
         from .display import finish, watcher
-        from .run import _judge
 
         names = [f.name for f in fields(dialect.Asked)]
         base = RunOptions(
             limit=given.limit,
             concurrency=given.concurrency,
             fresh=given.fresh,
-            judges=dict(_judge(entry) for entry in given.judge or ()),
+            judges=dict(judge_entry(entry) for entry in given.judge or ()),
             on_error=given.on_error or RunOptions().on_error,
         )
         asked = dialect.Asked(**{name: getattr(given, name) for name in names})

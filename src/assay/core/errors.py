@@ -138,6 +138,10 @@ class UnknownColumn(TemplateError):
     """A template names what the row does not have."""
 
 
+class ForbiddenTemplate(TemplateError):
+    """A template wants what no template may have, whatever the row."""
+
+
 class ModelError(ComponentError):
     """A model could not answer: infrastructure, never a wrong answer."""
 

@@ -139,13 +139,10 @@ class Samples:
         return all(shard.seekable for shard in self.shards)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Cheap signs that the data changed: size and time of each file; content or source of what is in memory."""
+        """Cheap signs that the data changed: size, time and bytes of each file, of a large one its first bytes;
+        content or source of what is in memory."""
         if self.files:
-            states = [(path, path.stat()) for path in self.files]
-            # Absolute: the same file is named from one folder today and from another tomorrow.
-            return {
-                "files": [{"path": str(p.resolve()), "size": s.st_size, "mtime_ns": s.st_mtime_ns} for p, s in states]
-            }
+            return {"files": [_signs(path) for path in self.files]}
         first = self.shards[0]
         if isinstance(first, Called):
             return {"function": first.name, "source_sha256": source_digest(first.function)}
@@ -314,6 +311,14 @@ def _kind_of(sample: Sample) -> Kind:
 def _file_digest(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _signs(path: Path) -> dict[str, Any]:
+    """What tells a file from an earlier one of its name; the time alone does not: unpackers and `cp -p` set it."""
+    state = path.stat()
+    # Absolute: the same file is named from one folder today and from another tomorrow.
+    place = {"path": str(path.resolve()), "size": state.st_size, "mtime_ns": state.st_mtime_ns}
+    return {**place, "sha256": _file_sign(path)}
 
 
 def _file_sign(path: Path) -> str:

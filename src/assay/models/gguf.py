@@ -27,9 +27,9 @@ from ..core import (
     Usage,
     UsageError,
 )
+from .answers import failure
 from .chat_format import Malformed, chat_messages, option_fields, read_answer
 from .draws import generator_for
-from .function import failure
 from .gguf_engine import Engine, TooLong
 from .gguf_likelihood import Weigher
 from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shortened

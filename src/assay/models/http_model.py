@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 from ..core import EMPTY, Abilities, Candidate, Output, Request, Usage, UsageError
 from ..core.secrets import REFERENCE, filled, remember, secrets_of, variable, veiled
 from ..media.portable import PLAIN_AUDIO, WEB_IMAGES, Formats, needs_change, portable
+from .answers import failure
 from .chat_format import Malformed
-from .function import failure
 from .http import Client, HttpFailure, Limits, Refused, decoded
 
 _VERSIONED = re.compile(r"/v\d+[a-z0-9]*$")

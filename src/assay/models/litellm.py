@@ -16,8 +16,8 @@ import msgspec
 
 from ..core import EMPTY, Abilities, MissingExtra, Output, Request, Usage, UsageError
 from ..core.secrets import veiled
+from .answers import failure
 from .chat_format import Malformed, chat_messages, option_fields, read_answer
-from .function import failure
 from .http import HttpFailure, Refused
 from .http_model import as_declared, enough, filtered, kinds
 

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 from ..core import Abilities, Candidate, Image, Meter, MissingExtra, ModelError, Output, Request, UsageError, digest_of
 from ..core.request import OPTION_NAMES
 from ..media import decode_image, image_from
+from .answers import failure
 from .diffusers_loading import load_whole, quietly
 from .draws import generator_for
-from .function import failure
 from .http_model import refuse_options
 from .hub import hub_file
 from .local_transformers.model import check_counts

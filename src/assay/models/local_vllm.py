@@ -26,9 +26,9 @@ from ..core import (
     Usage,
     UsageError,
 )
+from .answers import failure
 from .chat_format import chat_messages
 from .draws import generator_for
-from .function import failure
 from .local_transformers.fitting import POLICIES, cut_details, fit, fitted, shortened, too_long
 from .local_transformers.likelihood import Pair, windows
 from .local_transformers.loading import Kind, Source, kind_of

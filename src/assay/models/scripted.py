@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core import Abilities, Likelihood, Output, Request, UsageError, as_output, digest_of, shorten
+from .answers import failure
 from .calling import as_text
-from .function import failure
 
 
 @dataclass

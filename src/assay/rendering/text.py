@@ -9,6 +9,7 @@ from jinja2 import meta
 from jinja2.exceptions import SecurityError, UndefinedError
 
 from ..core import TemplateError, UsageError, nearest
+from ..core.errors import ForbiddenTemplate
 from .limits import RunawayTemplate
 from .sandbox import PlainSandbox
 from .values import Shown, plain_value
@@ -39,10 +40,13 @@ def why_refused(error: Exception, where: str) -> TemplateError:
     if isinstance(error, RunawayTemplate):
         fix = "write less, or write the template as a Python function"
         return TemplateError(f"the template runs away: {error}", where=where, fix=fix)
+    if isinstance(error, TypeError) and "no loader" in str(error):
+        fix = "write the text of the other file into this one, or write the template as a Python function"
+        return ForbiddenTemplate("a template can include or import no other file", where=where, fix=fix)
     if isinstance(error, SecurityError):
         what = f"the template reaches for what a template may not touch: {error}"
         fix = "use the columns of the row, or write the template as a Python function"
-        return TemplateError(what, where=where, fix=fix)
+        return ForbiddenTemplate(what, where=where, fix=fix)
     if isinstance(error, UndefinedError):
         what, _, name = str(error.message).removesuffix("'").rpartition(" has no attribute '")
         if what:

@@ -15,6 +15,8 @@ LETTERS = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 MAX_DEPTH = 64
 _MARK = re.compile("\ufdd0([0-9]+)\ufdd1")
 """Two code points that Unicode keeps for use inside a program: no text has them."""
+_ESCAPED = re.compile(r"\\ufdd0([0-9]+)\\ufdd1")
+"""The same inside a list that was printed whole, or in JSON."""
 _EXACT = frozenset({str, int, float, bool, type(None)})
 
 
@@ -36,6 +38,7 @@ class Shown:
 
     def parts(self, text: str) -> tuple[Part, ...]:
         """A rendered text as parts: each mark is the medium it stands for."""
+        text = self._unescaped(text)
         if "\ufdd0" not in text:
             return (Text(text),)
         parts: list[Part] = []
@@ -49,7 +52,12 @@ class Shown:
 
     def words(self, text: str) -> str:
         """A rendered text where no medium can stand: a mark is the word for its kind, as in `[image]`."""
+        text = self._unescaped(text)
         return text if "\ufdd0" not in text else _MARK.sub(self._word, text)
+
+    def _unescaped(self, text: str) -> str:
+        """Marks that were printed as a part of a list or of JSON are words: no medium can stand there."""
+        return _ESCAPED.sub(self._word, text) if self.media and "\\ufdd0" in text else text
 
     def _word(self, found: re.Match[str]) -> str:
         number = int(found[1])

@@ -8,7 +8,7 @@ without one is counted during the run as any other fault of the data.
 from itertools import islice
 
 from ..core import ComponentError, Sample, UsageError, nearest
-from ..core.errors import UnknownColumn
+from ..core.errors import ForbiddenTemplate, UnknownColumn
 from .cell import Cell
 
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
@@ -58,7 +58,7 @@ def check_prompts(cell: Cell) -> None:
         try:
             cell.template(item)
         except ComponentError as error:
-            if not isinstance(error, UnknownColumn) and not isinstance(error.__cause__, MISTAKES):
+            if not isinstance(error, (UnknownColumn, ForbiddenTemplate)) and not isinstance(error.__cause__, MISTAKES):
                 return
             first = first or error
         except Exception:  # noqa: BLE001 - a fault of this row: it is counted when its turn comes

@@ -72,8 +72,9 @@ def _add(made: Recomputed, reader: RunReader, cell: Cell, scoring: Scoring) -> N
     if scoring.is_set_level:
         made.unchecked.append(f"{name}: it judges all samples at once")
         return
-    if scoring.name not in reader.scorers(task, model):
-        made.unchecked.append(f"{name}: the run was last scored by others (--scorer names them)")
+    if scoring.name not in (judged := reader.scorers(task, model)):
+        why = "the run was last scored by others (--scorer names them)" if judged else "the journal has no verdicts"
+        made.unchecked.append(f"{name}: {why}")
         return
     faults: list[AssayError] = []
     records = _in_order(reader, task, model, scoring.name)

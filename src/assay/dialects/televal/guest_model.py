@@ -25,7 +25,7 @@ from ...core import (
     digest_of,
 )
 from ...media import check_media
-from ...models.function import failure
+from ...models.answers import failure
 from ...userfiles import file_digest
 from .audio import RATE, SoundFolder
 from .calling import FLAGS, Dialogue, Era, checked

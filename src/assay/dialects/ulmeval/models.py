@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, Sample
+from ...models.answers import failure
 from ...models.building import Builder
-from ...models.function import failure
 from ...userfiles import file_digest
 from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators, seed_text
 from .facade.api.base import BaseAPI

@@ -15,8 +15,8 @@ from typing import Any
 
 from ...core import Abilities, Message, ModelError, Output, Prompt, Request, Sample, UnknownName, UsageError
 from ...media.picture_files import media_path
+from ...models.answers import failure
 from ...models.building import Builder
-from ...models.function import failure
 from ...templates.message_lists import chat_list, flat_list, message_turns
 from ...userfiles import split_reference
 from .answers import read_answer

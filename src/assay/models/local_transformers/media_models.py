@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...core import EMPTY, Output, Prompt, Request
+from ..answers import failure
 from ..draws import generator_for
-from ..function import failure
 from .attention import CannotShare
 from .drawing import draw, prepare
 from .engine import TokenCount

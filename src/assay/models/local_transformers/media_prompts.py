@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core import AssayError, Audio, Image, Media, Message, Output, Prompt, Text, UsageError
 from ...media import decode_audio, decode_image
-from ..function import failure
+from ..answers import failure
 from .hearing import heard_at_once, not_heard
 from .prompts import MARKS, PromptFault, Renderer
 

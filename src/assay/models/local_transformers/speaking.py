@@ -9,8 +9,8 @@ from typing import Any
 
 from ...core import Candidate, Output, Request, Usage
 from ...media import audio_from
+from ..answers import failure
 from ..draws import torch_draws
-from ..function import failure
 from .engine import TokenCount
 from .sampling import check_options
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 from ...core import DataError, Media, ModelError, Output, Request
-from ..function import failure
+from ..answers import failure
 
 M = TypeVar("M", bound=Media)
 

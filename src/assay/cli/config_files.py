@@ -1,0 +1,70 @@
+"""`--config FILE`: options of a run from YAML or JSON, and how far the file is trusted."""
+
+import argparse
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import UsageError
+from ..core.trust import Gate
+from .arguments import flatten_list, judge_entry, key_values
+
+
+def gate_of(given: argparse.Namespace) -> Gate | None:
+    """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
+    if not given.config:
+        return None
+    from ..runner.foreign import check_settings, gate_for
+
+    manifest = _read_plain(given.config)
+    if not _is_manifest(_config_file(given.config), manifest):
+        return None
+    named = {name: value for name, value in vars(given).items() if name != "config" and value not in (None, False)}
+    for name in ("model_args", "judge_args"):
+        named[name] = key_values(getattr(given, name) or [], option=f"--{name}")
+    if given.base_url:
+        named["model_args"]["base_url"] = given.base_url
+    named["judges"] = dict(judge_entry(entry) for entry in given.judge or ())
+    named["tasks"] = flatten_list([*given.tasks, *given.more_tasks])
+    gate = gate_for(manifest, given.config, named, given.trust_code)
+    check_settings(read_config(given.config), named, gate, asks_model=True)
+    return gate
+
+
+def read_config(path: str) -> Any:
+    """Options from YAML or JSON; a `run.json` repeats that run, in a folder of its own. None of them grants trust."""
+    from ..runner.options import RunOptions
+
+    plain = _read_plain(path)
+    if _is_manifest(_config_file(path), plain) and isinstance(plain.get("config"), Mapping):
+        return RunOptions.from_plain(plain["config"], where=path).but(output=None, fresh=False, trust_code=False)
+    return RunOptions.from_plain(plain, where=path).but(trust_code=False)
+
+
+def _config_file(path: str) -> Path:
+    file = Path(path).expanduser()
+    return file / "run.json" if file.is_dir() else file
+
+
+def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
+    """Whether a file is, or would pass for, the `run.json` of a run."""
+    return "config" in plain or file.name == "run.json" or (file.parent / "records.jsonl").exists()
+
+
+def _read_plain(path: str) -> Mapping[str, Any]:
+    from ..runner.task_yaml import load_yaml
+
+    file = _config_file(path)
+    if not file.is_file():
+        raise UsageError("no such config file", where=path)
+    if file.suffix == ".json":
+        try:
+            plain = json.loads(file.read_bytes())
+        except ValueError as error:
+            raise UsageError(f"not valid JSON: {error}", where=path) from error
+    else:
+        plain = load_yaml(file)
+    if not isinstance(plain, Mapping):
+        raise UsageError("a config file holds keys and values", where=path)
+    return plain
