@@ -1,0 +1,34 @@
+"""Runs inside a sandbox, before anything a model wrote: sets limits, gives up what is left of privileges, goes on.
+
+`python -I -S inside.py SETTINGS PROGRAM ARGUMENTS…`: standard library only, and little of it, for every execution pays
+for what is imported here.
+"""
+
+import json
+import os
+import resource
+import sys
+
+settings = json.loads(sys.argv[1])
+
+
+def limit(kind: int, soft: int, hard: int | None = None) -> None:
+    """A limit, or a lower one that is in force already."""
+    most = resource.getrlimit(kind)[1]
+    hard = soft if hard is None else hard
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(kind, (soft, hard))
+
+
+limit(resource.RLIMIT_CORE, 0)
+limit(resource.RLIMIT_NOFILE, 256)
+limit(resource.RLIMIT_FSIZE, settings["file"])
+limit(resource.RLIMIT_CPU, settings["cpu"], settings["cpu"] + 1)
+limit(resource.RLIMIT_AS, settings["memory"])
+if settings["uid"] is not None:
+    os.setgroups([])
+    os.setresgid(settings["uid"], settings["uid"], settings["uid"])
+    os.setresuid(settings["uid"], settings["uid"], settings["uid"])
+limit(resource.RLIMIT_NPROC, settings["processes"])
+os.execv(sys.argv[2], sys.argv[2:])
