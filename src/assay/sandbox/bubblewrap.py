@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
-from .launch import INSIDE, Launch, held
+from .launch import INSIDE, OF_ASSAY, Launch, held
 from .limits import Limits
 from .seccomp import filter_program
 
@@ -52,7 +52,7 @@ class Bubblewrap:
         words = [self.program, *self._namespaces(), "--die-with-parent", "--new-session", "--clearenv"]
         for name, value in env.items():
             words += ["--setenv", name, value]
-        for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program), INSIDE)):
+        for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program), *OF_ASSAY)):
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
         words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
         words += ["--perms", "1777", "--size", str(SHARED_MEMORY_MB << 20), "--tmpfs", "/dev/shm"]
@@ -62,7 +62,8 @@ class Bubblewrap:
         words += ["--remount-ro", "/", "--chdir", HOME]
         if (calls := filter_program()) is not None:
             words += ["--seccomp", str(launch.hold(calls))]
-        inside = held(limits, uid=65534 if self._is_root else None)
+        is_ours = program == own_python() and bool(argv) and Path(argv[0]) in OF_ASSAY
+        inside = held(limits, uid=65534 if self._is_root else None, same=is_ours)
         launch.argv = [*words, "--", str(own_python()), "-I", "-S", str(INSIDE), inside, str(program), *argv]
         return launch
 

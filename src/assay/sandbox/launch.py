@@ -7,8 +7,11 @@ from pathlib import Path
 
 from .limits import Limits
 
-INSIDE = Path(__file__).resolve().parent / "inside.py"
+FOLDER = Path(__file__).resolve().parent
+INSIDE = FOLDER / "inside.py"
 """The program that sets limits inside the sandbox and becomes the command."""
+OF_ASSAY = tuple(FOLDER / name for name in ("inside.py", "values.py", "candidate.py", "tester.py"))
+"""The files of assay's that are there inside."""
 
 
 @dataclass(slots=True)
@@ -41,9 +44,10 @@ def _write_all(number: int, data: bytes) -> None:
         view = view[os.write(number, view) :]
 
 
-def held(limits: Limits, uid: int | None, **more: object) -> str:
-    """What the program inside must do before it becomes the command."""
+def held(limits: Limits, uid: int | None, *, same: bool = False, **more: object) -> str:
+    """What the program inside must do before it becomes the command; `same` where it is a Python file of assay's."""
     plain = {
+        "same": same,
         "cpu": limits.cpu_seconds,
         "memory": limits.memory_mb << 20,
         "processes": limits.processes,
