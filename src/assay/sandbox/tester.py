@@ -2,7 +2,7 @@
 
 `tester.py TESTS READING WRITING VERDICT NONCE`: TESTS is JSON with `before` (code that is the benchmark's own), `test`,
 `entry` (a name of the program that the code before also defines) and `call`. Names that the tests use and nobody here
-defines are the program's. Only this process has the verdict's pipe.
+defines are the program's. Only this process has the verdict's pipe and the number that makes a line on it count.
 """
 
 import ast
@@ -120,7 +120,10 @@ def unknown_names(*codes: str) -> list:  # type: ignore[type-arg]
 
 def run(tests: dict, link: Link) -> str:  # type: ignore[type-arg]
     """Executes the tests; empty if all hold, else why they do not."""
-    first = link.receive()
+    try:
+        first = link.receive()
+    except Gone:
+        return "the program ended while it was loaded"
     if "raised" in first:
         return f"the program does not load: {first['raised']}: {first.get('message', '')}"
     scope: dict = {"__name__": "tests", "__builtins__": builtins}  # type: ignore[type-arg]
@@ -135,19 +138,34 @@ def run(tests: dict, link: Link) -> str:  # type: ignore[type-arg]
 
 
 def main(argv: list) -> None:  # type: ignore[type-arg]
-    """Runs the tests and writes the verdict."""
+    """Runs the tests and writes two lines: that the program's process stands, and the verdict."""
     with open(argv[1], encoding="utf-8") as file:
         tests = json.load(file)
+    verdict, nonce, link = int(argv[4]), argv[5], Link(int(argv[2]), int(argv[3]))
+    os.set_inheritable(verdict, False)
+    try:
+        link.receive()
+    except Gone:
+        return  # the other sandbox did not start: no verdict
+    _say(verdict, {"nonce": nonce, "ready": True})
     reason, passed = "", False
     try:
-        reason = run(tests, Link(int(argv[2]), int(argv[3])))
+        reason = run(tests, link)
         passed = not reason
-    except Gone:
-        reason = "the program ended before it was loaded"
     except BaseException as error:  # noqa: BLE001 - a test that fails, in whatever way
-        reason = f"{type(error).__name__}: {error}"[:2000]
-    data = json.dumps({"nonce": argv[5], "passed": passed, "reason": reason}).encode("ascii")
-    os.write(int(argv[4]), data)
+        reason = _described(error)
+    _say(verdict, {"nonce": nonce, "passed": passed, "reason": reason})
+
+
+def _described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"[:2000]
+    except BaseException:  # noqa: BLE001 - its text may be the program's own doing
+        return type(error).__name__
+
+
+def _say(number: int, line: dict) -> None:  # type: ignore[type-arg]
+    os.write(number, json.dumps(line).encode("ascii") + b"\n")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from .box import ENVIRONMENT, Tier
+from .box import ENVIRONMENT, Tier, as_bytes
 from .interpreters import own_python
 from .launch import FOLDER
 from .limits import Limits
@@ -47,6 +48,14 @@ class Verdict:
 
 def judge_functions(tier: Tier, program: str, tests: FunctionTests, limits: Limits = Limits()) -> Verdict:
     """The verdict of tests on a program; `SandboxError` where there is none for a reason of our own."""
+    verdict = _judged(tier, program, tests, limits)
+    if verdict is None:
+        # Brought down while the program ran: chance may do that once, a program that means to does it again.
+        verdict = _judged(tier, program, tests, limits)
+    return verdict or Verdict(False, "the tests were brought down while the program ran")
+
+
+def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> Verdict | None:
     started = time.monotonic()
     nonce = secrets.token_hex(16)
     plain = {"test": tests.test, "call": tests.call, "before": tests.before, "entry": tests.entry}
@@ -62,7 +71,7 @@ def judge_functions(tier: Tier, program: str, tests: FunctionTests, limits: Limi
 
     try:
         with (
-            _started(tier, "candidate.py", {"program.py": program.encode("utf-8", "surrogateescape")},
+            _started(tier, "candidate.py", {"program.py": as_bytes(program)},
                      ["program.py", str(to_program), str(answers)], (to_program, answers), limits) as candidate,
             _started(tier, "tester.py", {"tests.json": json.dumps(plain).encode("ascii")},
                      ["tests.json", str(to_tests), str(asks), str(says), nonce], (to_tests, asks, says), limits) as tester,
@@ -78,25 +87,36 @@ def _started(
     tier: Tier, name: str, files: Mapping[str, bytes], argv: list[str], passed: tuple[int, ...], limits: Limits
 ) -> Running:
     launch = tier.launch(own_python(), [str(FOLDER / name), *argv], files, ENVIRONMENT, limits)
-    try:
-        return Running(launch, b"", limits, keep_open=passed)
-    finally:
-        launch.close()
+    return Running(launch, b"", limits, keep_open=passed)
 
 
-def _read(heard: bytes, nonce: str, candidate: Running, tester: Running, seconds: float) -> Verdict:
+def _read(heard: bytes, nonce: str, candidate: Running, tester: Running, seconds: float) -> Verdict | None:
+    """What the tests said; `None` where they stood and said nothing."""
     printed = bytes(next(iter(candidate.outputs.values()))).decode("utf-8", "replace")
-    if tester.is_late:
+    lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
+    if not lines:
+        raise SandboxError(f"the tests did not start: {_last_words(candidate, tester)}", fix="try `assay doctor`")
+    if isinstance(passed := lines[-1].get("passed"), bool):
+        return Verdict(passed, str(lines[-1].get("reason", ""))[:LONGEST_REASON], seconds, printed)
+    if candidate.stopped == "memory":
+        return Verdict(False, f"held more than {candidate.limits.memory_mb} MB", seconds, printed)
+    if tester.stopped == "wall_time":
         return Verdict(False, f"timed out after {tester.limits.wall_seconds:g} s", seconds, printed)
+    return None
+
+
+def _line(data: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(heard)
-        is_ours = secrets.compare_digest(str(said["nonce"]), nonce)
-        passed, reason = said["passed"], str(said["reason"])
-    except (ValueError, KeyError, TypeError):
-        is_ours, passed, reason = False, None, ""
-    if not is_ours or not isinstance(passed, bool):
-        tester.end()
-        ending = tester.finished()
-        said = ending.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"code {ending.returncode}"]
-        raise SandboxError(f"the tests gave no verdict: {said[0]}", fix="`assay doctor` tries the sandbox")
-    return Verdict(passed, reason[:LONGEST_REASON], seconds, printed)
+        line = json.loads(data)
+    except ValueError:
+        return {}
+    return line if isinstance(line, dict) else {}
+
+
+def _last_words(*processes: Running) -> str:
+    for running in processes:
+        running.end()
+        words = running.finished().stderr.decode("utf-8", "replace").strip().splitlines()
+        if words:
+            return words[-1]
+    return "nothing was said of why"
