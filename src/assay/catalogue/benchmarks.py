@@ -51,7 +51,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.mt_bench:mt_bench_published",
         "MT-Bench with the published prompts of the judge",
     ),
-    "humaneval": ("assay.benchmarks.humaneval:humaneval", "pass@k from a file of verdicts"),
+    "humaneval": ("assay.benchmarks.humaneval:humaneval", "functions from their docstring: pass@k, run in a sandbox"),
     "humaneval_generate": ("assay.benchmarks.humaneval:humaneval_generate", "completions, parsed but never run"),
     "ai2d": ("assay.benchmarks.vision.choices:ai2d", "AI2D, diagrams of school science (format-checked)"),
     "mmbench_dev_en_upstream": (

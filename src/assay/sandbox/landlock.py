@@ -40,7 +40,8 @@ class Landlock:
             raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="use another user")
         launch = Launch(folder=_folder(files, uid))
         rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls.hex()}
-        return _command(launch, program, argv, env, held(limits, uid, same=_is_ours(program, argv), **rules, **_SHARES))
+        inside = held(limits, uid, same=_is_ours(program, argv), **rules, **_SHARES)
+        return _command(launch, program, argv, env, inside)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A system-call filter as the kernel reads it: what code in a sandbox has no business calling is refused.
 
-Namespaces, mounts, other processes' memory, keys, kernel programs, io_uring (whose operations no filter sees) and, where
-the network is not cut off otherwise, every socket but a pair. Assembled by hand: classic BPF has four instructions here.
+Namespaces, mounts, other processes' memory, keys, kernel programs, io_uring (whose operations no filter sees), memory
+that no limit counts, and every socket but a pair. Assembled by hand: classic BPF has four instructions here.
 """
 
 import platform
@@ -38,7 +38,7 @@ _OF_OTHERS = (
 )  # fmt: skip
 """What reaches files and processes of the same user, where no namespace hides them and Landlock has no word for it."""
 _NUMBERS = {
-    "x86_64": dict(
+    "x86_64": dict(  # noqa: C408 - half as many quotes
         ptrace=101, process_vm_readv=310, process_vm_writev=311, kcmp=312, pidfd_getfd=438, add_key=248, keyctl=250,
         request_key=249, bpf=321, perf_event_open=298, userfaultfd=323, io_uring_setup=425, io_uring_enter=426,
         io_uring_register=427, mount=165, umount2=166, pivot_root=155, move_mount=429, open_tree=428, fsopen=430,
@@ -55,7 +55,7 @@ _NUMBERS = {
         setpriority=141, sched_setscheduler=144, sched_setparam=142, sched_setaffinity=203, sched_setattr=314,
         ioprio_set=251, process_madvise=440, process_mrelease=448, pidfd_open=434, pidfd_send_signal=424,
     ),
-    "aarch64": dict(
+    "aarch64": dict(  # noqa: C408
         ptrace=117, process_vm_readv=270, process_vm_writev=271, kcmp=272, pidfd_getfd=438, add_key=217, keyctl=219,
         request_key=218, bpf=280, perf_event_open=241, userfaultfd=282, io_uring_setup=425, io_uring_enter=426,
         io_uring_register=427, mount=40, umount2=39, pivot_root=41, move_mount=429, open_tree=428, fsopen=430,

@@ -12,7 +12,7 @@ import os
 import sys
 
 sys.path.insert(0, sys.argv[0].rpartition("/")[0])
-from values import Gone, Handles, Link, decoded, encoded, restore  # type: ignore[import-not-found]  # noqa: E402
+from values import Gone, Handles, Link, decoded, encoded, restore  # type: ignore[import-not-found]
 
 sys.path.pop(0)
 

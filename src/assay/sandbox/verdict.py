@@ -74,7 +74,8 @@ def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> V
             _started(tier, "candidate.py", {"program.py": as_bytes(program)},
                      ["program.py", str(to_program), str(answers)], (to_program, answers), limits) as candidate,
             _started(tier, "tester.py", {"tests.json": json.dumps(plain).encode("ascii")},
-                     ["tests.json", str(to_tests), str(asks), str(says), nonce], (to_tests, asks, says), limits) as tester,
+                     ["tests.json", str(to_tests), str(asks), str(says), nonce], (to_tests, asks, says),
+                     limits) as tester,
         ):  # fmt: skip
             close(to_program, answers, to_tests, asks, says)
             heard = attend([candidate, tester], started + limits.wall_seconds, verdict)
