@@ -37,7 +37,7 @@ class Landlock:
         readable = [str(path) for path in (*needed, Path("/etc/ld.so.cache"), *map(Path, DEVICES)) if path.exists()]
         uid = fresh_uid() if os.geteuid() == 0 else None
         if uid is not None and (closed := _closed(own_python(), *OF_ASSAY)) is not None:
-            raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="use another user")
+            raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="do not be root")
         launch = Launch(folder=_folder(files, uid))
         rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls.hex()}
         inside = held(limits, uid, same=_is_ours(program, argv), **rules, **_SHARES)
