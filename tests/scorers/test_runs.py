@@ -87,7 +87,7 @@ def test_an_interpreter_that_is_not_there_is_refused_before_the_run():
 
 @pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "soon"}, {"memory_mb": 1}, {"memory_mb": 2.5}])
 def test_limits_that_nothing_could_run_in_are_refused(options):
-    with pytest.raises(UsageError, match="scorer 'runs': (timeout|memory_mb) .* is not"):
+    with pytest.raises(UsageError, match=r"scorer 'runs': (timeout|memory_mb) .* is not"):
         Runs(**options)
 
 
@@ -95,6 +95,22 @@ def test_a_sandbox_that_fails_is_no_wrong_answer():
     found = score(Runs(), "def add(a, b): return a + b", fails=True, tests="assert add(1, 2) == 3")
 
     assert (found.value, found.outcome, found.details["kind"]) == (None, Outcome.JUDGE_ERROR, "sandbox")
+
+
+@pytest.mark.parametrize("tests", ["assert add(1, 2 == 3", "def check(:"])
+def test_tests_that_are_no_code_say_nothing_of_the_answer(tests):
+    found = score(Runs(), "def add(a, b): return a + b", tests=tests)
+
+    assert (found.value, found.outcome) == (None, Outcome.JUDGE_ERROR)
+    assert "the tests do not run: SyntaxError" in found.details["reason"]
+
+
+def test_a_setup_that_fails_says_nothing_of_the_answer():
+    scorer = Runs(setup="import nothing_of_that_name")
+
+    found = score(scorer, "def add(a, b): return a + b", tests="assert add(1, 2) == 3")
+
+    assert found.outcome is Outcome.JUDGE_ERROR and "ModuleNotFoundError" in found.details["reason"]
 
 
 def test_a_sample_without_tests_is_a_fault_of_the_data():
@@ -150,7 +166,8 @@ def test_livecodebench_calls_the_method_of_a_solution():
         "public_test_cases": json.dumps([{"input": "[1, 2]\n3", "output": "[4, 5]", "testtype": "functional"}]),
         "metadata": json.dumps({"func_name": "shift"}),
     }
-    right = "```python\nclass Solution:\n    def shift(self, nums: List[int], k: int):\n        return tuple(n + k for n in nums)\n```"
+    method = "def shift(self, nums: List[int], k: int):\n        return tuple(n + k for n in nums)"
+    right = f"```python\nclass Solution:\n    {method}\n```"
 
     assert score(LiveCodeBench(), right, **row).value == 1.0
     assert score(LiveCodeBench(), right.replace("n + k", "n"), **row).value == 0.0

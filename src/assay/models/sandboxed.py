@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..core import Abilities, Output, Request, UsageError
-from ..sandbox import SandboxError, Tier, best_tier
+from ..sandbox import SandboxError, TestsError, Tier, best_tier
 from ..sandbox.asking import ToRun, perform
 from ..sandbox.interpreters import own_python
 
@@ -60,7 +60,7 @@ class SandboxModel:
             verdict = perform(self._tier, ToRun.from_text(request.prompt.messages[-1].text))
         except (ValueError, KeyError, TypeError):
             return Output.failed("data", "the sandbox is asked by scorers, with programs", retryable=False)
-        except UsageError as error:
+        except (UsageError, TestsError) as error:
             return Output.failed("data", str(error), retryable=False)
         except (SandboxError, OSError) as error:
             return Output.failed("sandbox", f"{self._tier.name}: {error}")

@@ -118,7 +118,7 @@ def unknown_names(*codes: str) -> list:  # type: ignore[type-arg]
     return sorted(read - bound)
 
 
-def run(tests: dict, link: Link) -> str:  # type: ignore[type-arg]
+def run(prepared: tuple, link: Link) -> str:  # type: ignore[type-arg]
     """Executes the tests; empty if all hold, else why they do not."""
     try:
         first = link.receive()
@@ -126,15 +126,22 @@ def run(tests: dict, link: Link) -> str:  # type: ignore[type-arg]
         return "the program ended while it was loaded"
     if "raised" in first:
         return f"the program does not load: {first['raised']}: {first.get('message', '')}"
-    scope: dict = {"__name__": "tests", "__builtins__": builtins}  # type: ignore[type-arg]
-    codes = [tests.get("before", ""), tests.get("test", ""), tests.get("call", "")]
-    names = [*unknown_names(*codes), *([tests["entry"]] if tests.get("entry") else [])]
-    exec(compile(codes[0], "before.py", "exec"), scope)  # noqa: S102 - the benchmark's own code
+    scope, codes, names = prepared
     for name in names:
         scope[name] = Remote(link, {"name": name})
-    for code in codes[1:]:
-        exec(compile(code, "tests.py", "exec"), scope)  # noqa: S102
+    for code in codes:
+        exec(code, scope)  # noqa: S102
     return ""
+
+
+def prepare(tests: dict) -> tuple:  # type: ignore[type-arg]
+    """The names, the compiled tests and whose names they lack; raises where the tests themselves are at fault."""
+    scope: dict = {"__name__": "tests", "__builtins__": builtins}  # type: ignore[type-arg]
+    texts = [tests.get("before", ""), tests.get("test", ""), tests.get("call", "")]
+    names = [*unknown_names(*texts), *([tests["entry"]] if tests.get("entry") else [])]
+    before, *codes = [compile(text, "tests.py", "exec") for text in texts]
+    exec(before, scope)  # noqa: S102 - the benchmark's own code
+    return scope, codes, names
 
 
 def main(argv: list) -> None:  # type: ignore[type-arg]
@@ -147,10 +154,15 @@ def main(argv: list) -> None:  # type: ignore[type-arg]
         link.receive()
     except Gone:
         return  # the other sandbox did not start: no verdict
+    try:
+        prepared = prepare(tests)
+    except BaseException as error:  # noqa: BLE001 - no fault of the program, which has not been asked yet
+        _say(verdict, {"nonce": nonce, "fault": _described(error)})
+        return
     _say(verdict, {"nonce": nonce, "ready": True})
     reason, passed = "", False
     try:
-        reason = run(tests, link)
+        reason = run(prepared, link)
         passed = not reason
     except BaseException as error:  # noqa: BLE001 - a test that fails, in whatever way
         reason = _described(error)

@@ -21,6 +21,12 @@ from .running import Running, SandboxError, attend
 LONGEST_REASON = 2000
 
 
+class TestsError(SandboxError):
+    """The tests are at fault: they cannot be read, or fail before the program is asked anything."""
+
+    __test__ = False  # no test of this repository's, whatever its name
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionTests:
     """Tests that call functions of a program."""
@@ -97,6 +103,8 @@ def _read(heard: bytes, nonce: str, candidate: Running, tester: Running, seconds
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
     if not lines:
         raise SandboxError(f"the tests did not start: {_last_words(candidate, tester)}", fix="try `assay doctor`")
+    if "fault" in lines[-1]:
+        raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
     if isinstance(passed := lines[-1].get("passed"), bool):
         return Verdict(passed, str(lines[-1].get("reason", ""))[:LONGEST_REASON], seconds, printed)
     if candidate.stopped == "memory":

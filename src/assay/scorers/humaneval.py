@@ -60,12 +60,13 @@ class HumanEval:
         prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
-        tests = FunctionTests(str(test), f"check({entry})", prompt, entry)
+        before = _whole(prompt)
+        tests = FunctionTests(str(test), f"check({entry})", before, entry)
         score = await run_program(self.models, ToRun(program, tests, limits=limits), rule)
         more = sample.fields.get(self.extra) if self.extra else None
         if not more or score.value != 1.0:
             return score
-        tests = FunctionTests(str(more), f"check({entry})" if "def check" in str(more) else "", prompt, entry)
+        tests = FunctionTests(str(more), f"check({entry})" if "def check" in str(more) else "", before, entry)
         return await run_program(self.models, ToRun(program, tests, limits=limits), rule)
 
     def _looked_up(self, sample: Sample, output: Output) -> Score:
@@ -98,6 +99,15 @@ class PythonSyntax:
             return no_answer(output) or Score(0.0, answer=completion, details={"reason": "nothing was written"})
         names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         return Score(float(wanted is None or wanted in names), answer=completion)
+
+
+def _whole(prompt: str) -> str:
+    """A prompt as code by itself: helper functions of it are the tests' too. A signature alone gets an empty body."""
+    try:
+        ast.parse(prompt)
+    except (SyntaxError, ValueError):
+        return prompt.rstrip() + "\n    pass\n"
+    return prompt
 
 
 def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:
