@@ -51,11 +51,12 @@ class Bubblewrap:
         words = [self.program, *self._namespaces(), "--die-with-parent", "--clearenv"]
         for name, value in env.items():
             words += ["--setenv", name, value]
+        # First, for an interpreter or assay itself may lie in /tmp.
+        words += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
         for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program), *OF_ASSAY)):
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
         words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
         words += ["--perms", "1777", "--size", str(SHARED_MEMORY_MB << 20), "--tmpfs", "/dev/shm"]
-        words += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
         words += ["--perms", "0777", "--dir", HOME]
         for name, data in files.items():
             words += ["--perms", "0444", "--file", str(launch.hold(data)), f"{HOME}/{name}"]

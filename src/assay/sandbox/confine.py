@@ -35,7 +35,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def version() -> int:
     """Which Landlock the kernel has; 0 for none."""
-    return max(0, _libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1)))
+    return max(0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
 
 
 def confine(readable: list, writable: list, calls: str) -> None:  # type: ignore[type-arg]

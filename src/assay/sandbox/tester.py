@@ -24,6 +24,10 @@ class ProgramError(Exception):
 class Remote:
     """A thing of the program: calls and questions go to the other process."""
 
+    _link: Link
+    _where: dict  # type: ignore[type-arg]
+    _kind: str
+
     def __init__(self, link: Link, where: dict, kind: str = "") -> None:  # type: ignore[type-arg]
         self.__dict__.update(_link=link, _where=where, _kind=kind)
 
@@ -57,7 +61,7 @@ class Remote:
         return self._value("next")
 
     def __len__(self) -> int:
-        return int(self._value("len"))  # type: ignore[call-overload]
+        return int(str(self._value("len")))
 
     def __bool__(self) -> bool:
         return self._value("bool") is True
@@ -97,12 +101,13 @@ def _asked(link: Link, message: dict) -> dict:  # type: ignore[type-arg]
         kind = getattr(builtins, str(reply["raised"]), None)
         is_usual = isinstance(kind, type) and issubclass(kind, Exception)
         raise (kind if is_usual else ProgramError)(f"{reply['raised']}: {reply.get('message', '')}")  # type: ignore[misc]
-    return reply
+    return dict(reply)
 
 
 def unknown_names(*codes: str) -> list:  # type: ignore[type-arg]
     """Names that some code reads, and neither it nor Python defines."""
-    read, bound = set(), set(dir(builtins))
+    read: set = set()  # type: ignore[type-arg]
+    bound = set(dir(builtins))
     for code in codes:
         for node in ast.walk(ast.parse(code)):
             if isinstance(node, ast.Name):

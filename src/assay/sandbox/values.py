@@ -77,7 +77,7 @@ class Handles:
         return self._things[number]
 
 
-_SEQUENCES: tuple[tuple[str, type], ...] = (("list", list), ("tuple", tuple), ("set", set), ("frozenset", frozenset))
+_SEQUENCES: tuple[tuple[str, Any], ...] = (("list", list), ("tuple", tuple), ("set", set), ("frozenset", frozenset))
 
 
 def encoded(value: Any, handles: Handles) -> Any:
@@ -97,9 +97,9 @@ def encoded(value: Any, handles: Handles) -> Any:
         return {kind: bytes(value).hex()}
     if isinstance(value, range):
         return {"range": [value.start, value.stop, value.step]}
-    for name, kind in _SEQUENCES:
-        if isinstance(value, kind):
-            return {name: [encoded(item, handles) for item in kind.__iter__(value)]}
+    for name, base in _SEQUENCES:
+        if isinstance(value, base):
+            return {name: [encoded(item, handles) for item in base.__iter__(value)]}
     if isinstance(value, dict):
         return {"dict": [[encoded(k, handles), encoded(v, handles)] for k, v in dict.items(value)]}
     if isinstance(value, deque):
