@@ -82,7 +82,7 @@ def test_of_an_interpreter_only_its_own_files_are_there(tier):
 def test_assay_may_lie_in_the_temporary_folder(tier, tmp_path):
     copied = shutil.copytree(FOLDER.parent, tmp_path / "assay", ignore=shutil.ignore_patterns("__pycache__"))
     tmp_path.chmod(0o755)
-    code = "from assay.sandbox import choose, launch; print(choose(%r).reasons, launch.FOLDER)" % tier
+    code = f"from assay.sandbox import choose, launch; print(choose({tier!r}).reasons, launch.FOLDER)"
     env = {**os.environ, "PYTHONPATH": str(copied.parent)}
 
     said = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True).stdout

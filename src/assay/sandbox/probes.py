@@ -122,7 +122,7 @@ def forks_on(facts: dict) -> bool:  # type: ignore[type-arg]
     for child in children:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    return len(children) > most
+    return bool(len(children) > most)
 
 
 def _can_read(path: str) -> bool:
