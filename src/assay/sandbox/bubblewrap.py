@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
-from .launch import INSIDE, OF_ASSAY, Launch, fresh_uid, held
+from .launch import INSIDE, OF_ASSAY, Keep, Launch, fresh_uid, held
 from .limits import Limits
 from .seccomp import filter_program
 
@@ -44,7 +44,13 @@ class Bubblewrap:
         return os.geteuid() == 0
 
     def launch(
-        self, program: Path, argv: Sequence[str], files: Mapping[str, bytes], env: Mapping[str, str], limits: Limits
+        self,
+        program: Path,
+        argv: Sequence[str],
+        files: Mapping[str, bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        keep: Keep = Keep(),
     ) -> Launch:
         """The command that runs `argv` inside, with what must stay open for it."""
         launch = Launch()
@@ -64,7 +70,7 @@ class Bubblewrap:
         if (calls := filter_program()) is not None:
             words += ["--seccomp", str(launch.hold(calls))]
         is_ours = program == own_python() and bool(argv) and Path(argv[0]) in OF_ASSAY
-        inside = held(limits, uid=fresh_uid() if self._is_root else None, same=is_ours)
+        inside = held(limits, uid=fresh_uid() if self._is_root else None, same=is_ours, keep=keep)
         launch.argv = [*words, "--", str(own_python()), "-I", "-S", str(INSIDE), inside, str(program), *argv]
         return launch
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..core import UsageError
 from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
-from .launch import INSIDE, OF_ASSAY, Launch, fresh_uid, held
+from .launch import INSIDE, OF_ASSAY, Keep, Launch, fresh_uid, held
 from .limits import Limits
 from .running import SandboxError
 from .seccomp import filter_program
@@ -27,7 +27,13 @@ class Landlock:
     name: str = "landlock"
 
     def launch(
-        self, program: Path, argv: Sequence[str], files: Mapping[str, bytes], env: Mapping[str, str], limits: Limits
+        self,
+        program: Path,
+        argv: Sequence[str],
+        files: Mapping[str, bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        keep: Keep = Keep(),
     ) -> Launch:
         """The command that runs `argv` inside, in a folder of its own."""
         calls = filter_program(beside_others=True)
@@ -40,7 +46,7 @@ class Landlock:
             raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="do not be root")
         launch = Launch(folder=_folder(files, uid))
         rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls.hex()}
-        inside = held(limits, uid, same=_is_ours(program, argv), **rules, **_SHARES)
+        inside = held(limits, uid, same=_is_ours(program, argv), keep=keep, **rules, **_SHARES)
         return _command(launch, program, argv, env, inside)
 
 
@@ -55,11 +61,18 @@ class Unconfined:
             raise UsageError("model-written code is never run as root without a sandbox", fix="run as another user")
 
     def launch(
-        self, program: Path, argv: Sequence[str], files: Mapping[str, bytes], env: Mapping[str, str], limits: Limits
+        self,
+        program: Path,
+        argv: Sequence[str],
+        files: Mapping[str, bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        keep: Keep = Keep(),
     ) -> Launch:
         """The command as it is, in a folder of its own."""
         launch = Launch(folder=_folder(files, None))
-        return _command(launch, program, argv, env, held(limits, None, same=_is_ours(program, argv), **_SHARES))
+        inside = held(limits, None, same=_is_ours(program, argv), keep=keep, **_SHARES)
+        return _command(launch, program, argv, env, inside)
 
 
 def _closed(*paths: Path) -> Path | None:

@@ -72,7 +72,15 @@ def _write_all(number: int, data: bytes) -> None:
         view = view[os.write(number, view) :]
 
 
-def held(limits: Limits, uid: int | None, *, same: bool = False, **more: object) -> str:
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Files that are handed out when the command has ended, and the pipe they go to."""
+
+    names: tuple[str, ...] = ()
+    pipe: int = -1
+
+
+def held(limits: Limits, uid: int | None, *, same: bool = False, keep: Keep = Keep(), **more: object) -> str:
     """What the program inside must do before it becomes the command; `same` where it is a Python file of assay's."""
     plain = {
         "same": same,
@@ -81,6 +89,8 @@ def held(limits: Limits, uid: int | None, *, same: bool = False, **more: object)
         "processes": limits.processes,
         "file": limits.file_mb << 20,
         "uid": uid,
+        "keep": keep.names,
+        "pipe": keep.pipe,
         **more,
     }
     return json.dumps(plain)

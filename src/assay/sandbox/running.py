@@ -17,6 +17,7 @@ _CHUNK = 1 << 16
 _LOOK_SECONDS = 0.1
 """How often is looked at what executions hold together; the limits of single processes and files hold at once."""
 _MOST_FILES = 4096
+_MOST_HEARD = 256 << 20
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -126,10 +127,12 @@ class Running:
         return Execution(ending, returncode, bytes(stdout), bytes(stderr), seconds, self.truncated)
 
 
-def attend(processes: Sequence[Running], deadline: float, watched: int | None = None) -> bytes:
+def attend(
+    processes: Sequence[Running], deadline: float, watched: int | None = None, *, to_the_end: bool = False
+) -> bytes:
     """Feeds and drains processes until all have ended and closed their outputs, or their time is up.
 
-    With `watched`, until that pipe is closed; what came over it is returned.
+    With `watched`, until that pipe is closed, or longer with `to_the_end`; what came over it is returned.
     """
     heard = bytearray()
     look = time.monotonic() + _LOOK_SECONDS
@@ -152,9 +155,11 @@ def attend(processes: Sequence[Running], deadline: float, watched: int | None = 
             for key, _ in selector.select(min(deadline, look) - now):
                 if key.fd == watched:
                     chunk = os.read(key.fd, _CHUNK)
-                    heard += chunk
-                    if not chunk:
+                    heard += chunk[: max(0, _MOST_HEARD - len(heard))]
+                    if not chunk and not to_the_end:
                         return bytes(heard)
+                    if not chunk:
+                        selector.unregister(watched)
                 elif not _serve(key.fd, key.data):
                     selector.unregister(key.fd)
     return bytes(heard)
