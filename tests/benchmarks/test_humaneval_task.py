@@ -57,6 +57,8 @@ def test_functions_are_run_and_the_run_says_by_which_tier(tmp_path):
 
     assert {result.metric: result.value for result in done.results} == {"humaneval.pass@1": 0.5}
     executions = executions_of(tmp_path / "run")
+    said = [json.loads(line["output"]["candidates"][0]["text"]) for line in executions]
+    assert {one["tier"] for one in said} == {choose().tier.name}
     assert len(executions) == 4 and all(json.loads(line["prompt"][0]["content"])["tests"] for line in executions)
 
 

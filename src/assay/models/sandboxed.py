@@ -64,7 +64,7 @@ class SandboxModel:
             return Output.failed("data", str(error), retryable=False)
         except (SandboxError, OSError) as error:
             return Output.failed("sandbox", f"{self._tier.name}: {error}")
-        return Output.of(json.dumps(asdict(verdict)))
+        return Output.of(json.dumps({**asdict(verdict), "tier": self._tier.name}))
 
 
 def _version() -> str:

@@ -77,7 +77,7 @@ async def run_program(models: Mapping[str, Any], asked: ToRun, rule: Rule, answe
     except ModelError as error:
         return Score(None, Outcome.JUDGE_ERROR, answer=shown, details={"reason": error.what, "kind": ROLE})
     verdict = json.loads(reply.text)
-    details = {"rule": rule, **({"reason": verdict["reason"]} if verdict["reason"] else {})}
+    details = {"rule": rule, "tier": verdict["tier"], **({"reason": verdict["reason"]} if verdict["reason"] else {})}
     return Score(float(verdict["passed"]), answer=shown, details=details)
 
 
