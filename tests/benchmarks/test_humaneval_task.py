@@ -1,4 +1,4 @@
-"""HumanEval: nothing a model wrote is run; pass@k comes from a file of verdicts."""
+"""HumanEval: functions are run in a sandbox once, or judged by a file of verdicts; pass@k of both."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.benchmarks.humaneval import humaneval, humaneval_generate
-from assay.core import UsageError
+from assay.core import AssayError
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner import run, score
+from assay.sandbox import Choice, choice, choose
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "humaneval"
 PROBLEMS = [
@@ -17,9 +18,15 @@ PROBLEMS = [
         "prompt": f"def f{i}():\n",
         "entry_point": f"f{i}",
         "canonical_solution": "    return 1\n",
+        "test": "def check(candidate):\n    assert candidate() == 1\n",
     }
     for i in range(2)
 ]
+
+
+def executions_of(folder: Path) -> list[dict]:
+    lines = map(json.loads, (folder / "records.jsonl").read_text("utf-8").splitlines())
+    return [line for line in lines if line["task"] == "humaneval#sandbox"]
 
 
 def write_rows(path: Path, rows: list[dict]) -> str:
@@ -27,14 +34,46 @@ def write_rows(path: Path, rows: list[dict]) -> str:
     return str(path)
 
 
-def test_scoring_is_refused_before_a_model_is_asked(tmp_path):
+needs_sandbox = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}")
+
+
+def test_scoring_is_refused_before_a_model_is_asked_where_no_sandbox_holds(tmp_path, monkeypatch):
+    monkeypatch.setitem(choice._known, "auto", Choice(None, (("bubblewrap", "bwrap is not installed"),)))
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
     model = Scripted("    return 1")
 
-    with pytest.raises(UsageError, match="needs a sandbox, which this version does not have; fix: task humaneval_gen"):
+    with pytest.raises(AssayError, match=r"no sandbox holds on this machine \(bubblewrap: bwrap is not inst.*fix: pip"):
         run(humaneval, model, data=data, output=str(tmp_path / "run"))
 
-    assert model.calls == []
+    assert model.calls == [] and not (tmp_path / "run").exists()
+
+
+@needs_sandbox
+def test_functions_are_run_and_the_run_says_by_which_tier(tmp_path):
+    data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
+    model = Scripted(lambda request: ["    return 1", "    return 2"])
+
+    done = run(humaneval, model, data=data, output=str(tmp_path / "run"))
+
+    assert {result.metric: result.value for result in done.results} == {"humaneval.pass@1": 0.5}
+    executions = executions_of(tmp_path / "run")
+    said = [json.loads(line["output"]["candidates"][0]["text"]) for line in executions]
+    assert {one["tier"] for one in said} == {choose().tier.name}
+    assert len(executions) == 4 and all(json.loads(line["prompt"][0]["content"])["tests"] for line in executions)
+
+
+@needs_sandbox
+def test_an_execution_is_made_again_only_if_its_program_tests_or_limits_changed(tmp_path):
+    data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
+    folder = str(tmp_path / "run")
+    run(humaneval, Scripted("    return 1"), data=data, output=folder)
+
+    score(folder)
+    assert len(executions_of(tmp_path / "run")) == 2
+
+    other = humaneval.but(scorers=({"name": "humaneval", "timeout": 9},))
+    run(other, Scripted("    return 1"), data=data, output=folder)
+    assert len(executions_of(tmp_path / "run")) == 4
 
 
 def test_pass_at_k_is_the_unbiased_estimate_over_the_candidates(tmp_path):

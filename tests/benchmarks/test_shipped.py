@@ -13,7 +13,8 @@ from assay.runner.resolve import resolve_tasks
 NAMES = (
     "quickstart", "quickstart_arithmetic", "quickstart_facts", "quickstart_choices", "quickstart_dialogue",
     "quickstart_format", "gsm8k", "gsm8k_completion", "mmlu_pro", "mmlu_pro_cot", "mmlu_pro_cot_5shot", "bbh",
-    "bbh_direct", "lambada", "ifeval", "humaneval", "humaneval_generate",
+    "bbh_direct", "lambada", "ifeval", "humaneval", "humaneval_generate", "mbpp",
+    "livecodebench",
 )  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def test_every_task_says_how_it_was_measured_and_where_its_data_is(name):
         assert task.dataset.package or (task.dataset.local and (task.dataset.hub or task.dataset.mini))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "humaneval"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_scorer_of_a_task_can_be_built(name):
     for task in resolve_tasks(name, RunOptions()):
         assert [build_scorer(entry, task.name) for entry in task.scorers]
@@ -51,7 +52,7 @@ def test_every_shipped_task_has_rows_that_ship_with_it(name):
         assert find_data(task, "mini").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "humaneval"])
+@pytest.mark.parametrize("name", NAMES)
 def test_every_text_benchmark_runs_on_the_rows_that_ship_with_it(name, tmp_path):
     done = assay.run(
         name, "scripted", data="mini", model_args={"answers": "The answer is 15."}, output=str(tmp_path / "run")

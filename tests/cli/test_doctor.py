@@ -7,7 +7,7 @@ def test_what_is_here_is_said(assay):
     said = assay("doctor")
 
     assert said.code == 0
-    for word in ("assay ", "Python ", "cores", "memory", "disk", "embedded model smollm2", "sandbox: none"):
+    for word in ("assay ", "Python ", "cores", "memory", "disk", "embedded model smollm2", "sandbox: "):
         assert word in said.out
 
 
@@ -15,7 +15,7 @@ def test_json_is_one_document(assay):
     found = assay("doctor", "--json").json
 
     assert found["requirements"]["base"]["msgspec"] is not None
-    assert found["disk_free_bytes"] > 0 and found["sandbox"] is None
+    assert found["disk_free_bytes"] > 0 and set(found["sandbox"]) == {"tier", "refused"}
 
 
 def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):
@@ -69,3 +69,14 @@ def test_a_secret_across_two_blocks_is_found(tmp_path, monkeypatch):
 
 def test_a_folder_that_is_not_there_is_refused(assay):
     assert assay("doctor", "--scan_logs", "nope").code == 2
+
+
+def test_the_sandbox_of_this_machine_is_named_and_why_there_is_no_better_one(assay, monkeypatch):
+    from assay.sandbox import Choice
+
+    monkeypatch.setattr("assay.sandbox.choose", lambda: Choice(None, (("bubblewrap", "bwrap is not installed"),)))
+
+    said = assay("doctor")
+
+    assert "sandbox: none holds here" in said.out and "not bubblewrap: bwrap is not installed" in said.out
+    assert "fix: pip install 'assay[sandbox]'" in said.out

@@ -1,11 +1,13 @@
-"""HumanEval: verdicts come from a file, and code is parsed at most."""
+"""HumanEval: verdicts from a file, and whether code can be parsed; what is run is tried in test_runs.py."""
 
+import asyncio
 import json
 
 import pytest
 
 from assay.core import DataError, Outcome, Output, Sample, UsageError
-from assay.scorers.humaneval import HumanEval, PythonSyntax, cut
+from assay.scorers.code_text import cut
+from assay.scorers.humaneval import HumanEval, PythonSyntax
 
 SAMPLE = Sample("HumanEval/0", fields={"prompt": "def f():\n", "entry_point": "f"})
 
@@ -16,9 +18,14 @@ def written(path, *rows) -> str:
     return str(path)
 
 
-def test_without_verdicts_it_refuses():
-    with pytest.raises(UsageError, match="running model-written code needs a sandbox"):
-        HumanEval()
+def scored(scorer, text):
+    return asyncio.run(scorer(SAMPLE, Output.of(text)))
+
+
+def test_a_sandbox_is_needed_unless_there_are_verdicts(tmp_path):
+    file = written(tmp_path / "r.jsonl", {"task_id": "HumanEval/0", "completion": "x", "passed": True})
+
+    assert (HumanEval().needs, HumanEval(verdicts=file).needs) == (("sandbox",), ())
 
 
 def test_a_verdict_is_found_by_task_and_completion(tmp_path):
@@ -29,14 +36,14 @@ def test_a_verdict_is_found_by_task_and_completion(tmp_path):
     )
     scorer = HumanEval(verdicts=file)
 
-    assert scorer(SAMPLE, Output.of("    return 1")).value == 1.0
-    assert scorer(SAMPLE, Output.of("    return 2\ndef g(): pass")).value == 0.0
+    assert scored(scorer, "    return 1").value == 1.0
+    assert scored(scorer, "    return 2\ndef g(): pass").value == 0.0
 
 
 def test_a_completion_without_a_verdict_is_unresolved_rather_than_wrong(tmp_path):
     file = written(tmp_path / "r.jsonl", {"task_id": "HumanEval/0", "completion": "x", "passed": True})
 
-    score = HumanEval(verdicts=file)(SAMPLE, Output.of("y"))
+    score = scored(HumanEval(verdicts=file), "y")
 
     assert (score.value, score.outcome) == (None, Outcome.JUDGE_ERROR)
 

@@ -6,12 +6,12 @@ One row: `{"task_id": "HumanEval/0", "prompt": "def has_close_elements(…): …
 Citation: Chen et al. 2021, Evaluating Large Language Models Trained on Code, arXiv 2107.03374. Licence: MIT.
 
 Protocol: the prompt as a text to be continued, the official stop sequences, pass@k over candidates and epochs by the
-unbiased estimate. Nothing a model wrote is run: `humaneval` refuses to start unless its scorer is given the verdicts of
-a run made elsewhere, and `humaneval_generate` writes completions and checks only that they are Python.
+unbiased estimate. `humaneval` runs each function against its tests in a sandbox, `humaneval_generate` writes
+completions and checks only that they are Python.
 """
 
 from ..core import DataSource, GenerateOptions, Task
-from ..scorers.humaneval import STOPS
+from ..scorers.code_text import STOPS
 from ..templates import Completion
 
 humaneval_generate = Task(
@@ -37,5 +37,5 @@ humaneval = humaneval_generate.but(
     name="humaneval",
     scorers=("humaneval",),
     protocol="humaneval@pass",
-    description="functions completed from their docstring: pass@k from a file of verdicts",
+    description="functions completed from their docstring: pass@k, run in a sandbox",
 )

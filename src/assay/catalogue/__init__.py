@@ -70,6 +70,10 @@ MODELS: dict[str, tuple[str, str]] = {
         "assay.models.workers:Worker",
         "worker/NAME or worker/FILE.py:Class: detector, vqa, clip, … in a process of its own, for --judge ROLE=",
     ),
+    "sandbox": (
+        "assay.models.sandboxed:SandboxModel",
+        "sandbox/TIER: runs programs for scorers; every run has one, --judge sandbox=sandbox/TIER takes another tier",
+    ),
     "scripted": ("assay.models.scripted:Scripted", "fixed answers, for tests and `assay check`"),
     "replay": ("assay.models.replay:Replay", "replay/RUN: the answers of an earlier run"),
 }

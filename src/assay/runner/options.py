@@ -10,6 +10,8 @@ from ..userfiles import one_spelling
 
 DEFAULT_MODEL = "smollm2"
 _LISTS = ("tasks", "models", "ids", "scorers", "register", "tags")
+SANDBOX = "sandbox"
+"""The role of whatever runs programs: every run has one."""
 _MAPPINGS = ("model_args", "columns", "generation", "judges", "judge_args")
 CLOSE_KEY = 0.7
 """How alike two keys are when one may be a slip for the other."""
@@ -122,15 +124,21 @@ class RunOptions:
             scorers=tuple(_one_spelling(name) for name in self.scorers),
         )
 
+    def helper_of(self, role: str) -> str | None:
+        """The model under a role: the one that was named, else the one that every run has."""
+        return self.judges.get(role) or (role if role == SANDBOX else None)
+
     def judge_args_of(self, role: str) -> dict[str, Any]:
         """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
         shared: dict[str, Any] = {}
         own: dict[str, Any] = {}
         for name, value in self.judge_args.items():
             prefix, dot, rest = name.partition(".")
+            if role == SANDBOX and prefix != SANDBOX:
+                continue  # it is no model: what judges are given means nothing to it
             if name in self.judges and isinstance(value, Mapping):
                 own.update(value if name == role else {})
-            elif dot and prefix in self.judges:
+            elif dot and (prefix in self.judges or prefix == SANDBOX):
                 own.update({rest: value} if prefix == role else {})
             else:
                 shared[name] = value

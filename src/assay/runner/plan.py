@@ -390,6 +390,9 @@ def _check_judges(
     for role, (scorer, task) in wanted.items():
         if role in run.judges:
             continue
+        if run.helper_of(role) is not None:
+            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
+            continue
         fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
         faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
 
@@ -407,4 +410,4 @@ def _count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any
 def _judge(run: RunOptions, role: str) -> Model:
     args = without_prices(run.judge_args_of(role))
     check_secrets(args, "--judge_args")
-    return build_model(run.judges[role], args)
+    return build_model(run.helper_of(role) or role, args)

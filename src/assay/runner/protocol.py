@@ -126,7 +126,8 @@ def _scoring(cell: Cell, own: Task, judges: Mapping[str, Any]) -> Iterator[Chang
         names = "+".join(scoring.name for scoring in cell.scorings)
         yield Change(f"scorer={names}", [_scorer(entry) for entry in scorers])
     for role in sorted({role for scoring in cell.scorings for role in scoring.roles}):
-        if role in judges:
+        # The sandbox that every run has is no choice of anybody's.
+        if role in judges and role in cell.run.judges:
             name = str(cell.run.judges[role]).rpartition("/")[2]
             yield Change(f"{role}={name}", judges[role])
 

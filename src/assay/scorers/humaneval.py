@@ -1,8 +1,7 @@
-"""HumanEval: verdicts on model-written functions, read from a file; nothing a model wrote is run here.
+"""HumanEval: functions that a model wrote, run against their tests in a sandbox.
 
-Running such code needs a sandbox, which this version does not have. So the scorer refuses to be built unless it is
-given the verdicts of a run made elsewhere, in the format of the official harness: one JSON object a line with
-`task_id`, `completion` and `passed`.
+The verdicts of a run made elsewhere may be given instead, in the format of the official harness: one JSON object a line
+with `task_id`, `completion` and `passed`; nothing is run then.
 """
 
 import ast
@@ -12,21 +11,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..core import DataError, Outcome, Output, Sample, Score, UsageError, digest_of
+from ..core import EMPTY, DataError, Outcome, Output, Sample, Score, UsageError, digest_of
 from ..registry import scorers
+from ..sandbox import FunctionTests
+from ..sandbox.asking import ToRun
 from .answers import no_answer
-
-STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
-"""Where the body of the function has ended; the official sequences."""
+from .code_text import completed, cut
+from .runs import ROLE, check_limits, limits_of, no_tests, run_program
 
 
 @scorers.register("humaneval")
 @dataclass(frozen=True)
 class HumanEval:
-    """1 if the function passed its tests, as a verdict file says; refuses without one."""
+    """1 if the function passes its tests: prompt and completion, run in a sandbox."""
 
+    extra: str = ""
+    """A column with more tests, as HumanEval+ has them: a function must pass these too."""
+    timeout: float = 10.0
+    memory_mb: int = 1024
     verdicts: str = ""
-    """The results file of the official harness, run in a sandbox of yours."""
+    """The results file of the official harness, where the functions were run elsewhere."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
@@ -35,17 +40,36 @@ class HumanEval:
     _passed: Mapping[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.verdicts:
-            raise UsageError(
-                "running model-written code needs a sandbox, which this version does not have",
-                where="scorer 'humaneval'",
-                fix="task humaneval_generate writes the completions; run their tests elsewhere and give verdicts: FILE",
-            )
-        text = _read(Path(self.verdicts).expanduser())
-        object.__setattr__(self, "_digest", digest_of(text))
-        object.__setattr__(self, "_passed", read_verdicts(text, self.verdicts))
+        check_limits("humaneval", self.timeout, self.memory_mb)
+        if self.verdicts:
+            text = _read(Path(self.verdicts).expanduser())
+            object.__setattr__(self, "_digest", digest_of(text))
+            object.__setattr__(self, "_passed", read_verdicts(text, self.verdicts))
 
-    def __call__(self, sample: Sample, output: Output) -> Score:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """A sandbox, unless somebody else ran the functions."""
+        return () if self.verdicts else (ROLE,)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if self.verdicts:
+            return self._looked_up(sample, output)
+        test = sample.fields.get("test")
+        if not test:
+            return no_tests("test")
+        prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
+        program, rule = completed(prompt, output.text, entry)
+        limits = limits_of(self.timeout, self.memory_mb)
+        before = _whole(prompt)
+        tests = FunctionTests(str(test), f"check({entry})", before, entry)
+        score = await run_program(self.models, ToRun(program, tests, limits=limits), rule)
+        more = sample.fields.get(self.extra) if self.extra else None
+        if not more or score.value != 1.0:
+            return score
+        tests = FunctionTests(str(more), f"check({entry})" if "def check" in str(more) else "", before, entry)
+        return await run_program(self.models, ToRun(program, tests, limits=limits), rule)
+
+    def _looked_up(self, sample: Sample, output: Output) -> Score:
         completion = cut(output.text)
         passed = self._passed.get((sample.id, completion), self._passed.get((sample.id, output.text)))
         if passed is None:
@@ -83,10 +107,13 @@ class PythonSyntax:
         return Score(float(wanted is None or wanted in names), answer=completion)
 
 
-def cut(text: str) -> str:
-    """The completion up to where the body ends, as the stop sequences would have ended it."""
-    ends = [place for stop in STOPS if (place := text.find(stop)) >= 0]
-    return text[: min(ends)] if ends else text
+def _whole(prompt: str) -> str:
+    """A prompt as code by itself: helper functions of it are the tests' too. A signature alone gets an empty body."""
+    try:
+        ast.parse(prompt)
+    except (SyntaxError, ValueError):
+        return prompt.rstrip() + "\n    pass\n"
+    return prompt
 
 
 def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Outcome, Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .attempts import Attempts
-from .derived import OtherScale, mean_of_units, verdict
+from .derived import OtherScale, verdict
+from .mean import mean_of
 from .statistics import pass_at_k, pass_hat_k
 from .table import read_table
 
@@ -22,6 +23,8 @@ class _Answers:
     right: int = 0
     judged: int = 0
     lost: int = 0
+    lost_as: str = Outcome.MODEL_ERROR.value
+    """What became of the first that never came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class _PassK:
             for k in self._all_k():
                 name = f"{metric}.pass{sign}{k}"
                 rows = (_verdict(id, answers, name, k, chance) for id, answers in questions.items())
-                yield mean_of_units(read_table(rows), name, chances)
+                yield mean_of(read_table(rows), name, chances)
 
 
 @summarizers.register("pass_at_k")
@@ -76,7 +79,7 @@ class PassHatK(_PassK):
 def _verdict(id: str, answers: _Answers, name: str, k: int, chance: Callable[[int, int, int], float]) -> ScoreRecord:
     # A question that lost answers may have had enough of them: it cannot be blamed.
     if answers.judged < k and answers.lost:
-        return verdict(answers.first, id, name, None, Outcome.MODEL_ERROR.value)
+        return verdict(answers.first, id, name, None, answers.lost_as)
     if answers.judged < k:
         raise SummarizerError(
             f"k={k}, but sample {id!r} has {answers.judged} answer{'s' if answers.judged != 1 else ''}",
@@ -103,6 +106,8 @@ def _questions(
                 continue
             value = None if record.outcome in UNRESOLVED else record.values.get(metric)
             if value is None:
+                if not answers.lost and record.outcome in UNRESOLVED:
+                    answers.lost_as = str(record.outcome)
                 answers.lost += 1
             else:
                 answers.judged += 1

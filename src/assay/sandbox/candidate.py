@@ -1,0 +1,71 @@
+"""Runs inside a sandbox: executes a program that a model wrote, then answers calls of its functions.
+
+`candidate.py PROGRAM READING WRITING`. Whatever the program does to this process, it can only change what its own
+functions return: the tests run in another sandbox, and the verdict goes over a pipe that is not open here.
+"""
+
+import builtins
+import sys
+
+sys.path.insert(0, sys.argv[0].rpartition("/")[0])
+from values import Gone, Handles, Link, decoded, encoded  # type: ignore[import-not-found]
+
+sys.path.pop(0)
+
+
+def serve(program: str, link: Link) -> None:
+    """Loads the program and answers until nobody asks any more."""
+    handles, scope = Handles(), {"__name__": "__main__", "__builtins__": builtins}
+    link.send({"ready": True})  # what goes wrong from here on is the program's own doing
+    try:
+        with open(program, encoding="utf-8", errors="surrogateescape") as file:
+            exec(compile(file.read(), "program.py", "exec"), scope)  # noqa: S102 - what the sandbox is for
+        link.send({"loaded": True})
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the other side is told
+        link.send(_raised(error))
+        return
+    while True:
+        asked = link.receive()
+        try:
+            link.send(_answer(asked, scope, handles))
+        except Gone:
+            raise
+        except BaseException as error:  # noqa: BLE001
+            link.send(_raised(error))
+
+
+def _answer(asked: dict, scope: dict, handles: Handles) -> dict:  # type: ignore[type-arg]
+    known = lambda number, _: handles[number]  # noqa: E731
+    verb = asked["verb"]
+    if verb == "name":
+        return {"value": encoded(scope[asked["name"]], handles), "callable": callable(scope[asked["name"]])}
+    thing = scope[asked["name"]] if "name" in asked else handles[asked["handle"]]
+    if verb == "call":
+        args = [decoded(one, known) for one in asked["args"]]
+        kwargs = {name: decoded(one, known) for name, one in asked["kwargs"].items()}
+        value = thing(*args, **kwargs)
+        return {"value": encoded(value, handles), "args": [encoded(one, handles) for one in args]}
+    if verb == "attribute":
+        value = getattr(thing, asked["attribute"])
+    elif verb == "item":
+        value = thing[decoded(asked["key"], known)]
+    else:
+        ways: dict = {"bool": bool, "len": len, "iter": iter, "next": next, "str": str}  # type: ignore[type-arg]
+        value = ways[verb](thing)
+    return {"value": encoded(value, handles)}
+
+
+def _raised(error: BaseException) -> dict:  # type: ignore[type-arg]
+    try:
+        message = str(error)[:2000]
+    except BaseException:  # noqa: BLE001 - its text is the program's own doing
+        message = ""
+    return {"raised": type(error).__name__, "message": message}
+
+
+if __name__ == "__main__":
+    sys.set_int_max_str_digits(0)
+    try:
+        serve(sys.argv[1], Link(int(sys.argv[2]), int(sys.argv[3])))
+    except Gone:
+        pass

@@ -1,0 +1,56 @@
+"""What of the host an interpreter needs to run: its own tree, the system's libraries, and nothing else."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from ..core import UsageError
+
+SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
+_SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
+"""Prefixes that hold far more than an interpreter."""
+
+
+@cache
+def own_python() -> Path:
+    """The interpreter behind this process, not the link of a virtual environment."""
+    return Path(os.path.realpath(sys.executable))
+
+
+@cache
+def readable_for(program: Path) -> tuple[Path, ...]:
+    """The files and folders that a program needs besides the system's libraries."""
+    if program != own_python():
+        return (program, *_linked(program))
+    prefix = Path(sys.base_prefix).resolve()
+    if prefix not in _SHARED:
+        # Not the prefix itself: other environments, caches and whatever else may lie beside.
+        own = (program, prefix / "lib", prefix / "lib64", *_linked(program))
+        return tuple(path for path in own if path.exists())
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    return tuple(path for path in (program, prefix / "lib" / version, *_linked(program)) if path.exists())
+
+
+def find_program(name: str) -> Path:
+    """A program by name or path, with links followed; `python` is the interpreter of this process."""
+    if name in ("python", "python3"):
+        return own_python()
+    found = shutil.which(name)
+    if found is None:
+        raise UsageError(f"there is no interpreter {name!r} on this machine", fix=f"install {name}, or name its path")
+    return Path(os.path.realpath(found))
+
+
+@cache
+def _linked(program: Path) -> Sequence[Path]:
+    """Shared libraries outside the system's folders that a program is linked with."""
+    try:
+        listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, timeout=10).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    paths = (Path(word) for word in listed.split() if word.startswith("/"))
+    return tuple(path for path in paths if path.exists() and not str(path).startswith(SYSTEM_LIBRARIES))

@@ -1,0 +1,113 @@
+"""The tiers `landlock` and `none`: a folder of the host that is thrown away, for machines without namespaces.
+
+`landlock` lets the code open its folder, the interpreter and the system's libraries, keeps its signals in and refuses
+it every socket. What it cannot hide: names and sizes of files elsewhere, and which processes there are.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core import UsageError
+from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
+from .launch import INSIDE, OF_ASSAY, Keep, Launch, fresh_uid, held
+from .limits import Limits
+from .running import SandboxError
+from .seccomp import filter_program
+
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
+
+
+@dataclass(frozen=True)
+class Landlock:
+    """Executions that Landlock and a system-call filter keep in."""
+
+    name: str = "landlock"
+
+    def launch(
+        self,
+        program: Path,
+        argv: Sequence[str],
+        files: Mapping[str, bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        keep: Keep = Keep(),
+    ) -> Launch:
+        """The command that runs `argv` inside, in a folder of its own."""
+        calls = filter_program(beside_others=True)
+        if calls is None:
+            raise SandboxError("the system calls of this machine are not known", fix="use the tier bubblewrap")
+        needed = (*readable_for(own_python()), *readable_for(program), *OF_ASSAY, *map(Path, SYSTEM_LIBRARIES))
+        readable = [str(path) for path in (*needed, Path("/etc/ld.so.cache"), *map(Path, DEVICES)) if path.exists()]
+        uid = fresh_uid() if os.geteuid() == 0 else None
+        if uid is not None and (closed := _closed(own_python(), *OF_ASSAY)) is not None:
+            raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="do not be root")
+        launch = Launch(folder=_folder(files, uid))
+        rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls.hex()}
+        inside = held(limits, uid, same=_is_ours(program, argv), keep=keep, **rules, **_SHARES)
+        return _command(launch, program, argv, env, inside)
+
+
+@dataclass(frozen=True)
+class Unconfined:
+    """Executions with limits and nothing else: for code you would run yourself."""
+
+    name: str = "none"
+
+    def __post_init__(self) -> None:
+        if os.geteuid() == 0:
+            raise UsageError("model-written code is never run as root without a sandbox", fix="run as another user")
+
+    def launch(
+        self,
+        program: Path,
+        argv: Sequence[str],
+        files: Mapping[str, bytes],
+        env: Mapping[str, str],
+        limits: Limits,
+        keep: Keep = Keep(),
+    ) -> Launch:
+        """The command as it is, in a folder of its own."""
+        launch = Launch(folder=_folder(files, None))
+        inside = held(limits, None, same=_is_ours(program, argv), keep=keep, **_SHARES)
+        return _command(launch, program, argv, env, inside)
+
+
+def _closed(*paths: Path) -> Path | None:
+    """A folder on the way to these files that others may not enter."""
+    folders = (folder for path in paths for folder in reversed(path.parents))
+    return next((folder for folder in folders if not folder.stat().st_mode & 0o001), None)
+
+
+_SHARES = {"shares_uid": True}
+
+
+def _is_ours(program: Path, argv: Sequence[str]) -> bool:
+    return program == own_python() and bool(argv) and Path(argv[0]) in OF_ASSAY
+
+
+def _command(launch: Launch, program: Path, argv: Sequence[str], env: Mapping[str, str], inside: str) -> Launch:
+    launch.env = {**env, "HOME": str(launch.folder), "TMPDIR": str(launch.folder)}
+    launch.argv = [str(own_python()), "-I", "-S", str(INSIDE), inside, str(program), *argv]
+    return launch
+
+
+def _folder(files: Mapping[str, bytes], uid: int | None) -> Path:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="assay-sandbox-"))
+        for name, data in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            path.chmod(0o444)
+        if uid is not None:
+            for place in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+                os.chown(place, uid, uid)
+    except OSError as error:
+        raise SandboxError(
+            f"no folder for an execution can be made in {tempfile.gettempdir()}: {error.strerror}",
+            fix="set TMPDIR to a folder that can be written",
+        ) from error
+    return folder

@@ -1,0 +1,149 @@
+"""Whether a tier holds on this machine: the attacks of `probes` are tried in it before anything else is.
+
+A tier that cannot start, or lets one attack through, is refused with the reason. The attacks reach for things that are
+there: a file, a folder and a secret made for it, services that listen, the process that asks.
+"""
+
+import json
+import os
+import secrets
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from .box import Sandbox, Tier
+from .interpreters import own_python
+from .launch import FOLDER
+from .limits import Limits
+from .running import SandboxError
+
+TRIED = Limits(wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4)
+_LATE = Limits(wall_seconds=0.6, cpu_seconds=10, memory_mb=256, processes=12)
+_ORPHAN = "import os, time\nif os.fork():\n    os._exit(0)\ntime.sleep(60)"
+_FILL = """
+import os
+kept = []
+try:
+    for number in range(64):
+        with open(f"fill{number}", "wb") as file:
+            file.write(os.urandom(1 << 19))
+    import time
+    time.sleep(3)
+    print("filled")
+except OSError:
+    pass
+"""
+
+
+def why_not(tier: Tier) -> str:
+    """Empty where the tier holds; else what is wrong with it, in one line."""
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda test: test(tier), (_attacked, _late, _flooded, _filled)))
+    except SandboxError as error:
+        return str(error.what)
+    return next(filter(None, found), "")
+
+
+def _attacked(tier: Tier) -> str:
+    with _facts() as (facts, heard):
+        with Sandbox(tier, TRIED) as box:
+            box.write("probes.py", (FOLDER / "probes.py").read_bytes())
+            done = box.exec(["python", "-I", "-S", "probes.py", json.dumps(facts)])
+        try:
+            succeeded = json.loads(done.stdout)
+        except ValueError:
+            return f"it does not start: {_last_line(done.stderr) or done.ending}"
+        if heard():
+            succeeded.append("reaches the network")
+    return f"code inside {', '.join(name.replace('_', ' ') for name in succeeded)}" if succeeded else ""
+
+
+def _late(tier: Tier) -> str:
+    with Sandbox(tier, _LATE) as box:
+        started = time.monotonic()
+        done = box.exec(["python", "-I", "-S", "-c", "while True: pass"])
+        orphan = box.exec(["python", "-I", "-S", "-c", _ORPHAN], timeout=5)
+    if done.ending != "wall_time" or time.monotonic() - started > 20:
+        return f"code past its time is not ended ({done.ending}, {_last_line(done.stderr)})"
+    return "" if orphan.ending == "exited" else "code that goes on in the background is not ended"
+
+
+def _flooded(tier: Tier) -> str:
+    limits = Limits(wall_seconds=8, memory_mb=256, output_bytes=1000)
+    with Sandbox(tier, limits) as box:
+        done = box.exec(["python", "-I", "-S", "-c", "print('x' * 3_000_000)"])
+    return "" if done.truncated and len(done.stdout) == 1000 else "a flood of output is not cut"
+
+
+def _filled(tier: Tier) -> str:
+    with Sandbox(tier, TRIED) as box:
+        done = box.exec(["python", "-I", "-S", "-c", _FILL])
+    return "code inside fills the disk" if b"filled" in done.stdout else ""
+
+
+@contextmanager
+def _facts() -> Iterator[tuple[dict[str, Any], Any]]:
+    """What of the host the attacks reach for; and whether a datagram came."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="assay-probe-"))
+        os.chmod(folder, 0o755)  # only the sandbox is to keep others out
+        secret = Path(folder) / "secret"
+        secret.write_text(secrets.token_hex())
+        tcp, udp, abstract = (
+            stack.enter_context(socket.socket(*kind))
+            for kind in ((socket.AF_INET,), (socket.AF_INET, socket.SOCK_DGRAM), (socket.AF_UNIX,))
+        )
+        name = f"assay-{secrets.token_hex(8)}"
+        tcp.bind(("127.0.0.1", 0))
+        udp.bind(("127.0.0.1", 0))
+        abstract.bind("\0" + name)
+        tcp.listen()
+        abstract.listen()
+        udp.setblocking(False)
+        values = [value for value in os.environ.values() if len(value) > 20]
+        facts = {
+            "files": [str(secret), "/etc/passwd", "/etc/hostname"],
+            "own": folder,
+            "folders": {path: _names(path) for path in (folder, str(Path.home()), f"/proc/{os.getpid()}/fd")},
+            "secret": values[0] if values else "",
+            "parent": os.getpid() if os.getpid() > 8 else 1 << 22,
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "abstract": name,
+            "memory": TRIED.memory_mb << 20,
+            "file": TRIED.file_mb << 20,
+            "processes": TRIED.processes,
+        }
+        yield facts, lambda: _has_arrived(udp)
+
+
+def _names(folder: str) -> list[str]:
+    """What lies in a folder, but for what leads to the interpreter and to the sandbox's own place."""
+    shown = (own_python(), FOLDER, Path("/tmp/work"))
+    try:
+        return [name for name in os.listdir(folder) if not any(map(Path(folder, name).__eq__, _ways(shown)))][:1000]
+    except OSError:
+        return []
+
+
+def _ways(paths: tuple[Path, ...]) -> Iterator[Path]:
+    for path in paths:
+        yield from (path, *path.parents)
+
+
+def _has_arrived(udp: socket.socket) -> bool:
+    try:
+        return bool(udp.recv(16))
+    except BlockingIOError:
+        return False
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,268 @@
+# ruff: noqa: E501 - one attack a line
+"""Attacks on a sandbox: programs that print ESCAPED where they get out, and programs that want a verdict they did not earn.
+
+Run as a program (`python attacks.py TIER all`, `quick`, or names) it tries them with the rights of its user and prints
+those that succeeded, as JSON.
+"""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, Tier, best_tier, judge_functions
+
+LIMITS = Limits(wall_seconds=6, cpu_seconds=3, memory_mb=256, processes=16, file_mb=2, disk_mb=8)
+BEFORE = """
+import ctypes, os, resource, signal, socket, sys, tempfile, time
+libc = ctypes.CDLL(None, use_errno=True)
+def escaped(attack):
+    try:
+        result = attack()
+    except BaseException as error:
+        return
+    if result is not None and result is not False and result != -1:
+        print("ESCAPED", repr(result)[:200], flush=True)
+def read(path):
+    with open(path, "rb") as file:
+        return file.read(100) or False
+PARENT = {parent}
+SECRET = {secret!r}
+FOLDER = {folder!r}
+TCP, UDP, ABSTRACT, UNIX = {tcp}, {udp}, {abstract!r}, {unix!r}
+"""
+
+OUTSIDE = {
+    "reads a secret file": "escaped(lambda: read(SECRET))",
+    "reads the users of the host": "escaped(lambda: read('/etc/passwd'))",
+    "reads the passwords of the host": "escaped(lambda: read('/etc/shadow'))",
+    "reads a secret by a symlink": "os.symlink(SECRET, 'link'); escaped(lambda: read('link'))",
+    "reads a secret by a hard link": "os.link(SECRET, 'hard'); escaped(lambda: read('hard'))",
+    "climbs out by dots": "escaped(lambda: read('../' * 20 + SECRET))",
+    "opens a folder and goes up": "f = os.open('.', os.O_RDONLY)\nescaped(lambda: os.open('../' * 20 + SECRET, os.O_RDONLY, dir_fd=f))",
+    "lists the folder of the secret": "escaped(lambda: os.listdir(FOLDER) or None)",
+    "reads through /proc/self/root": "escaped(lambda: read('/proc/self/root' + SECRET))",
+    "reads through /proc/PARENT/root": "escaped(lambda: read(f'/proc/{PARENT}/root' + SECRET))",
+    "reads through /proc/1/root": "escaped(lambda: read('/proc/1/root' + SECRET))",
+    "reads the parent's environment": "escaped(lambda: read(f'/proc/{PARENT}/environ'))",
+    "reads the parent's memory": "escaped(lambda: read(f'/proc/{PARENT}/mem'))",
+    "reads the parent's files": "escaped(lambda: os.listdir(f'/proc/{PARENT}/fd'))",
+    "finds an environment variable": "escaped(lambda: [v for v in os.environ if 'ASSAY_SECRET' in v] or None)",
+    "reads an inherited descriptor": "for n in range(3, 256):\n    escaped(lambda: os.read(n, 10) or None)",
+    "traces the parent": "escaped(lambda: libc.ptrace(16, PARENT, None, None))",
+    "traces a child": "escaped(lambda: libc.ptrace(0, 0, None, None))",
+    "reads another process's memory": "escaped(lambda: libc.syscall(310, PARENT, None, 0, None, 0, 0))",
+    "becomes root": "escaped(lambda: os.setuid(0) or (os.geteuid() == 0 and 'root'))",
+    "becomes root as group": "escaped(lambda: os.setgid(0) or 'group')",
+    "makes a setuid file": "open('x','w').close(); escaped(lambda: os.chown('x', 0, 0) or 'owned')",
+    "makes a user namespace": "escaped(lambda: libc.unshare(0x10000000))",
+    "makes a user namespace by clone": "escaped(lambda: libc.syscall(56, 0x10000011, 0, 0, 0, 0) or (os.getpid() != 1 and None))",
+    "makes a user namespace by clone3": "import struct\na = ctypes.create_string_buffer(struct.pack('11Q', 0x10000000, 0,0,0,17,0,0,0,0,0,0))\nescaped(lambda: libc.syscall(435, a, 88))",
+    "makes a mount namespace": "escaped(lambda: libc.unshare(0x00020000))",
+    "mounts": "escaped(lambda: libc.mount(b'none', b'.', b'tmpfs', 0, None))",
+    "mounts by the new calls": "escaped(lambda: libc.syscall(430, b'tmpfs', 0))",
+    "unmounts /proc": "escaped(lambda: libc.umount2(b'/proc', 2))",
+    "changes its root": "escaped(lambda: os.chroot('.') or 'chroot')",
+    "makes a device": "escaped(lambda: os.mknod('disk', 0o60666, os.makedev(8, 0)) or 'device')",
+    "opens a file by handle": "escaped(lambda: libc.syscall(304, -100, ctypes.create_string_buffer(64), 0))",
+    "loads a kernel program": "escaped(lambda: libc.syscall(321, 0, ctypes.create_string_buffer(128), 128))",
+    "loads a module": "escaped(lambda: libc.syscall(175, b'', 0, b''))",
+    "reads the kernel's log": "escaped(lambda: libc.klogctl(3, ctypes.create_string_buffer(100), 100))",
+    "adds a key": "escaped(lambda: libc.syscall(248, b'user', b'x', b'y', 1, -3))",
+    "connects by TCP": "escaped(lambda: socket.create_connection(('127.0.0.1', TCP), 1))",
+    "connects to the world": "escaped(lambda: socket.create_connection(('1.1.1.1', 53), 1))",
+    "sends by UDP": "escaped(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', UDP)))",
+    "listens": "s = socket.socket(); escaped(lambda: s.bind(('0.0.0.0', 0)) or 'bound')",
+    "connects to an abstract socket": "escaped(lambda: socket.socket(socket.AF_UNIX).connect(chr(0) + ABSTRACT) or 'connected')",
+    "connects to a socket in a file": "escaped(lambda: socket.socket(socket.AF_UNIX).connect(UNIX) or 'connected')",
+    "opens a raw socket": "escaped(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))",
+    "opens a netlink socket": "escaped(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))",
+    "opens a vsock": "escaped(lambda: socket.socket(40, socket.SOCK_STREAM))",
+    "starts io_uring": "escaped(lambda: libc.syscall(425, 4, ctypes.create_string_buffer(256)))",
+    "signals the parent": "escaped(lambda: os.kill(PARENT, signal.SIGUSR1) or 'signalled')",
+    "signals everybody": "signal.signal(signal.SIGUSR1, signal.SIG_IGN)\ntry: os.kill(-1, signal.SIGUSR1)\nexcept OSError: pass",
+    "signals by a pidfd": "escaped(lambda: signal.pidfd_send_signal(os.pidfd_open(PARENT), signal.SIGUSR1) or 'signalled')",
+    "lowers the parent's limits": "escaped(lambda: resource.prlimit(PARENT, resource.RLIMIT_CORE, (0, 0)) and 'limited')",
+    "slows the parent down": "escaped(lambda: os.setpriority(os.PRIO_PROCESS, PARENT, 19) or 'slowed')",
+    "raises its own limits": "escaped(lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40)) or 'raised')",
+    "raises its own priority": "escaped(lambda: os.nice(-10))",
+    "writes to the libraries": "escaped(lambda: open('/usr/lib/assay-escape', 'w'))",
+    "writes to its interpreter": "escaped(lambda: open(os.__file__, 'a'))",
+    "writes to assay": "escaped(lambda: open({assay!r}, 'a'))",
+    "changes the mode of a secret": "escaped(lambda: os.chmod(SECRET, 0o777) or 'changed')",
+    "changes the time of a secret": "escaped(lambda: os.utime(SECRET, (1, 1)) or 'changed')",
+    "removes a secret": "escaped(lambda: os.unlink(SECRET) or 'removed')",
+    "writes to the host's temporary folder": "escaped(lambda: open(FOLDER + '/new', 'w'))",
+    "opens a terminal": "escaped(lambda: open('/dev/tty', 'w'))",
+    "opens a disk": "escaped(lambda: os.open('/dev/vda', os.O_RDONLY))",
+    "shares memory with the host": "escaped(lambda: libc.shmget(4711, 100, 0o1777))",
+    "leaves its process group": "escaped(lambda: os.setsid())",
+    "reads the sandbox of another": "escaped(lambda: [n for n in (os.listdir('/tmp') if os.path.isdir('/tmp') else []) if n.startswith('assay-sandbox') and os.listdir('/tmp/' + n) and '/tmp/' + n != os.getcwd()] or None)",
+}  # fmt: skip
+
+GREEDY = {
+    "allocates": "x = bytearray(1 << 30); print('ESCAPED')",
+    "allocates in many processes": "for _ in range(12):\n    if not os.fork():\n        x = bytearray(150 << 20)\n        for i in range(0, len(x), 4096): x[i] = 1\n        time.sleep(30)\ntime.sleep(30)\nprint('ESCAPED')",
+    "allocates memory that is no process's": "for n in range(200):\n    f = libc.memfd_create(b'x', 0)\n    if f < 0: break\n    os.write(f, b'x' * (2 << 20))\nelse: print('ESCAPED')",
+    "forks without end": "n = 0\ntry:\n    while n < 5000:\n        if not os.fork():\n            time.sleep(30)\n        n += 1\nexcept OSError: pass\nif n > 200: print('ESCAPED', n)",
+    "forks in its children": "try:\n    while True: os.fork()\nexcept OSError: pass\ntime.sleep(30)",
+    "starts threads without end": "import threading\nn = 0\ntry:\n    while n < 5000:\n        threading.Thread(target=time.sleep, args=(30,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nif n > 200: print('ESCAPED', n)\nos._exit(0)",
+    "fills the disk": "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\ntry:\n    for n in range(400):\n        with open(f'f{n}', 'wb') as f: f.write(os.urandom(1 << 20))\nexcept OSError: os._exit(0)\ntime.sleep(2)\nprint('ESCAPED')",
+    "writes one large file": "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('f', 'wb', 0)\nf.write(b'x' * (2 << 20))\nescaped(lambda: f.write(b'x'))",
+    "fills the shared memory": "n = 0\ntry:\n    for n in range(200):\n        with open(f'/dev/shm/f{n}', 'wb') as f: f.write(b'x' * (1 << 20))\nexcept OSError: pass\nif n > 100: print('ESCAPED')",
+    "opens many files": "n = []\ntry:\n    for _ in range(1_000_000): n.append(open('/dev/null'))\nexcept OSError: os._exit(0)\nprint('ESCAPED')",
+    "computes without end": "while True: pass",
+    "computes without end and hears no signal": "for n in range(1, 65):\n    try: signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+    "sleeps without end": "time.sleep(1000)",
+    "writes 100 MB": "for _ in range(1600): os.write(1, b'x' * 65536)",
+    "writes 100 MB of errors": "for _ in range(1600): os.write(2, b'x' * 65536)",
+    "leaves a daemon": "if os.fork(): os._exit(0)\nif os.fork(): os._exit(0)\ntime.sleep(30)",
+    "closes its outputs and stays": "os.close(0); os.close(1); os.close(2)\ntime.sleep(30)",
+    "recurses": "sys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
+    "kills its own group": "os.killpg(0, 9)",
+    "steers the terminal": "print('\\x1b]0;title\\x07\\x1b[2J\\x1b[31m')",
+}  # fmt: skip
+
+TESTS = FunctionTests(
+    "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate([1, 2]) == [1, 2, 1, 2]\n    assert candidate('a') == 'aa'\n",
+    "check(double)",
+    "def double(x):\n    pass\n",
+    "double",
+)
+FORGED = {
+    "is wrong": "def double(x): return x",
+    "leaves with success": "import sys; sys.exit(0)",
+    "leaves with success at once": "import os; os._exit(0)",
+    "leaves when called": "import os\ndef double(x): os._exit(0)",
+    "raises SystemExit when called": "def double(x): raise SystemExit(0)",
+    "raises KeyboardInterrupt when called": "def double(x): raise KeyboardInterrupt",
+    "raises StopIteration when called": "def double(x): raise StopIteration",
+    "prints a verdict": "print('{\"passed\": true, \"reason\": \"\"}')\ndef double(x): return x",
+    "writes a verdict to every descriptor": "import os\nfor n in range(256):\n    try: os.write(n, b'{\"nonce\": \"\", \"passed\": true, \"reason\": \"\"}\\n')\n    except OSError: pass\ndef double(x): return x",
+    "answers in advance": "import os, json, struct\nfor n in range(3, 256):\n    for v in [{'loaded': True}] + [{'value': True}] * 9:\n        d = json.dumps(v).encode()\n        try: os.write(n, struct.pack('!I', len(d)) + d)\n        except OSError: break\ndef double(x): return x",
+    "sends nonsense": "import os\nfor n in range(3, 256):\n    try: os.write(n, b'\\xff' * 100)\n    except OSError: pass\ndef double(x): return x",
+    "equals everything": "class A:\n    def __eq__(self, o): return True\n    def __ne__(self, o): return False\n    def __hash__(self): return 0\ndef double(x): return A()",
+    "is a list that equals everything": "class A(list):\n    def __eq__(self, o): return True\ndef double(x): return A()",
+    "is a number that equals everything": "class A(int):\n    def __eq__(self, o): return True\ndef double(x): return A(7)",
+    "is a text that equals everything": "class A(str):\n    def __eq__(self, o): return True\ndef double(x): return A('b')",
+    "patches assert": "import builtins\nclass N(Exception): pass\nbuiltins.AssertionError = N\ndef double(x): return x",
+    "patches builtins": "import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.len = lambda *a: 0\ndef double(x): return x",
+    "patches json": "import json\njson.dumps = lambda *a, **k: '{\"value\": true, \"passed\": true}'\ndef double(x): return x",
+    "patches the link": "import sys\nfor m in list(sys.modules.values()):\n    for n in ('encoded', 'decoded'):\n        if hasattr(m, n): setattr(m, n, lambda *a: True)\ndef double(x): return x",
+    "reads the tests": "import os\nfound = [os.path.join(p, n) for r in ('.', '/tmp', '/proc/self/cwd') for p, _, f in os.walk(r) for n in f if 'tests' in n]\nif found: text = open(found[0]).read()\ndef double(x):\n    if found: return {2: 4, 'a': 'aa'}.get(x if isinstance(x, (int, str)) else 0, [1, 2, 1, 2])\n    return x",
+    "looks at its caller": "import sys\ndef double(x):\n    f = sys._getframe()\n    while f:\n        for v in list(f.f_globals.values()):\n            if callable(v) and getattr(v, '__name__', '') == 'check': return 1\n        f = f.f_back\n    return x",
+    "changes what the tests compare with": "def double(x):\n    if isinstance(x, list): x[:] = [1]\n    return x",
+    "kills the other process": "import os, signal\nfor n in range(1, 300):\n    try:\n        if n != os.getpid(): os.kill(n, 9)\n    except OSError: pass\ndef double(x): return x",
+    "returns too much": "def double(x): return 'x' * (200 << 20)",
+    "returns something deep": "def double(x):\n    r = []\n    for _ in range(100000): r = [r]\n    return r",
+    "returns a huge number": "def double(x): return 1 << 50_000_000",
+    "never returns": "def double(x):\n    while True: pass",
+    "never loads": "while True: pass",
+    "is no Python": "def double(x) return",
+    "is no text": "\ud800\0\udfff",
+    "is nothing": "",
+    "does not define it": "def triple(x): return x",
+    "closes the link": "import os\nos.closerange(3, 256)\ndef double(x): return x",
+    "forks and answers twice": "import os\nos.fork()\ndef double(x): return x",
+    "leaves by an exit handler": "import atexit, os\natexit.register(lambda: os._exit(0))\ndef double(x): raise SystemExit",
+}  # fmt: skip
+
+
+@dataclass
+class Host:
+    """Things of the host that are worth reaching for, and whether one was reached."""
+
+    folder: Path
+    facts: dict[str, object]
+    signalled: threading.Event
+    udp: socket.socket
+
+
+def host(folder: Path) -> Host:
+    """A secret, services that listen, and a process that notices signals."""
+    folder.chmod(0o755)
+    secret = folder / "secret"
+    secret.write_text(secrets.token_hex())
+    tcp, udp = socket.socket(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    abstract, unix = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    name = f"assay-{secrets.token_hex(6)}"
+    for one, address in (
+        (tcp, ("127.0.0.1", 0)), (udp, ("127.0.0.1", 0)), (abstract, "\0" + name), (unix, str(folder / "socket"))
+    ):  # fmt: skip
+        one.bind(address)
+    udp.setblocking(False)
+    for one in (tcp, abstract, unix):
+        one.listen()
+    signalled = threading.Event()
+    signal.signal(signal.SIGUSR1, lambda *_: signalled.set())
+    facts = {
+        "parent": os.getpid(), "secret": str(secret), "folder": str(folder), "abstract": name, "unix": unix.getsockname(),
+        "tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1], "kept": (tcp, udp, abstract, unix),
+    }  # fmt: skip
+    os.environ["ASSAY_SECRET"] = secret.read_text()
+    return Host(folder, facts, signalled, udp)
+
+
+def escape(tier: Tier, name: str, there: Host) -> str:
+    """Why an attack from inside counts as an escape; empty where it was held."""
+    code = {**OUTSIDE, **GREEDY}[name]
+    if name == "writes to assay":
+        code = code.format(assay=str(Path(judge_functions.__code__.co_filename)))
+    before = Path(str(there.facts["secret"]))
+    stood = (before.read_text(), before.stat().st_mode, before.stat().st_mtime)
+    with Sandbox(tier, LIMITS) as box:
+        box.write("main.py", BEFORE.format(**there.facts) + code)
+        done = box.exec(["python", "-I", "main.py"])
+    if b"ESCAPED" in done.stdout:
+        return done.stdout[-300:].decode("utf-8", "replace")
+    if (before.read_text(), before.stat().st_mode, before.stat().st_mtime) != stood:
+        return "the secret was changed"
+    if there.signalled.is_set():
+        return "the process outside was signalled"
+    if len(done.stdout) > LIMITS.output_bytes or len(done.stderr) > LIMITS.output_bytes:
+        return "the output was not cut"
+    return _arrived(there.udp) or ("it went on past its time" if done.seconds > LIMITS.wall_seconds + 5 else "")
+
+
+def _arrived(udp: socket.socket) -> str:
+    try:
+        return "a datagram came" if udp.recv(10) else ""
+    except BlockingIOError:
+        return ""
+
+
+def forgery(tier: Tier, name: str) -> str:
+    """Why an attack on the verdict counts; empty where the program was found wrong, as it is."""
+    try:
+        verdict = judge_functions(tier, FORGED[name], TESTS, LIMITS)
+    except SandboxError as error:
+        return f"a program made the sandbox fail: {error}"
+    return "a wrong program passed" if verdict.passed else ""
+
+
+def all_that_succeed(tier: Tier, folder: Path, names: Callable[[str], bool] = lambda name: True) -> dict[str, str]:
+    """Every attack that got through, with what it did."""
+    there = host(folder)
+    tried = {name: escape(tier, name, there) for name in (*OUTSIDE, *GREEDY) if names(name)}
+    tried |= {name: forgery(tier, name) for name in FORGED if names(name)}
+    return {name: why for name, why in tried.items() if why}
+
+
+QUICK = ("reads a secret by a symlink", "reads the parent's environment", "signals the parent", "connects by TCP",
+         "sends by UDP", "changes the mode of a secret", "lowers the parent's limits", "forks without end",
+         "leaves a daemon", "is wrong", "equals everything", "writes a verdict to every descriptor")  # fmt: skip
+
+if __name__ == "__main__":
+    chosen = best_tier(sys.argv[1])
+    wanted = {"all": None, "quick": QUICK}.get(sys.argv[2], sys.argv[2:])
+    right = judge_functions(chosen, "def double(x): return x * 2", TESTS, LIMITS)
+    with tempfile.TemporaryDirectory() as place:
+        found = all_that_succeed(chosen, Path(place), lambda name: wanted is None or name in wanted)
+    print(json.dumps({"tier": chosen.name, "right": right.passed, "got_through": found}))

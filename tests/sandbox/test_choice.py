@@ -1,0 +1,65 @@
+"""The best tier that holds is taken; one that does not is refused with the reason, and `none` is no default."""
+
+import os
+
+import pytest
+
+from assay.core import UsageError
+from assay.sandbox import SandboxError, best_tier, choice, choose
+from assay.sandbox.bubblewrap import Bubblewrap
+from assay.sandbox.landlock import Unconfined
+from assay.sandbox.selftest import why_not
+
+
+@pytest.fixture(autouse=True)
+def forgetting(monkeypatch):
+    monkeypatch.setattr(choice, "_known", {})
+
+
+def test_an_unknown_tier_is_refused():
+    with pytest.raises(UsageError, match="there is no sandbox tier 'magic'; fix: auto, bubblewrap, landlock, none"):
+        choose("magic")
+
+
+def test_a_tier_that_does_not_hold_is_passed_over_with_the_reason(monkeypatch):
+    monkeypatch.setattr(choice, "why_not", lambda tier: "it leaks" if tier.name == "bubblewrap" else "")
+    monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter(["/usr/bin/bwrap"]))
+
+    found = choose()
+
+    assert found.tier.name == "landlock" and found.refused == (("bubblewrap", "it leaks"),)
+
+
+def test_where_no_tier_holds_nothing_is_run(monkeypatch):
+    monkeypatch.setattr(choice, "why_not", lambda tier: "it leaks")
+    monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter(()))
+
+    with pytest.raises(SandboxError, match=r"\(bubblewrap: bwrap is not installed; landlock: it leaks\); fix: pip"):
+        best_tier()
+
+
+def test_a_bubblewrap_that_cannot_start_says_so(tmp_path):
+    old = tmp_path / "bwrap"
+    old.write_text("#!/bin/sh\necho \"bwrap: Unknown option --disable-userns\" >&2\nexit 1\n")
+    old.chmod(0o755)
+
+    assert "Unknown option --disable-userns" in why_not(Bubblewrap(str(old)))
+
+
+def test_a_bubblewrap_that_is_not_there_says_so(tmp_path):
+    assert "could not be started: No such file" in why_not(Bubblewrap(str(tmp_path / "none")))
+
+
+def test_a_sandbox_that_keeps_nothing_in_is_refused(tmp_path):
+    # Takes bubblewrap's words and runs what follows them as it is.
+    fake = tmp_path / "bwrap"
+    fake.write_text('#!/bin/sh\nwhile [ "$1" != "--" ]; do shift; done\nshift\nexec "$@"\n')
+    fake.chmod(0o755)
+
+    assert why_not(Bubblewrap(str(fake)))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root is refused")
+def test_root_never_runs_code_without_a_sandbox():
+    with pytest.raises(UsageError, match="never run as root without a sandbox"):
+        Unconfined()
