@@ -14,7 +14,6 @@ from assay.scorers.vlmeval_published import (
     ChoiceVlmevalJudged,
     MmVetVlmeval,
     YesNoVlmeval,
-    contained,
     whole_grade,
 )
 
@@ -79,27 +78,22 @@ def test_a_judge_that_does_not_answer_is_an_error_not_a_draw():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [("Yes.", "yes"), ("yesterday", "yes"), ("nothing to see", "no"), ("yes and no", None), ("maybe", None)],
-)
-def test_mme_is_read_by_what_the_letters_contain(text, said):
-    assert contained(text) == said
-
-
-@pytest.mark.parametrize(
-    ("answer", "reply", "value", "outcome"),
+    ("answer", "reply", "value", "outcome", "asked"),
     [
-        ("I see nothing", "unused", 1.0, Outcome.SCORED),
-        ("Perhaps", "No", 1.0, Outcome.SCORED),
-        ("Perhaps", "Yes", 0.0, Outcome.SCORED),
-        ("Perhaps", "Hard to tell", 0.0, Outcome.UNPARSED),
+        ("There is no dog", "unused", 1.0, Outcome.SCORED, 0),
+        ("I see nothing", "No", 1.0, Outcome.SCORED, 1),
+        ("yesterday", "No", 1.0, Outcome.SCORED, 1),
+        ("Perhaps", "Yes", 0.0, Outcome.SCORED, 1),
+        ("Perhaps", "Hard to tell", 0.0, Outcome.UNPARSED, 5),
     ],
 )
-def test_what_is_neither_yes_nor_no_goes_to_the_judge_once(answer, reply, value, outcome):
+def test_yes_and_no_are_words_and_what_has_neither_goes_to_the_judge_up_to_five_times(
+    answer, reply, value, outcome, asked
+):
     score, judge = scored(YesNoVlmeval, Sample(id="1", input="Is it?", target="No"), answer, reply)
 
     assert (score.value, score.outcome) == (value, outcome)
-    assert len(judge.seeds) == (0 if answer == "I see nothing" else 1)
+    assert len(judge.seeds) == asked
 
 
 @pytest.mark.parametrize(

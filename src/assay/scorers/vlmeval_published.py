@@ -17,6 +17,7 @@ from .answers import accepted, no_target
 from .choice_vlmeval import match_as_vlmeval
 from .exchange import question_of
 from .mmvet import TEMPERATURES, grading_prompt
+from .yes_no import read_words
 
 TRIES = 3
 SEED = 2680
@@ -59,7 +60,7 @@ class ChoiceVlmevalJudged:
 @scorers.register("yes_no_vlmeval")
 @dataclass(frozen=True)
 class YesNoVlmeval:
-    """1 if the answer contains yes where the target says it, or no: `nothing` contains no; else the judge reads it."""
+    """1 if only the target's word, yes or no, is among the words; an answer with both or neither goes to the judge."""
 
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("text",)
@@ -71,13 +72,18 @@ class YesNoVlmeval:
         if not targets:
             return no_target(sample)
         gold = targets[0].strip().lower()
-        said = contained(output.text)
-        details: dict[str, Any] = {"rule": "contained"}
-        if said is None:
-            reply: Output = await self.models["judge"].ask(yes_or_no(sample, output.text))
+        said = read_words(output.text)
+        details: dict[str, Any] = {"rule": "words"}
+        replies: list[str] = []
+        for temperature in TEMPERATURES if said is None else ():
+            chosen = DEFAULT_OPTIONS.set(temperature=temperature)
+            reply: Output = await self.models["judge"].ask(yes_or_no(sample, output.text), chosen)
             if reply.error is not None:
-                return _judge_error(reply, [])
-            said, details = contained(reply.text), {"rule": "judge", "reply": reply.text[:200]}
+                return _judge_error(reply, replies)
+            replies.append(reply.text[:200])
+            said, details = read_words(reply.text), {"rule": "judge", "replies": replies}
+            if said is not None:
+                break
         if said is None:
             return Score(0.0, Outcome.UNPARSED, details=details)
         return Score(float(said == gold), answer=said, details=details)
@@ -108,14 +114,6 @@ class MmVetVlmeval:
             if grade is not None:
                 return Score(grade, answer=output.text, details={"replies": replies})
         return Score(0.0, answer=output.text, details={"replies": replies, "rule": "no grade is 0"})
-
-
-def contained(text: str) -> str | None:
-    """Yes or no by what the letters contain: `yesterday` says yes, `nothing` says no; both or neither say nothing."""
-    lowered = text.lower()
-    if ("yes" in lowered) == ("no" in lowered):
-        return None
-    return "yes" if "yes" in lowered else "no"
 
 
 def whole_grade(reply: str) -> float | None:

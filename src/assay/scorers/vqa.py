@@ -2,7 +2,8 @@
 
 For each annotator left out, min(1, matches among the others / 3); the score is the mean of these. The official script
 exists in two behaviours, and a number must say which: `always` normalizes every answer; `a013f00`, its last revision,
-normalizes only where the annotators disagree, so that `Yes` against ten times `yes` is wrong.
+normalizes only where the annotators disagree, so that `Yes` against ten times `yes` is wrong. `vlmevalkit` normalizes
+every answer by its own copy of the rules, which keeps the period of `2.`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .vqa_text import flatten, vqa_normal
 
-Behaviour = Literal["always", "a013f00"]
+Behaviour = Literal["always", "a013f00", "vlmevalkit"]
 
 
 @scorers.register("vqa_accuracy")
@@ -23,7 +24,7 @@ class VqaAccuracy:
     """Agreement with the annotators, leaving out one at a time: 1 if four or more gave this answer."""
 
     v: Behaviour = "always"
-    """Which behaviour of the official script: `always`, or `a013f00`."""
+    """Which behaviour of the official script: `always`, `a013f00`, or that of its copy in `vlmevalkit`."""
     answers: str = "answers"
     """The column with one answer for each annotator; without it, the targets are those."""
     reads: ClassVar[tuple[str, ...]] = ("text",)
@@ -31,7 +32,7 @@ class VqaAccuracy:
 
     def __post_init__(self) -> None:
         if self.v not in get_args(Behaviour):
-            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix="v: always, or v: a013f00")
+            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix="v: always, v: a013f00, or v: vlmevalkit")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         answers = annotations(sample, self.answers)
@@ -57,8 +58,9 @@ def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str
     if v == "a013f00" and len(set(flat)) == 1:
         return flatten(prediction), flat
     # Annotators mostly agree: each different answer is normalized once.
-    normal = {answer: vqa_normal(answer) for answer in set(flat)}
-    return vqa_normal(prediction), [normal[answer] for answer in flat]
+    as_vlmeval = v == "vlmevalkit"
+    normal = {answer: vqa_normal(answer, as_vlmeval=as_vlmeval) for answer in set(flat)}
+    return vqa_normal(prediction, as_vlmeval=as_vlmeval), [normal[answer] for answer in flat]
 
 
 def agreement(said: str, given: Sequence[str]) -> float:

@@ -1,7 +1,8 @@
 """The answer normalizer of the VQA benchmark: punctuation, number words, articles, contractions.
 
 Its habits are kept because published numbers depend on them: a mark that touches a blank is deleted and any other
-becomes a blank; a comma between digits makes every mark be deleted; at most 32 periods are taken out.
+becomes a blank; a comma between digits makes every mark be deleted; at most 32 periods are taken out. VLMEvalKit's copy
+differs in one place: a period after a digit stays, so that `2.` is not `2`.
 """
 
 import re
@@ -9,6 +10,7 @@ import re
 _MARKS = ';/[]"{}()=+\\_-><@`,?!'
 _DIGIT_COMMA = re.compile(r"\d,\d")
 _PERIOD = re.compile(r"\.(?!\d)")
+_PERIOD_OF_WORDS = re.compile(r"(?<!\d)\.(?!\d)")
 _MAX_PERIODS = 32
 _ARTICLES = frozenset({"a", "an", "the"})
 _NUMBER_WORDS = {"none": "0", "zero": "0", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5"} | {
@@ -42,7 +44,7 @@ def flatten(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 
-def strip_marks(text: str) -> str:
+def strip_marks(text: str, *, as_vlmeval: bool = False) -> str:
     """Punctuation deleted or turned to blanks; case and apostrophes stay."""
     has_digit_comma = _DIGIT_COMMA.search(text) is not None
     plain = text
@@ -50,7 +52,7 @@ def strip_marks(text: str) -> str:
         if mark in plain:
             touches_blank = f"{mark} " in text or f" {mark}" in text
             plain = plain.replace(mark, "" if has_digit_comma or touches_blank else " ")
-    return _PERIOD.sub("", plain, count=_MAX_PERIODS)
+    return (_PERIOD_OF_WORDS if as_vlmeval else _PERIOD).sub("", plain, count=_MAX_PERIODS)
 
 
 def plain_words(text: str) -> str:
@@ -59,6 +61,6 @@ def plain_words(text: str) -> str:
     return " ".join(CONTRACTIONS.get(word, word) for word in words if word not in _ARTICLES)
 
 
-def vqa_normal(text: str) -> str:
-    """A short answer as the VQA benchmark compares it."""
-    return plain_words(strip_marks(flatten(text)))
+def vqa_normal(text: str, *, as_vlmeval: bool = False) -> str:
+    """A short answer as the VQA benchmark compares it, or VLMEvalKit."""
+    return plain_words(strip_marks(flatten(text), as_vlmeval=as_vlmeval))

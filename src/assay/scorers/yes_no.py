@@ -67,7 +67,7 @@ def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
 
 def read_words(text: str) -> Verdict | None:
     """Yes or no if exactly one of them is among the words."""
-    words = set(strip_marks(text.lower()).split())
+    words = set(strip_marks(text.lower(), as_vlmeval=True).split())
     if ("yes" in words) == ("no" in words):
         return None
     return "yes" if "yes" in words else "no"

@@ -3,8 +3,8 @@
 Rows and prompts are those of the tasks without `_upstream`; only the reading of answers differs. Its exact matching
 first; what that cannot read goes to the judge (`--judge MODEL`, which these tasks need); what the judge does not settle
 is a letter drawn by chance (seeded by the sample, so that a run can be repeated), a wrong yes or no, or a grade of 0.
-In MME `nothing` contains no, and says it. A question that lacks a rotation is judged by those that are there. Two
-numbers compare only under one judge.
+In MME the judge is asked up to five times, each time warmer, while it says neither. A question that lacks a rotation is
+judged by those that are there. Two numbers compare only under one judge.
 
 Citation: Duan et al. 2024, VLMEvalKit, arXiv 2407.11691.
 """
