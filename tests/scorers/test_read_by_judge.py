@@ -7,8 +7,8 @@ import pytest
 
 import assay
 from assay.core import Outcome, Output, Sample, UsageError
-from assay.scorers.choice import Choice, JudgedChoice
-from assay.scorers.read_by_judge import reading_prompt
+from assay.scorers.choice import Choice
+from assay.scorers.read_by_judge import JudgedChoice, reading_prompt
 
 ANIMALS = Sample(id="a", target="B", choices=("cat", "dog", "bird", "a fish"))
 JUDGE = """

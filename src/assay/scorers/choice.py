@@ -5,15 +5,13 @@ judge` a model reads the answer instead (`read_by_judge`).
 """
 
 import string
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..core import EMPTY, ModelError, Outcome, Output, Sample, Score, UsageError
+from ..core import Outcome, Output, Sample, Score, UsageError
 from ..registry import scorers
 from .answers import accepted, no_answer, no_target
 from .choice_rules import Extraction, extract_choice
-from .read_by_judge import ROLE, read_letter
 
 LETTERS = string.ascii_uppercase
 
@@ -32,6 +30,8 @@ class Choice:
 
     def __new__(cls, letters: str = "", extractor: str = "rules", **_options: Any) -> "Choice":
         """A scorer that asks a model must wait for it, and is another class."""
+        from .read_by_judge import JudgedChoice
+
         return super().__new__(JudgedChoice if extractor == "judge" else cls)
 
     def __post_init__(self) -> None:
@@ -39,13 +39,13 @@ class Choice:
             raise UsageError(f"scorer 'choice' has no extractor {self.extractor!r}", fix="rules or judge")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        options = self._options(sample)
+        options = self.options_of(sample)
         if isinstance(options, Score):
             return options
         found = extract_choice(output.text, options, is_cut=output.stop_reason == "length")
-        return self._score(sample, output, found)
+        return self.score(sample, output, found)
 
-    def _options(self, sample: Sample) -> dict[str, str] | Score:
+    def options_of(self, sample: Sample) -> dict[str, str] | Score:
         """The options by letter, or the score of a sample that cannot be judged."""
         if not sample.targets:
             return no_target(sample)
@@ -58,7 +58,7 @@ class Choice:
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
         return options
 
-    def _score(self, sample: Sample, output: Output, found: Extraction) -> Score:
+    def score(self, sample: Sample, output: Output, found: Extraction) -> Score:
         details = {"rule": found.rule, "evidence": found.evidence, "options": sum(map(bool, sample.choices))}
         if found.answer is not None:
             return Score(float(found.answer in _golds(sample)), answer=found.answer, details=details)
@@ -66,26 +66,6 @@ class Choice:
             return Score(0.0, Outcome.TRUNCATED, details=details)
         silence = no_answer(output)
         return Score(0.0, silence.outcome if silence else Outcome(found.outcome), details=details)
-
-
-@dataclass(frozen=True)
-class JudgedChoice(Choice):
-    """The same, read by a model."""
-
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
-    needs: ClassVar[tuple[str, ...]] = (ROLE,)
-
-    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
-        options = self._options(sample)
-        if isinstance(options, Score):
-            return options
-        if not output.text.strip():
-            return self._score(sample, output, Extraction(None, "empty", "unparsed"))
-        try:
-            letter = await read_letter(self.models, output.text, options)
-        except ModelError as error:
-            return Score(None, Outcome.JUDGE_ERROR, details={"rule": "judge", "reason": str(error)})
-        return self._score(sample, output, Extraction(letter, "judge", "scored" if letter else "unparsed"))
 
 
 def _golds(sample: Sample) -> set[str]:

@@ -77,8 +77,7 @@ def tokens(text: str, most: int | None = None) -> list[tuple[str, int]]:
 class OptionTexts:
     """Recognises an option by its text: whole words, case and punctuation aside, the longest text first.
 
-    Options whose texts normalize alike cannot be told apart by text and are left out, and so are
-    single Latin letters, which would be taken for option letters.
+    Texts that normalize alike are left out, and so are single Latin letters, which would be taken for option letters.
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -109,18 +108,6 @@ class OptionTexts:
         for key, letter in self._keys:
             if joined.startswith(key + " "):
                 return (letter, words[key.count(" ")][1]) if letter else None
-        return None
-
-    def at_end(self, text: str) -> tuple[str, int] | None:
-        """The option whose text the given text ends with, and where it begins, unless another's stands in it too."""
-        words = tokens(text[-2_000:])
-        joined = " " + " ".join(word for word, _ in words) + " "
-        for key, letter in self._keys:
-            if joined.endswith(f" {key} "):
-                first = len(words) - key.count(" ") - 1
-                others = joined[: -len(key) - 1]
-                is_only = letter and not any(f" {one} " in others for one, _ in self._keys)
-                return (letter, words[first - 1][1] if first else 0) if letter and is_only else None
         return None
 
     def is_own(self, letter: str, text: str) -> bool:

@@ -7,9 +7,12 @@ is tried: NONE is `unparsed`, and a reply that is neither is `judge_error`.
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-from ..core import GenerateOptions, Message, ModelError, Output, Prompt, Text
+from ..core import EMPTY, GenerateOptions, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Text
+from .choice import Choice
+from .choice_rules import Extraction
 from .given_models import ask_model
 from .reasoning import strip_reasoning
 
@@ -29,6 +32,26 @@ Options:
 ==== end ====
 
 Reply with the letter of the chosen option and nothing else. Reply NONE where no single option is chosen."""
+
+
+@dataclass(frozen=True)
+class JudgedChoice(Choice):
+    """`choice`, read by a model."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    needs: ClassVar[tuple[str, ...]] = (ROLE,)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
+        options = self.options_of(sample)
+        if isinstance(options, Score):
+            return options
+        if not output.text.strip():
+            return self.score(sample, output, Extraction(None, "empty", "unparsed"))
+        try:
+            letter = await read_letter(self.models, output.text, options)
+        except ModelError as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={"rule": "judge", "reason": str(error)})
+        return self.score(sample, output, Extraction(letter, "judge", "scored" if letter else "unparsed"))
 
 
 def reading_prompt(text: str, options: Mapping[str, str]) -> Prompt:
