@@ -2,7 +2,7 @@
 
 `tests/scorers/corpus/attacks.jsonl` has one phrasing a line. `{X}` is the letter the answer takes and `{tx}` its text,
 `{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all. `half` says what it was for: the
-rules were written with `tune` in view and first judged on `report`; those of `second` and `third` came later, each
+rules were written with `tune` in view and first judged on `report`; `second`, `third` and `fourth` came later, each
 written before the rules were run on it. Every phrasing meets every set of options with six choices of letters.
 """
 

@@ -64,14 +64,16 @@ def attacks() -> Iterator[Any]:
     return importlib.import_module("extraction_attacks").attacks()
 
 
-def test_attacks_give_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
-    verdicts: Counter[str] = Counter()
+def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
+    verdicts: dict[str, Counter[str]] = {}
     for attack in attacks():
         found = extract_choice(attack.text, attack.options).answer
-        verdicts["right" if found == attack.expected else "unparsed" if found is None else "wrong"] += 1
+        verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
+        verdicts.setdefault(attack.half, Counter())[verdict] += 1
 
-    assert verdicts["wrong"] <= 0.01 * verdicts.total(), verdicts
-    assert verdicts["unparsed"] <= 0.03 * verdicts.total(), verdicts
+    assert verdicts.keys() == {"tune", "report", "second", "third", "fourth"}
+    assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
+    assert all(one["unparsed"] <= 0.03 * one.total() for one in verdicts.values()), verdicts
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ _LINE_ENTRY = re.compile(r"(?im)^[ \t>#*•(\[-]{0,6}(?:option )?([A-Z])[ \t]?[.
 _SENTENCE_END = re.compile(
     r"\n|[!?。;]|(?<!\b[A-Za-z])\.(?=[\"')]?(?:\s|$))|(?<=\b[A-Za-z])\.(?=\s{1,4}[A-Z][a-z]*\b)"
 )
+_REASON = re.compile(r"(?i)\b(?:because|since|as|not|while|whereas|but|rather|unlike|which|is|are|was|than)\b|[因不而]")
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _TEXT_JOINED = re.compile(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")
 _BESIDE = re.compile(r"\W*(?:the|and|or|so|和|或)?\W*", re.IGNORECASE)
@@ -194,7 +195,7 @@ class _Reader:
         line = text[begin : line_end if line_end >= 0 else len(text)][:2_000]
         entries = [entry for entry in _ENTRY.finditer(line) if entry[1].upper() in self.letters]
         others = [entry for entry in entries if entry[1].upper() > line[0].upper()]
-        if others and entries[0].start() <= 1:
+        if others and entries[0].start() <= 1 and not _REASON.search(line, 1, others[0].start()):
             pair = (entries[0], others[0])
             if all(self.texts.is_own(one[1].upper(), line[one.end() :]) for one in pair):
                 return phrases.DENIED.search(line, others[0].end(), others[0].end() + 80) is None
