@@ -266,7 +266,10 @@ class _Reader:
             is_plain = name in self.letters and (not between or self.texts.is_own(name, between)) and not is_joined
             if is_plain and not _is_idle(before, found[0]) and not phrases.SUPPOSED_AFTER.match(text, found.end()):
                 verdicts.setdefault(name, found[0].strip())
-        return Extraction(*verdicts, "verdict", "scored", *verdicts.values()) if len(verdicts) == 1 else None
+        if len(verdicts) != 1:
+            return None
+        name, words = next(iter(verdicts.items()))
+        return Extraction(name, "verdict", "scored", words)
 
     def concluded(self, text: str) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
