@@ -25,7 +25,7 @@ def main() -> None:
     pairs = combinations_with_replacement(range(len(voices)), 2)
     write(
         "speaker_similarity@resemblyzer",
-        "Resemblyzer's embeddings of tones, voices of harmonics and noise, compared as it compares them: inner products",
+        "Resemblyzer's embeddings of tones, voices of harmonics and noise, by their inner products",
         f"resemblyzer {version('resemblyzer')}, called by tools/make_voice_fixture.py",
         [called(round(float(voices[one] @ voices[two]), 6), plain[one], plain[two]) for one, two in pairs],
         function="scorers.speaker_similarity:cosine",

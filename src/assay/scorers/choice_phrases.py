@@ -43,7 +43,8 @@ DECLARATIONS: dict[str, re.Pattern[str]] = {
     "declared-ja": _any(r"(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{1,6})?(?:は|が|:|=)"),
     "declared-ko": _any(r"(?:정답|답안|답|올바른 (?:선택지|것))(?:은|는|이|:|=)"),
     "declared-other": _any(
-        _words("""respuestas? respostas? risposta r[ée]ponses? antwort antwoord jawaban(?:nya)? cevap odpowied[źz] svar(?:et)?
+        _words("""respuestas? respostas? risposta r[ée]ponses? antwort antwoord jawaban(?:nya)? cevap odpowied[źz]
+    svar(?:et)?
     l[öo]sung đáp_án câu_trả_lời ответ вариант (?:opci[óo]n|alternativa)_correct?a opç[ãa]o_corret[ao]
     opzione_corretta option_correcte bon_choix bonne_option (?:richtige|korrekte)_(?:option|wahl)""")
         + r"(?:(?!\b(?:es|est|ist|is)\b)[^\n.!?:=;]){0,40}?"
@@ -60,21 +61,25 @@ VERDICT = _any(
     r"(?P<text>[.:)]?\s?(?:(?!(?-i:\b[A-Z]\b))[^\n.!?;]){0,120}?)[,)]?\s?\b(?:is|must be|has to be)\b"
     r"(?: (?:indeed|clearly|therefore|thus|definitely|the|my|our|only|most|one|obviously))*"
     r" \b(?:correct|right|best|appropriate|accurate|answer|choice|pick)\b(?: (?:answer|option|choice|one|response))?",
-    r"(?P<cjk>[A-Z])(?:(?-i: it is)\b|\W?\s?(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])|符合题意|对的)|が正解|が正しい"
-    r"|です。?$|[가이은는] (?:정답|맞)|입니다\.?$|es (?:la )?(?:respuesta )?correct[ao]\b|est (?:la (?:bonne )?r[ée]ponse|correct)"
+    r"(?P<cjk>[A-Z])(?:(?-i: it is)\b|\W?\s?(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])|符合题意"
+    r"|对的)|が正解|が正しい"
+    r"|です。?$|[가이은는] (?:정답|맞)|입니다\.?$|es (?:la )?(?:respuesta )?correct[ao]\b"
+    r"|est (?:la (?:bonne )?r[ée]ponse|correct)"
     r"|ist (?:die )?(?:richtig|korrekt)|[ée] a (?:resposta )?corret[ao]\b|è (?:la )?(?:risposta )?corrett[ao]\b)",
 )
 """An option called right. It counts where nothing is declared and only one option is called so."""
 BREAK = _any(
     r"[,:]|[-=]>|→|⇒|…|#{2,}|(?<!anything.)\bbut\b|所以|因此|因而|故|但|而是|可知|应|したがって|よって|따라서",
-    _words("""however so(?!_(?:is|are|was)) therefore thus hence consequently yet still we_get we_find donc daher deshalb also portanto quindi
+    _words("""however so(?!_(?:is|are|was)) therefore thus hence consequently yet still we_get we_find donc daher
+    deshalb also portanto quindi
     поэтому значит aber pero mais mas ma но"""),
 )
 """Where a new clause begins: what was denied, supposed or said by others before it is not said of what follows."""
 TURN = _any(BREAK.pattern, _words("then which leaving this that it i.e"))
 """Where the last clause of a sentence may begin."""
 CONCLUSION = _any(
-    r"(?:(?:" + _words("""so thus therefore hence finally overall in_conclusion actually instead no yes okay well and but then wait hmm
+    r"(?:(?:" + _words("""so thus therefore hence finally overall in_conclusion actually instead no yes okay well and
+    but then wait hmm
     sorry definitely correction clearly i_meant? rather""")
     + r"|所以|因此|综上(?:所述)?|故|应该?|那么|而是|我觉得|我认为)[,:;.\s-]{0,3}){0,3}"
     r"(?:(?:i think|i believe|i meant?|i(?: am|'m) \w+ confident)\b)?"
@@ -85,12 +90,14 @@ CONCLUSION = _any(
 )  # fmt: skip
 """What may stand before the letter in a last clause that has nothing else: "So it must be C"."""
 CORRECTION = _any(
-    _words(r"""wait hold_on scratch_that correct(?:ion|ed) on_(?:second|further)_(?:thou?ghts?|reflection|look) oops sorry
+    _words(r"""wait hold_on scratch_that correct(?:ion|ed) on_(?:second|further)_(?:thou?ghts?|reflection|look) oops
+    sorry
     my_mistake let_me_(?:re\w+|correct|fix|double) upon_\w+ i_made_an? i_was_(?:wrong|mistaken) changed?_my_mind
     revis\w+ i_take_that_back (?:edit|update)(?=:) correct_(?:myself|that|this) after_re\w+ no,_\w+ on_reflection
     i_mis\w+ espera correcci[óo]n perd[óo]n attend(?:ez|s) pardon warte korrektur corrijo aspetta correzione
     подожди\w* стоп исправ\w* espere desculp\w* mi_correggo je_me_corrige"""),
-    r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no|however)\b|\bactually,|不对|不對|等等|等一下|更正|纠正|重新|修正|说错|搞错|待って|訂正"
+    r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no|however)\b|\bactually,|不对|不對|等等|等一下|更正|纠正|重新|修正|说错|搞错"
+    r"|待って|訂正"
     r"|いや|아니요|잠깐|정정",
 )
 WITHDRAWN = _any(
@@ -98,9 +105,11 @@ WITHDRAWN = _any(
     r"|n't (?:right|correct)\b|scratch that|my mistake|take that back|不对|不對|错了|有误"
 )
 DENIED = _any(
-    _words(r"""not(?!_difficult|_hard|_surprising|_only) never neither nor cannot without(?!_a_doubt|_doubt|_question) avoid
+    _words(r"""not(?!_difficult|_hard|_surprising|_only) never neither nor cannot without(?!_a_doubt|_doubt|_question)
+    avoid
     wrong incorrect false worst least no(?!_doubt|_other|_question) unlikely doubtful improbable weder noch ni ни
-    except exclud\w+ rul(?:es?|ed)_out i_doubt eliminat\w+ reject\w* instead_of rather_than unlike than anything_but nunca
+    except exclud\w+ rul(?:es?|ed)_out i_doubt eliminat\w+ reject\w* instead_of rather_than unlike than anything_but
+    nunca
     incorrect[ao] pas jamais fausse mauvaise incorrecte nicht kein\w* falsche?\w* não errad[ao] non sbagliat[ao]
     не неправильн\w* неверн\w* niet nie bukan salah değil yanlış không sai fout\w* verkeerde inte ikke"""),
     r"n't\b|不|别选|错|勿|没有|并非|排除|誤|間違|틀린|오답|아닌|ليس|خاطئة|गलत",
@@ -113,7 +122,8 @@ DENIED_AFTER = _any(
     r"|ist (?:nicht|falsch)|não é|non è|не |değil|नहीं)"
 )
 SUPPOSED = _any(
-    _words("""if(?!_i_had_to) suppos(?:e|ing|ed) assum(?:e|ing|ed) unless imagine whether hypothetically provided_that were
+    _words("""if(?!_i_had_to) suppos(?:e|ing|ed) assum(?:e|ing|ed) unless imagine whether hypothetically provided_that
+    were
     in_case si wenn se если eğer jeśli nếu jika"""),
     r"^\W{0,3}(?:had|should)\b|如果|假如|假设|倘若|若|要是|是否|もし|만약|إذا|अगर|यदि",
 )
@@ -122,7 +132,8 @@ SUPPOSED_AFTER = _any(
     r"|的话|吗|か\?|\?)"
 )
 ATTRIBUTED = _any(
-    _words(r"""students? people many some(?:one|body)? others? most_\w+s everyone beginners? learners novices candidates key
+    _words(r"""students? people many some(?:one|body)? others? most_\w+s everyone beginners? learners novices
+    candidates key
     colleagues? friends? teacher textbook he she they you one_(?:might|may|could|would) author forum website user
     classmates? neighbou?r mistak\w+ errors? traps? pitfall misconception distractors? tempt\w+ commonly often
     frequently usually typically (?<!second.)(?<!further.)thought initially at_first
@@ -135,20 +146,23 @@ ATTRIBUTED = _any(
     "|많은|학생|처음",
 )
 FRAME = _any(
-    r"(?:it|this|that|the|there|he|she|we|these|those|i see|i think)\b[^,;:\n]{0,80}(?<![\w'])(?:is|are|was|were|be|shows?"
+    r"(?:it|this|that|the|there|he|she|we|these|those|i see|i think)\b[^,;:\n]{0,80}(?<![\w'])(?:is|are|was|were|be"
+    r"|shows?"
     r"|will|by|takes?|has|have|contains?|called|'s)(?: (?:an?|the|most likely|clearly|probably|about))*\s+",
     r"[\w ]{0,24}[是为叫有][一二三]?[只个条头位名张]?|\w?\s?=\s?|答:?|(?:it|this|he|she)\s*",
 )
 """What may stand before an option's text that ends an answer of one sentence."""
 REFUSAL = _any(
-    r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?" + _words("""cannot can_not can't could(?:n't|_not) won't will_not unable_to lack not_able_to not_comfortable
+    r"\b(?:i|we)(?:'m| am| are)? (?:\w+ )?" + _words("""cannot can_not can't could(?:n't|_not) won't will_not unable_to
+    lack not_able_to not_comfortable
     do(?:n't|_not)_(?:know|have) must_decline have_to_decline refuse decline"""),
     r"\b(?:unable|impossible|inappropriate)(?: for me)? to (?:answer|assist|help|determine|identify|tell|choose|say)",
     r"\b(?:cannot|can't|can not|could not) (?:be (?:answer|determin|decid|identif)\w*|say)|\bi'?m (?:just )?an ai\b",
     r"\bas an? (?:ai|artificial|(?:large )?language model|assistant)\b|\bi apologi[sz]e\b",
     r"\bi(?:'m| am) (?:so |very )?sorry\b|^\W{0,3}(?:sorry|unfortunately)\b",
     r"\b(?:(?:no|not) (?:enough|sufficient)|insufficient) information",
-    r"(?:无法|不能|没法|無法|难以|拒绝)[^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|解答|讨论)"
+    r"(?:无法|不能|没法|無法|难以|拒绝)[^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|解答"
+    r"|讨论)"
     r"|抱歉|对不起|對不起|不知道|不清楚|信息不足|\bneed (?:more|additional|further) (?:context|information)",
 )
 LONE = re.compile(
@@ -166,7 +180,8 @@ SEVERAL = re.compile(r"(?:both|either|all of|any of|an? (?:combination|mix)|amon
 JOIN = re.compile(
     r"[)\]\"'.}$】\s]{0,4}(?:\([^()\n]{1,60}\)\s?)?(?P<sep>[,;/&+|、]|\b(?:and|or|plus|and/or|as well as|y|o|und|oder"
     r"|et|ou|e|и|или)\b|和|或者?|与|及|以及|跟|と|か|または|및|또는|[와과])?\s{0,4}"
-    r"(?:(?:and|or|also|und|oder|possibly|maybe)\s{1,2}){0,2}(?P<noun>(?:option|choice|选项)\s?)?(?:\\f?boxed)?[(\[\"'【{$]{0,3}"
+    r"(?:(?:and|or|also|und|oder|possibly|maybe)\s{1,2}){0,2}(?:(?:option|choice"
+    r"|选项)\s?)?(?:\\f?boxed)?[(\[\"'【{$]{0,3}"
     r"(?P<letter>[A-Za-z])(?![A-Za-z0-9'\u00c0-\u04ff])(?P<after>[^\n]{0,24})"
 )
 LEADING = re.compile(
@@ -175,9 +190,13 @@ LEADING = re.compile(
     re.IGNORECASE,
 )
 OPENER = re.compile(
-    r"\W*(?:the|this|that|it|an?|because|since|as|in|explanation|reason\w*|if|we|by|there|these|they|when|here|its|to|for|based"
-    r"|using|given|from|my|although|while|other|option|both|all|only|what|not|many|some|most|students|people|do|don't|be|one"
+    r"\W*(?:the|this|that|it|an?|because|since|as|in|explanation|reason\w*|if|we|by|there|these|they|when|here|its|to"
+    r"|for|based"
+    r"|using|given|from|my|although|while|other|option|both|all|only|what|not|many|some|most|students|people|do|don't"
+    r"|be|one"
     r"|selecting|choosing|picking|[a-j])\b|\W*[\u3040-\uffff]",
     re.IGNORECASE,
 )
-CONNECTIVES = _any(r"\W{0,9}(?:(?:so|therefore|thus|hence|overall|i think|the|my|best|correct|right|final|that)\W{1,9}){0,6}")
+CONNECTIVES = _any(
+    r"\W{0,9}(?:(?:so|therefore|thus|hence|overall|i think|the|my|best|correct|right|final|that)\W{1,9}){0,6}"
+)

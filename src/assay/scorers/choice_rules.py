@@ -57,7 +57,9 @@ _REASON = re.compile(r"(?i)\b(?:because|since|as|not|while|whereas|but|rather|un
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _TEXT_JOINED = re.compile(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")
 _BESIDE = re.compile(r"\W*(?:the|and|or|so|和|或)?\W*", re.IGNORECASE)
-_NO_CONCLUSION = re.compile(r"(?i)(?:\b(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?|\b(?:each|options|choices)\b[^.!]{0,30}:)$")
+_NO_CONCLUSION = re.compile(
+    r"(?i)\b(?:(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?|(?:each|options|choices)\b[^.!]{0,30}:)$"
+)
 _ENDS = " .!)]}\"'。$】*"
 
 
@@ -218,7 +220,8 @@ class _Reader:
         if opening is None or (name := opening["letter"].upper()) not in self.letters:
             return None if self.is_cut else self.by_text(text)
         rest, mark, end = text[opening.end() :], opening["mark"].strip(), opening.end("letter")
-        is_bare = not rest.strip() or rest[0] == "\n" or not mark or re.match(r"\s{1,2}(?:because|since|as|due)\b", rest)
+        gives_reason = not mark or re.match(r"\s{1,2}(?:because|since|as|due)\b", rest)
+        is_bare = not rest.strip() or rest[0] == "\n" or gives_reason
         own, letter = self.texts.is_own(name, rest), re.compile("[A-Za-z]").match(text, end - 1)
         alone = set(re.findall(r"^[^\w\n]{0,6}([A-Z])[^\w\n]{0,6}$", rest, re.MULTILINE)) if is_bare else set()
         if (letter and self.joined(text, letter)) or alone & self.letters - {name}:
@@ -230,7 +233,8 @@ class _Reader:
         is_list = self.is_listed(text, end - 1) or (not stands_apart and listed & self.letters - {name})
         is_open = self.is_cut and not is_bare and not (own and name != min(self.letters))
         is_word = opening["letter"].islower() or (mark in (",", "-") and name in "AI")
-        says_why = (phrases.OPENER.match(rest) or phrases.ATTRIBUTED.match(rest.lstrip())) and not _NO_LETTER.match(text, end)
+        is_remark = phrases.OPENER.match(rest) or phrases.ATTRIBUTED.match(rest.lstrip())
+        says_why = is_remark and not _NO_LETTER.match(text, end)
         is_read = is_bare or own or (not is_word and (says_why or mark in (":", ")", "]", "】", "、")))
         if is_list or is_open or not is_read or self.is_denied(text, name, end):
             return None
@@ -262,7 +266,10 @@ class _Reader:
             is_plain = name in self.letters and (not between or self.texts.is_own(name, between)) and not is_joined
             if is_plain and not _is_idle(before, found[0]) and not phrases.SUPPOSED_AFTER.match(text, found.end()):
                 verdicts.setdefault(name, found[0].strip())
-        return Extraction(*verdicts, "verdict", "scored", *verdicts.values()) if len(verdicts) == 1 else None
+        if len(verdicts) != 1:
+            return None
+        name, words = next(iter(verdicts.items()))
+        return Extraction(name, "verdict", "scored", words)
 
     def concluded(self, text: str) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""

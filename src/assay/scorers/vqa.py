@@ -32,7 +32,8 @@ class VqaAccuracy:
 
     def __post_init__(self) -> None:
         if self.v not in get_args(Behaviour):
-            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix="v: always, v: a013f00, or v: vlmevalkit")
+            fix = "v: always, v: a013f00, or v: vlmevalkit"
+            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix=fix)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         answers = annotations(sample, self.answers)
