@@ -154,4 +154,4 @@ def test_samples_that_no_prompt_can_be_made_of_are_counted_with_the_first_reason
 
     said = assay("run", "outside.yaml", *FOUR, "--dry_run")
 
-    assert "3 of 3 samples looked at cannot be asked; first: " in said.out and "/etc/passwd" in said.out
+    assert "3 of the first 3 samples have no prompt; the first: " in said.out and "/etc/passwd" in said.out

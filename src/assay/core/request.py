@@ -19,10 +19,12 @@ from .sample import EMPTY
 from .secrets import veiled
 
 _NUMBERS: Mapping[str, tuple[float, float]] = {
-    "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-2, 2),
-    "presence_penalty": (-2, 2), "repetition_penalty": (0, math.inf),
+    "temperature": (0, math.inf), "top_p": (0, 1), "min_p": (0, 1), "frequency_penalty": (-math.inf, math.inf),
+    "presence_penalty": (-math.inf, math.inf), "repetition_penalty": (0, math.inf),
 }  # fmt: skip
 """The least and the most of each; a number without end is none of them."""
+_PENALTIES = frozenset({"frequency_penalty", "presence_penalty"})
+"""Those that services take from -2 to 2: held to it where people set them, not where code builds a request."""
 _ABOVE_LEAST = frozenset({"repetition_penalty"})
 """Those for which the least is too little."""
 _COUNTS = {"n": 1, "max_tokens": 1, "logprobs": 0, "top_k": -1}
@@ -93,6 +95,9 @@ class GenerateOptions:
                 close = nearest(name, known)
                 fix = f"did you mean {close!r}?" if close else f"known: {', '.join(sorted(known))}"
                 raise UsageError(f"unknown generation option {name!r}", fix=fix)
+            value = changes[name]
+            if name in _PENALTIES and isinstance(value, (int, float)) and not -2 <= value <= 2:
+                raise UsageError(f"generation option {name!r} takes a number from -2 to 2, got {shorten(value)}")
         return replace(self, **changes)
 
     def given(self) -> dict[str, Any]:
