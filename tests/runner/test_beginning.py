@@ -205,6 +205,11 @@ class BusyJudge(Server):
         return True
 
 
+async def four(request):
+    """In the loop, not in a thread: virtual time does not wait for threads."""
+    return "4"
+
+
 def test_a_signal_does_not_wait_for_a_judge_that_only_waits_for_another_try(run, monkeypatch, tmp_path):
     server = BusyJudge()
     server.install(monkeypatch)
@@ -214,7 +219,7 @@ def test_a_signal_does_not_wait_for_a_judge_that_only_waits_for_another_try(run,
 
     result = assay.run(
         assay.Task("t", dataset=rows, scorers="judge"),
-        lambda request: "4",
+        four,
         judges={"judge": "openai/j"},
         judge_args={"base_url": "https://server.test/v1"},
         output=str(tmp_path / "run"),

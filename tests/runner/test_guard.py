@@ -12,7 +12,7 @@ from assay.core import Outcome, Output, Sample, UsageError
 from assay.runner.guard import GUARD, ScorerOverrun
 from assay.runner.scoring import Scoring
 
-ROWS = [{"input": word, "target": word} for word in ("fine", "loop", "regex", "swallow", "good")]
+ROWS = [{"input": f"Say: {word}", "target": word} for word in ("fine", "loop", "regex", "swallow", "good")]
 
 
 def runs_away(sample: Sample, output: Output) -> float:

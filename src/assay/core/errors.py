@@ -142,6 +142,10 @@ class ForbiddenTemplate(TemplateError):
     """A template wants what no template may have, whatever the row."""
 
 
+class UnfitTemplate(TemplateError):
+    """A template does not show what the way of asking needs, whatever the row."""
+
+
 class ModelError(ComponentError):
     """A model could not answer: infrastructure, never a wrong answer."""
 

@@ -8,9 +8,11 @@ without one is counted during the run as any other fault of the data.
 from itertools import islice
 
 from ..core import ComponentError, Sample, UsageError, nearest
-from ..core.errors import ForbiddenTemplate, UnknownColumn
+from ..core.errors import ForbiddenTemplate, UnfitTemplate, UnknownColumn
 from .cell import Cell
 
+WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)
+"""Faults of a template that no other row would mend."""
 MISTAKES = (LookupError, AttributeError, NameError, TypeError, SystemExit)
 """What code raises that is wrong for every row."""
 ROWS_LOOKED_AT = 2000
@@ -58,7 +60,7 @@ def check_prompts(cell: Cell) -> None:
         try:
             cell.template(item)
         except ComponentError as error:
-            if not isinstance(error, (UnknownColumn, ForbiddenTemplate)) and not isinstance(error.__cause__, MISTAKES):
+            if not isinstance(error, WHATEVER_THE_ROW) and not isinstance(error.__cause__, MISTAKES):
                 return
             first = first or error
         except Exception:  # noqa: BLE001 - a fault of this row: it is counted when its turn comes

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import Prompt, Sample, TemplateError, generation_role
+from ..core import Prompt, Sample, generation_role
+from ..core.errors import UnfitTemplate
 from ..registry import templates
 from .build import build_template
 from .built import BuiltTemplate
@@ -69,7 +70,7 @@ def _check_shown(sample: Sample, prompt: Prompt, labels: Sequence[str]) -> None:
     text = "\n".join(message.text for message in prompt.messages if message.parts is not None)
     lettered = all(re.search(rf"(?<!\w){re.escape(label)}(?!\w)", text) for label in labels)
     if not lettered and not all(choice in text for choice in sample.choices):
-        raise TemplateError(
+        raise UnfitTemplate(
             "the prompt does not show the options, so their letters cannot be weighed after it",
             where=f"sample {sample.id!r}",
             fix="show them in the template ({{ choices }}), or take --template choice_likelihood",
