@@ -236,12 +236,12 @@ def test_an_interruption_lets_what_is_in_flight_come_back(tmp_path: Path):
     ("settings", "line"),
     [
         ({"replicas": 0}, "--replicas is 0; fix: at least 1"),
-        ({"replicas": 2, "gpus_per_replica": -1}, "--gpus_per_replica is -1; fix: 0 or more"),
+        ({"replicas": 2, "gpus_per_replica": -1}, "--gpus_per_replica is -1; fix: at least 0"),
         ({"replicas": 3, "gpus_per_replica": 1}, "3 replicas with 1 GPUs each, and this machine shows 2"),
         ({"replicas": 1, "gpus_per_replica": 1.5}, "a replica cannot have 1.5 GPUs"),
         ({"gpus_per_replica": 1}, "--gpus_per_replica says nothing without replicas; fix: add --replicas N"),
         ({"address": "localhost:1"}, "--address names a Ray cluster; fix: add --executor ray"),
-        ({"executor": "slurm"}, "unknown executor 'slurm'; fix: local or ray"),
+        ({"executor": "slurm"}, "--executor cannot be 'slurm'; fix: one of local, ray"),
     ],
 )
 def test_wrong_settings_are_refused_before_anything_is_written(tmp_path: Path, monkeypatch, settings, line):
