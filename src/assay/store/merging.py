@@ -12,7 +12,6 @@ from typing import Any
 
 from ..core import StoreError
 from .journal import read_lines
-from .ownership import FORMAT
 from .runs import RunReader, RunWriter
 
 ALIKE = ("template", "to_sample", "shots", "options", "model")
@@ -38,7 +37,6 @@ def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
         raise StoreError("the folder is not empty", where=str(folder), fix="-o a new folder for the merged run")
     lines = media = damaged = 0
     with RunWriter(target) as writer:
-        writer.write_manifest({"format": FORMAT, "status": "running", "config": {}, "cells": []})
         for reader in readers:
             for _, line in read_lines(reader.layout.journal):
                 if line is None:

@@ -151,7 +151,7 @@ def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
         note = json.loads(text)
     except ValueError:
         return False
-    return isinstance(note, dict) and note.keys() == {"pid", "host", "started"}
+    return _is_note(note)
 
 
 def is_draft(path: Path) -> bool:
@@ -161,9 +161,25 @@ def is_draft(path: Path) -> bool:
         return False
     begins = _DRAFT_BEGINS[named[1]]
     try:
-        with path.open("rb") as file:
-            return begins.startswith(file.read(len(begins)))
+        text = path.read_bytes()
     except FileNotFoundError:
         return True
     except OSError:
         return False
+    if not begins.startswith(text[: len(begins)]):
+        return False
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        return True  # torn while it was written
+    # A whole one has to be ours in all it holds: a name and a beginning alone may be anybody's.
+    checks = {"run.json": is_manifest_of_ours, "summary.json": _has_results, ".lock": _is_note}
+    return checks[named[1]](whole)
+
+
+def _has_results(plain: Any) -> bool:
+    return isinstance(plain, Mapping) and {"status", "results"} <= plain.keys()
+
+
+def _is_note(plain: Any) -> bool:
+    return isinstance(plain, Mapping) and plain.keys() == {"pid", "host", "started"}

@@ -33,6 +33,7 @@ class ImagesDrawn:
     """How many images a model drew for a prompt; all that is said of a run without evaluation."""
 
     name: ClassVar[str] = "images"
+    reads: ClassVar[tuple[str, ...]] = ()
     whole_output: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float] | None] = None
 
