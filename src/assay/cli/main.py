@@ -37,7 +37,7 @@ ANSWERS = {
     "log-list": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one",
     "trace": "`assay show RUN` prints every prompt, answer and verdict",
     "cache": "--cache DIR shares answers between runs; remove the folder to forget them",
-    "sandbox": "assay starts no sandbox",
+    "sandbox": "`assay doctor` names the sandbox of this machine; code benchmarks use it by themselves",
     "perf": "`assay run … -o RUN` keeps the seconds and tokens of every answer (summary.json, `usage`)",
     "benchmark": "`assay ls tasks` lists what ships, `assay run NAME` runs it",
     "tasks": "`assay ls tasks`",
