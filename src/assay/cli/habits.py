@@ -121,7 +121,7 @@ HABITS: Mapping[str, Habit] = {
     # inspect_ai
     "solver": _refused(SOLVER),
     "approval": _refused("assay runs no tools or agents, so there is nothing to approve"),
-    "sandbox": _refused("assay starts no sandbox; a task that runs code says how in its page"),
+    "sandbox": _refused("--judge sandbox=sandbox/TIER chooses the sandbox of code benchmarks (docs/code.md)"),
     "no_score": _flag("--predict_only"),
     "sample_shuffle": Habit("a number or nothing", becomes=_shuffled),
     "fail_on_error": Habit("a number or nothing", becomes=_budget),
