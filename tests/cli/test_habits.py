@@ -63,7 +63,7 @@ ANSWERED = [
     ((*RUN, "-T", "subject=anatomy"), "--num_fewshot"),
     ((*RUN, "--solver", "generate"), "--template"),
     ((*RUN, "-S", "a=b"), "--template"),
-    ((*RUN, "--sandbox", "docker"), "no sandbox"),
+    ((*RUN, "--sandbox", "docker"), "chooses the sandbox"),
     ((*RUN, "--dataset-args", "{}"), "--limit"),
     ((*RUN, "--seed", "0,1234,1234,1234"), "--seed 1234"),
     ((*RUN, "--batch_size", "many"), "a whole number, or auto"),
