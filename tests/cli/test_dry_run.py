@@ -79,7 +79,7 @@ def test_continuations_that_are_weighed_are_shown(assay, folder):
     assert said.code == 0 and "continuation 1: ' A'" in said.out
 
 
-def test_samples_whose_prompt_cannot_be_made_are_said(assay, folder):
+def test_a_template_that_shows_no_options_is_refused_as_in_a_run(assay, folder):
     (folder / "pick.jsonl").write_text('{"question": "Sky?", "choices": ["blue", "red"], "answer": "A"}\n')
     (folder / "weigh.py").write_text(
         "class Weigh:\n    def generate(self, requests):\n        return ['A' for _ in requests]\n"
@@ -89,7 +89,7 @@ def test_samples_whose_prompt_cannot_be_made_are_said(assay, folder):
 
     said = assay("run", "pick.jsonl", *options, "--dry_run")
 
-    assert "1 of the first 1 samples have no prompt; the first: sample '0': the prompt does not show" in said.out
+    assert said.code == 2 and "no sample can be asked: the prompt does not show the options" in said.err
 
 
 def test_faults_are_found_as_in_a_run(assay):
