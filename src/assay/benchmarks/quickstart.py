@@ -39,11 +39,11 @@ def _task(name: str, max_tokens: int, **more: object) -> Task:
 
 
 quickstart_arithmetic = _task(
-    "arithmetic", 12, scorers=("number",), tags=("operation",), description="sums of small numbers"
+    "arithmetic", 24, scorers=("number",), tags=("operation",), description="sums of small numbers"
 )
 quickstart_facts = _task("facts", 10, scorers=("includes",), tags=("topic",), description="well-known facts")
 quickstart_choices = _task(
-    "choices", 4, template=Choices(layout="lines"), scorers=("choice",), description="four options, one letter"
+    "choices", 16, template=Choices(layout="lines"), scorers=("choice",), description="four options, one letter"
 )
 quickstart_dialogue = _task(
     "dialogue", 10, scorers=("includes",), tags=("skill",), description="the second answer of a two-turn dialogue"
