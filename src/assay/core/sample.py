@@ -10,6 +10,8 @@ from .media import Media
 from .message import Message
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+REFERENCE_COLUMNS = ("references", "reference", "answers")
+"""Columns that may hold a reference answer for each round of a dialogue, the first that does counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..core import Audio, Media, Output, Sample, as_messages
+from ..core.sample import REFERENCE_COLUMNS
 from .answers import shown
 
 Turn = tuple[str, str]
 """Role and text."""
 Rounds = Literal["last", "all"]
-REFERENCE_COLUMNS = ("references", "reference", "answers")
 
 
 @dataclass(frozen=True, slots=True)

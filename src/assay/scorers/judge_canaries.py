@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import EMPTY, ComponentError, Image, Outcome, Output, Sample, Score
-from .exchange import REFERENCE_COLUMNS
+from ..core.sample import REFERENCE_COLUMNS
 
 QUESTION = "In which year did the first person walk on the Moon? Give the year only."
 TARGET = "1969"

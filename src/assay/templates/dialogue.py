@@ -23,10 +23,10 @@ from ..core import (
     generation_role,
     shorten,
 )
+from ..core.sample import REFERENCE_COLUMNS
 from .built import Hold, held_messages
 
 HISTORIES = ("model", "reference")
-REFERENCE_COLUMNS = ("references", "reference", "answers")
 
 
 def has_rounds(sample: Sample, template: Any = None) -> bool:
