@@ -19,9 +19,10 @@ from ..report import printable
 from ..runner.cell import Cell
 from ..runner.executors import check_spread
 from ..runner.leaks import Leaks
+from ..runner.ledger import PRICES
 from ..runner.naming import name_models
 from ..runner.options import RunOptions
-from ..runner.plan import PRICES, make_plan
+from ..runner.plan import make_plan
 from ..runner.preflight import prompt_faults
 from ..templates import has_rounds
 from .samples import prompt_lines

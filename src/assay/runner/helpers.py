@@ -21,9 +21,8 @@ from .calls import close_model
 from .cell import Cell
 from .events import CellProgress
 from .gathered import Gathered
-from .ledger import cost_of, count_usage
+from .ledger import cost_of, count_usage, without_prices
 from .options import RunOptions
-from .plan import without_prices
 from .retry import RetryPolicy, Stopped
 from .schedule import Scheduler
 from .scoring import Scoring

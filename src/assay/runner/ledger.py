@@ -1,11 +1,13 @@
 """The ledger: tokens and cost, summed over what models and judges were asked."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..core import Usage
-from .plan import PRICES
+from ..core import Usage, UsageError, shorten
 
+PRICES = ("price_input", "price_output")
+"""Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
 COUNTED = ("input_tokens", "output_tokens", "cost")
 
 
@@ -43,3 +45,12 @@ def spent(usage: Mapping[str, Mapping[str, Any]]) -> str:
     if "cost" in totals:
         words.append(f"cost {totals['cost']:.4f}")
     return ", ".join(words)
+
+
+def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are the model's own: what its tokens cost is for whoever counts."""
+    for name in PRICES:
+        price = args.get(name, 0)
+        if not isinstance(price, (int, float)) or not 0 <= price < math.inf:
+            raise UsageError(f"{name} is {shorten(price)}", fix="the price of a million tokens, a number from 0 on")
+    return {option: value for option, value in args.items() if option not in PRICES}

@@ -1,6 +1,5 @@
 """The plan: everything that will be run, checked before a model is loaded; all faults at once."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, cast
@@ -14,11 +13,8 @@ from ..core import (
     Sample,
     Task,
     UsageError,
-    digest_of,
-    shorten,
 )
 from ..core.errors import UnknownOption
-from ..core.secrets import veiled
 from ..datasets import Samples, open_dataset
 from ..datasets.media import holder
 from ..models import build_model
@@ -26,8 +22,10 @@ from ..templates import build_template
 from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, usual_scorers
 from .device import check_device
+from .judges import check_judges, count_judges
 from .labels import told_apart
 from .leaks import check_leaks
+from .ledger import without_prices
 from .locate import find_data, saying_where
 from .measure import Measured, measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
@@ -40,7 +38,6 @@ from .resolve import resolve_tasks
 from .scoring import Scoring
 from .settings import (
     gather,
-    has_guests,
     raise_all,
     run_faults,
     scorer_faults,
@@ -57,8 +54,6 @@ CHECKS = (
     check_targets,
 )  # fmt: skip
 """What is looked at of each task with each model, before anything is asked."""
-PRICES = ("price_input", "price_output")
-"""Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
 
 
 def make_plan(
@@ -107,7 +102,7 @@ def make_plan(
             unasked += [(Scoring.of(n, s, task.name, ""), task.name) for n, s in prepared.scorers]
     if tasks:
         faults += models.unknown_options()
-    _check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, tasks, faults)
+    check_judges([*((s, cell.task.name) for cell in cells for s in cell.scorings), *unasked], run, tasks, faults)
     if run.measure and cells and not faults and not any(cell.measure for cell in cells):
         faults.append(UsageError(f"no task of this run can be measured by {run.measure}", fix="leave --measure out"))
     if not faults and not may_have_unused:
@@ -116,7 +111,7 @@ def make_plan(
     if cells and not may_have_unused:
         notices = unused_judges(run, tasks, [scoring for cell in cells for scoring in cell.scorings])
         cells[0].notices += tuple(notices)
-    judges = _count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
+    judges = count_judges([scoring for cell in cells for scoring in cell.scorings if scoring.roles], run)
     for cell in cells:
         cell.digests = digests_of(cell)
         cell.task = cell.task.but(protocol=protocol_of(cell, judges))
@@ -163,15 +158,6 @@ class _Models:
                 or gather(self._faults, lambda: trusted_model(name, self._run, self._refused))
             )
         return self._built[place]
-
-
-def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that are the model's own: what its tokens cost is for whoever counts."""
-    for name in PRICES:
-        price = args.get(name, 0)
-        if not isinstance(price, (int, float)) or not 0 <= price < math.inf:
-            raise UsageError(f"{name} is {shorten(price)}", fix="the price of a million tokens, a number from 0 on")
-    return {option: value for option, value in args.items() if option not in PRICES}
 
 
 Refused = dict[str, dict[str, AssayError]]
@@ -373,41 +359,3 @@ def _check_libraries(name: str, scorer: Any, where: str) -> None:
     """What a scorer cannot do without is found before the model is asked, not after."""
     for requirement in getattr(scorer, "requires", ()):
         requirement.check(f"{where}, scorer {name!r}")
-
-
-def _check_judges(
-    asking: Sequence[tuple[Scoring, str]], run: RunOptions, tasks: Sequence[Task], faults: list[AssayError]
-) -> None:
-    """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
-    wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
-    guests = has_guests(run, tasks, [scoring for scoring, _ in asking])
-    for role in run.judges:
-        # One that nobody asks is worth a note; a name that does not exist is a fault. Guests have names of their own.
-        if role in wanted or not guests:
-            judge = gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
-            if role in wanted and hasattr(judge, "check_ready"):
-                gather(faults, judge.check_ready)
-    for role, (scorer, task) in wanted.items():
-        if role in run.judges:
-            continue
-        if run.helper_of(role) is not None:
-            gather(faults, lambda role=role: _judge(run, role))  # type: ignore[misc]
-            continue
-        fix = f"--judge {role}=MODEL" if role != "judge" else "--judge MODEL"
-        faults.append(UsageError(f"scorer {scorer!r} of task {task!r} needs a model as {role!r}", fix=fix))
-
-
-def _count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]:
-    """Makes the digest of a scorer that asks others also theirs, and gives what those are by role: another judge gives
-    other verdicts."""
-    roles = sorted({role for scoring in scorings for role in scoring.roles})
-    known = {role: veiled(_judge(run, role).identity) for role in roles}
-    for scoring in scorings:
-        scoring.digest = digest_of([scoring.digest, {role: known[role] for role in scoring.roles}])[:16]
-    return known
-
-
-def _judge(run: RunOptions, role: str) -> Model:
-    args = without_prices(run.judge_args_of(role))
-    check_secrets(args, "--judge_args")
-    return build_model(run.helper_of(role) or role, args)
