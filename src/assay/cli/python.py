@@ -13,13 +13,15 @@ from typing import Any
 
 from ..core import UnknownName, UsageError
 from ..dialects.guest import Guest
+from ..dialects.protocol import OURS, UPSTREAM, choose
 from ..dialects.recognise import DIALECTS, imported_names
 from .tracebacks import shown_traceback
 
 USAGE = """\
-usage: assay python [--dialect NAME] SCRIPT [ARGUMENTS …]
+usage: assay python [--dialect NAME] [--upstream] SCRIPT [ARGUMENTS …]
 
 Run a script written for another system, with that system's names importable in it and in what it imports beside it.
+--upstream follows that system's own rule wherever it differs from the correct one.
 """
 
 
@@ -27,8 +29,12 @@ def command(arguments: Sequence[str]) -> int:
     """Runs the script as `python` would; its exit code is the script's own, 1 if it fails."""
     given = list(arguments)
     asked: str | None = None
-    if given and given[0].startswith("--dialect"):
+    protocol = OURS
+    while given and given[0].startswith(("--dialect", "--upstream")):
         first = given.pop(0)
+        if first == "--upstream":
+            protocol = UPSTREAM
+            continue
         asked = first.partition("=")[2] or (given.pop(0) if given else "")
         if asked not in DIALECTS:
             raise UnknownName("dialect", asked, DIALECTS, hint=f"known: {', '.join(DIALECTS)}")
@@ -39,6 +45,8 @@ def command(arguments: Sequence[str]) -> int:
     if not script.is_file():
         raise UsageError("no such script", where=given[0])
     names = names_for(script, asked)
+    for dialect in names:
+        choose(dialect, protocol)
     guest = Guest("+".join(names) or "python", _merged(names), script.resolve().parent, force=asked is not None)
     return _run(guest, script, given)
 

@@ -13,15 +13,20 @@ from typing import Any
 from ..core import UsageError
 from ..imports import add_way, drop_way
 from .guest import Guest
+from .protocol import OURS, choose
 from .recognise import DIALECTS
 
 _guests: dict[str, Guest] = {}
 
 
-def enable(dialect: str) -> None:
-    """Makes a dialect's names importable in this session, also where a package of such a name is installed."""
+def enable(dialect: str, protocol: str = OURS) -> None:
+    """Makes a dialect's names importable in this session, also where a package of such a name is installed.
+
+    `protocol="upstream"` chooses upstream's own rule wherever it differs from the correct one.
+    """
     if dialect not in DIALECTS:
         raise UsageError(f"unknown dialect {dialect!r}", fix=", ".join(DIALECTS))
+    choose(dialect, protocol)
     if dialect not in _guests:
         names: Mapping[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
         _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
@@ -31,6 +36,7 @@ def enable(dialect: str) -> None:
 def disable(dialect: str) -> None:
     """Leaves the session as it was before `enable`."""
     _guests.pop(dialect, None)
+    choose(dialect, OURS)
     if not _guests:
         drop_way(_import_of_guest)
 
