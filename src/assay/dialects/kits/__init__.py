@@ -1,0 +1,1 @@
+"""What dialects share: the common part of VLMEvalKit and its fork ULMEvalKit, and the files guests read and write."""
