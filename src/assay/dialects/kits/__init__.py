@@ -1,1 +1,1 @@
-"""What dialects share: the common part of VLMEvalKit and its fork ULMEvalKit, and the files guests read and write."""
+"""What the two evaluation kits, VLMEvalKit and its fork ULMEvalKit, have in common."""

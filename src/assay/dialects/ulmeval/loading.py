@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import UnknownName, UsageError
-from ...userfiles import file_digest
+from ...sources import digest_behind
 from ..guest import Guest
 from .claims import NAMES
 from .facade.config import supported_ULM
@@ -54,7 +54,7 @@ def load_guest(path: str | Path, *, force: bool = False) -> GuestFile:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path))
-    key = (file, file_digest(file), force)
+    key = (file, digest_behind(file, libraries=False), force)
     if key not in _loaded:
         _loaded[key] = GuestFile(file, force)
     return _loaded[key]
