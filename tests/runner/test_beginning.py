@@ -124,6 +124,15 @@ def test_a_server_that_is_slow_busy_or_loading_is_waited_for(run, what):
     assert result.status == "complete" and seconds > 40
 
 
+def test_a_server_that_says_only_too_many_requests_and_names_no_wait_is_given_up(run):
+    spent = reply(b'{"error": {"message": "You exceeded your current quota"}}', "429 Too Many Requests")
+
+    result, seconds, _ = run(lambda now, number: (spent, 0.1))
+
+    assert result.status == "failed" and 29 <= seconds <= 35
+    assert "You exceeded your current quota" in result.notes[0]
+
+
 @pytest.mark.parametrize("what", [LOADING, BUSY], ids=["503", "429"])
 def test_wrong_replies_before_a_server_is_loading_do_not_count(run, what):
     def script(now, number):
