@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from ..core import ErrorInfo
 
 WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
-"""Replies that no answer can be read from. Not 503, and not 429 with Retry-After: those name a wait. A 429 without it, and
-nothing else from the first request on, is as often a spent quota as a busy server."""
+"""Replies that no answer can be read from. Not 503, and not 429 with Retry-After: those are to be waited for. Only 429
+without it, from the first request on, is as often a spent quota as a busy server."""
 GIVEN_UP = "wrong_replies"
 """The kind of failure of all requests to a server that was given up."""
 SHORTEST_WAIT = 1.0

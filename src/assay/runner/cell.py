@@ -1,6 +1,6 @@
 """A cell: one task with one model, what is checked of the two together, and what their answers depend on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..core import (
     Model,
     Prompt,
     Sample,
+    Spec,
     Task,
     UsageError,
     digest_of,
@@ -172,14 +173,26 @@ def check_repeats(cell: Cell) -> None:
 
 
 def check_choices(cell: Cell) -> None:
-    """Refuses another order of options where there are none."""
+    """Refuses another order of options where there are none, and where every row is one order of a question's."""
     sample = cell.first_sample()
+    if cell.run.shuffle_choices is not None and _has_rotations(cell.task):
+        raise UsageError(
+            "--shuffle_choices: the rows are the rotations of each question's options",
+            where=f"task {cell.task.name!r}",
+            fix="leave it out: every option stands at every place once",
+        )
     if cell.run.shuffle_choices is not None and sample is not None and not sample.choices:
         raise UsageError(
             "--shuffle_choices: the samples have no options to shuffle",
             where=f"task {cell.task.name!r}",
             fix="leave it out; --shuffle draws another order of the samples",
         )
+
+
+def _has_rotations(task: Task) -> bool:
+    """Whether a question is right only when it is under every order of its options."""
+    specs = [Spec.of(entry) for entry in task.summarizers if isinstance(entry, (str, Mapping, Spec))]
+    return any(spec.options.get("expected_size") == "options" for spec in specs)
 
 
 def digests_of(cell: Cell) -> dict[str, Any]:
