@@ -2,8 +2,8 @@
 
 A task that is asked as its author wrote it has its own id. What a run changed is added: each change in a word, then a
 short digest of all of them, so that two system texts do not get one name. `gsm8k@5shot-chat` without examples and with
-a system text is `gsm8k@0shot-chat+system-3f2a1c`. Which samples were asked (`--limit`, `--sample_id`, `--shuffle`) and
-which model is no part of it.
+a system text is `gsm8k@0shot-chat+system-3f2a1c`; on the shipped mini-set it is `gsm8k@5shot-chat+mini-9c41d2`. Which
+samples were asked (`--limit`, `--sample_id`, `--shuffle`), where the data lies and which model is no part of it.
 """
 
 import re
@@ -22,6 +22,7 @@ from ..userfiles import is_reference, load_attribute
 from .cell import Cell
 from .components import default_scorers
 from .fingerprint import code_digest
+from .locate import MINI
 from .overrides import columns_of, fewshot_of, original, system_of
 
 DIGEST_CHARACTERS = 6
@@ -86,6 +87,8 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
         yield Change("columns", dict(columns_of(task, run)))
     if run.split is not None and isinstance(own.dataset, DataSource) and run.split != own.dataset.split:
         yield Change(f"split={run.split}", run.split)
+    if run.data == MINI and isinstance(own.dataset, DataSource) and own.dataset.mini:
+        yield Change(MINI, own.dataset.mini)  # a few rows of ours, not the benchmark's; its own may lie anywhere
     yield from _scoring(cell, own, judges)
     for name in OTHER_FIELDS:
         if getattr(task, name) != getattr(own, name):
