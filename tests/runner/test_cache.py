@@ -1,6 +1,7 @@
 """The cache shared by runs: a hit for the same question to the same model, and never otherwise."""
 
 import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -127,3 +128,15 @@ def test_a_file_that_is_no_database_is_said(tmp_path):
 
     with pytest.raises(StoreError, match="not a cache of assay's"):
         run(tmp_path, "a", Named("x"))
+
+
+def test_a_new_cache_is_opened_by_many_at_once(tmp_path):
+    def open_it(folder, together):
+        together.wait()
+        ResponseCache(folder)
+
+    for number in range(60):
+        together = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            opened = [pool.submit(open_it, tmp_path / str(number), together) for _ in range(4)]
+        assert [done.exception() for done in opened] == [None] * 4
