@@ -22,8 +22,8 @@ from ..datasets import Samples, View, view
 from ..datasets.memory import Called
 from ..models.declared import models_that
 from ..templates import FewshotTemplate
-from .currency import rows_digest
-from .fingerprint import code_digest
+from .identity.currency import rows_digest
+from .identity.fingerprint import code_digest
 from .options import RunOptions
 from .scoring import Scoring
 from .shots import Shots

@@ -17,7 +17,7 @@ from typing import Any
 from ..core import AssayError, Result, Spec, UsageError, shorten
 from ..core.secrets import veiled
 from ..userfiles import is_reference, split_reference
-from .fingerprint import code_digest
+from .identity.fingerprint import code_digest
 
 Named = tuple[str, Any]
 """A scorer and its name."""

@@ -21,7 +21,7 @@ from ..templates.built import as_chat, as_text
 from ..userfiles import is_reference, load_attribute
 from .cell import Cell
 from .components import default_scorers
-from .fingerprint import code_digest
+from .identity.fingerprint import code_digest
 from .overrides import columns_of, fewshot_of, original, system_of
 
 DIGEST_CHARACTERS = 6

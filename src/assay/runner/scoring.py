@@ -35,8 +35,8 @@ from ..core.message import plain_turns
 from ..core.secrets import scrub
 from ..scorers.answers import was_filtered
 from ..store.journal import score_line
-from .fingerprint import code_digest
 from .guard import GUARD, ScorerOverrun
+from .identity.fingerprint import code_digest
 
 
 @dataclass(slots=True)

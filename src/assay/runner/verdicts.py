@@ -14,8 +14,8 @@ from operator import lt
 from ..core import Output, Sample, Score
 from ..core.score import UNRESOLVED
 from ..store import RunWriter
-from .currency import judged_digest
 from .events import CellProgress
+from .identity.currency import judged_digest
 from .scoring import Scoring
 from .threads import Threads
 

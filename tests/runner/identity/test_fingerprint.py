@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from assay.core import Image
-from assay.runner import fingerprint
-from assay.runner.fingerprint import code_digest
+from assay.runner.identity import fingerprint
+from assay.runner.identity.fingerprint import code_digest
 from assay.scorers.match import ExactMatch
 from assay.userfiles import load_attribute, load_file
 
@@ -177,7 +177,7 @@ def test_more_state_than_can_be_looked_at_counts_as_changed(monkeypatch) -> None
 
 def test_digests_are_equal_in_every_process(tmp_path: Path) -> None:
     (tmp_path / "sets.py").write_text(
-        "from assay.runner.fingerprint import code_digest\n"
+        "from assay.runner.identity.fingerprint import code_digest\n"
         "words = frozenset(f'word{n}' for n in range(50))\n"
         "class Scorer:\n"
         "    known = set(words)\n"

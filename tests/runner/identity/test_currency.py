@@ -7,7 +7,7 @@ import pytest
 
 import assay
 from assay.core import Image, Message, Sample
-from assay.runner.currency import judged_digest
+from assay.runner.identity.currency import judged_digest
 from assay.store import RunReader
 
 ROW = {"id": "1", "question": "q1", "answer": "b", "topic": "law", "note": "x"}
