@@ -25,7 +25,7 @@ from ..templates import FewshotTemplate
 from .identity.currency import rows_digest
 from .identity.fingerprint import code_digest
 from .options import RunOptions
-from .scoring import Scoring
+from .score.scoring import Scoring
 from .shots import Shots
 
 

@@ -25,7 +25,7 @@ from .ledger import cost_of, count_usage, without_prices
 from .options import RunOptions
 from .retry import RetryPolicy, Stopped
 from .schedule import Scheduler
-from .scoring import Scoring
+from .score.scoring import Scoring
 from .verdicts import helper_calls, judged
 
 CANARY = "canary"

@@ -11,7 +11,7 @@ from itertools import islice
 
 from ..core import AssayError, DataError, Prompt, Sample, Text, UsageError
 from .cell import Cell
-from .scoring import Scoring
+from .score.scoring import Scoring
 
 FEW_WORDS = 4
 LONG_WORD = 24

@@ -38,7 +38,7 @@ from .leaks import Leaks
 from .ledger import count_usage
 from .missing_kinds import MissingKinds
 from .remarks import Remarks
-from .scoring import with_rounds
+from .score.scoring import with_rounds
 from .verdicts import Verdicts
 from .work import Answers, Asker, Job, Work
 

@@ -35,7 +35,7 @@ from .readable import check_reads
 from .recorded import RecordedWays
 from .reducing import check_reducer
 from .resolve import resolve_tasks
-from .scoring import Scoring
+from .score.scoring import Scoring
 from .settings import (
     gather,
     raise_all,

@@ -6,7 +6,7 @@ any kind, `likelihood`s, the `logprobs` of tokens, and of the sample its `target
 
 from ..core import GenerateOptions, Prompt, UsageError
 from .cell import Cell
-from .scoring import Scoring
+from .score.scoring import Scoring
 
 OF_SAMPLES = frozenset({"target"})
 SCORERS_OF_LIKELIHOODS = "choice_likelihood, last_word, perplexity"

@@ -19,7 +19,6 @@ from .counted import counted_samples
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests
-from .guard import GUARD
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
 from .labels import metrics_apart
@@ -31,6 +30,7 @@ from .recording import drive
 from .result import RunResult
 from .retry import RetryPolicy
 from .schedule import Scheduler
+from .score.guard import GUARD
 from .sizing import as_number, fit_batch
 from .summary import set_level, summarize
 from .threads import in_thread

@@ -13,7 +13,7 @@ from ..userfiles import is_reference, split_reference
 from .budget import ErrorBudget
 from .components import build_scorer
 from .options import RunOptions
-from .scoring import Scoring
+from .score.scoring import Scoring
 
 LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0,
          "scorer_seconds": 0}  # fmt: skip

@@ -29,7 +29,7 @@ from ..summarizers.units import failure_flags
 from .cell import Cell
 from .components import build_summarizer
 from .reducing import not_reduced, pools_answers
-from .scoring import Scoring, failure_score, singles_of, with_rounds
+from .score.scoring import Scoring, failure_score, singles_of, with_rounds
 from .table_rows import Made, rows_apart
 from .threads import in_thread
 

@@ -16,7 +16,7 @@ from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from .events import CellProgress
 from .identity.currency import judged_digest
-from .scoring import Scoring
+from .score.scoring import Scoring
 from .threads import Threads
 
 LARGEST_BACKLOG = 64

@@ -18,7 +18,7 @@ from .cell import Cell
 from .labels import metrics_apart
 from .plan import make_plan
 from .run import recorded_run
-from .scoring import Scoring
+from .score.scoring import Scoring
 from .summary import summarize
 
 TOLERANCE = 1e-9

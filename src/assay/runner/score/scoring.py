@@ -15,7 +15,7 @@ from dataclasses import dataclass, is_dataclass, replace
 from threading import get_ident
 from typing import Any
 
-from ..core import (
+from ...core import (
     COUNTED_AS_ZERO,
     UNRESOLVED,
     ErrorBudgetExceeded,
@@ -30,13 +30,13 @@ from ..core import (
     as_score,
     blamed,
 )
-from ..core.errors import ScorerError
-from ..core.message import plain_turns
-from ..core.secrets import scrub
-from ..scorers.answers import was_filtered
-from ..store.journal import score_line
+from ...core.errors import ScorerError
+from ...core.message import plain_turns
+from ...core.secrets import scrub
+from ...scorers.answers import was_filtered
+from ...store.journal import score_line
+from ..identity.fingerprint import code_digest
 from .guard import GUARD, ScorerOverrun
-from .identity.fingerprint import code_digest
 
 
 @dataclass(slots=True)
