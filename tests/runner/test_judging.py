@@ -6,7 +6,7 @@ import pytest
 
 import assay
 from assay.core import Output, UsageError
-from assay.runner.budget import ErrorBudget
+from assay.runner.counts.budget import ErrorBudget
 from assay.runner.events import CellProgress, Silent
 from assay.runner.helpers import HelperBudget
 from assay.runner.verdicts import judged as judged_sample

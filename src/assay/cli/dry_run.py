@@ -17,9 +17,9 @@ from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
 from ..runner.cell import Cell
+from ..runner.counts.leaks import Leaks
+from ..runner.counts.spending import PRICES
 from ..runner.executors import check_spread
-from ..runner.leaks import Leaks
-from ..runner.ledger import PRICES
 from ..runner.naming import name_models
 from ..runner.options import RunOptions
 from ..runner.plan import make_plan

@@ -16,12 +16,12 @@ from ..models import build_model
 from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
-from .budget import ErrorBudget
 from .calls import close_model
 from .cell import Cell
+from .counts.budget import ErrorBudget
+from .counts.spending import cost_of, count_usage, without_prices
 from .events import CellProgress
 from .gathered import Gathered
-from .ledger import cost_of, count_usage, without_prices
 from .options import RunOptions
 from .retry import RetryPolicy, Stopped
 from .schedule import Scheduler

@@ -21,11 +21,11 @@ from ..models import build_model
 from ..templates import build_template
 from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
 from .components import build_scorer, build_summarizer, usual_scorers
+from .counts.leaks import check_leaks
+from .counts.spending import without_prices
 from .device import check_device
 from .judges import check_judges, count_judges
 from .labels import told_apart
-from .leaks import check_leaks
-from .ledger import without_prices
 from .locate import find_data, saying_where
 from .measure import Measured, measured
 from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets

@@ -21,16 +21,16 @@ from ..core.score import Outcome
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..store.journal import score_line
-from .budget import ErrorBudget
 from .cell import Cell
+from .counts.budget import ErrorBudget
+from .counts.remarks import Remarks
+from .counts.spending import count_usage
 from .driven import Driven as Driven
 from .driven import driven_results
 from .events import CellProgress
 from .executors import Spread, Standing
-from .ledger import count_usage
 from .options import RunOptions
 from .preflight import Preflight
-from .remarks import Remarks
 from .retry import RetryPolicy
 from .schedule import Scheduler
 from .sizing import as_number

@@ -12,8 +12,8 @@ from ..media.checks import check_media
 from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
-from .budget import ErrorBudget
 from .cell import Cell
+from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
 from .executors import check_spread
 from .foreign import check_settings, gate_for

@@ -12,10 +12,10 @@ from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from ..store.cache import ResponseCache
 from ..store.integrity import is_vouched
-from .budget import ErrorBudget
 from .calls import close_model
 from .cell import Cell
 from .counted import counted_samples
+from .counts.budget import ErrorBudget
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .forecast import expected_requests

@@ -10,8 +10,8 @@ from ..core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nea
 from ..datasets.views import parse_limit, parse_shard
 from ..summarizers.statistics import reduce_repeats
 from ..userfiles import is_reference, split_reference
-from .budget import ErrorBudget
 from .components import build_scorer
+from .counts.budget import ErrorBudget
 from .options import RunOptions
 from .score.scoring import Scoring
 

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from .ledger import cost_of
+from .counts.spending import cost_of
 from .pipeline import CellRun
 
 

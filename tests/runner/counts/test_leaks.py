@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.core import Message, Prompt, Sample, Text
 from assay.media.encode import audio_from
-from assay.runner.leaks import is_leak
+from assay.runner.counts.leaks import is_leak
 
 
 @pytest.fixture

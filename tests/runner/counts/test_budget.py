@@ -6,7 +6,7 @@ import pytest
 
 import assay
 from assay.core import Abilities, ErrorBudgetExceeded, ErrorInfo, Output, UsageError
-from assay.runner.budget import ErrorBudget
+from assay.runner.counts.budget import ErrorBudget
 
 ERROR = ErrorInfo("http", "500")
 

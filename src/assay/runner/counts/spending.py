@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..core import Usage, UsageError, shorten
+from ...core import Usage, UsageError, shorten
 
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run` and for the ledger."""

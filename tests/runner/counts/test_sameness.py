@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.core import Abilities, Candidate, Image, Json, Likelihood, Message, Output, Prompt, Reasoning, Sample, Text
 from assay.runner import pipeline
-from assay.runner.sameness import Sameness
+from assay.runner.counts.sameness import Sameness
 from assay.store import RunReader
 
 NOTHING = "warning: qa: Saying said nothing ({}) to any of {} samples"

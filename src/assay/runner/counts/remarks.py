@@ -5,8 +5,8 @@ Answers that an earlier run has written count as well.
 
 from collections.abc import Callable, Iterator
 
-from ..core import Output, Sample
-from ..store import Answered
+from ...core import Output, Sample
+from ...store import Answered
 from .cuts import Cuts
 from .leaks import Leaks
 from .missing_kinds import MissingKinds

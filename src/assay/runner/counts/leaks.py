@@ -9,9 +9,9 @@ nothing but the target.
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ..core import AssayError, DataError, Prompt, Sample, Text, UsageError
-from .cell import Cell
-from .score.scoring import Scoring
+from ...core import AssayError, DataError, Prompt, Sample, Text, UsageError
+from ..cell import Cell
+from ..score.scoring import Scoring
 
 FEW_WORDS = 4
 LONG_WORD = 24

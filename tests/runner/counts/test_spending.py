@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import Usage
-from assay.runner.ledger import cost_of, count_usage, spent
+from assay.runner.counts.spending import cost_of, count_usage, spent
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ answers that an earlier run has written.
 from collections.abc import Iterator
 from typing import Any
 
-from ..core import Output
-from ..store import Answered
+from ...core import Output
+from ...store import Answered
 
 Place = tuple[str, int, int]
 """Sample, epoch and round."""

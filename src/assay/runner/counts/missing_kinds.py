@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from ..core import Output
+from ...core import Output
 
 
 class MissingKinds:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ..core import Json, Media, Output, Sample, Text, shorten
+from ...core import Json, Media, Output, Sample, Text, shorten
 
 LEAST = 10
 """Samples with one and the same answer that are no coincidence."""
