@@ -53,7 +53,7 @@ def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
 
 
 def _read_plain(path: str) -> Mapping[str, Any]:
-    from ..runner.task_yaml import load_yaml
+    from ..runner.tasks.task_yaml import load_yaml
 
     file = _config_file(path)
     if not file.is_file():

@@ -26,7 +26,7 @@ from .identity.currency import rows_digest
 from .identity.fingerprint import code_digest
 from .options import RunOptions
 from .score.scoring import Scoring
-from .shots import Shots
+from .tasks.shots import Shots
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from ..core.secrets import veiled
 from ..store.ownership import FORMAT
 from .cell import Cell
 from .options import RunOptions
-from .overrides import fewshot_of
+from .tasks.overrides import fewshot_of
 
 _LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")
 

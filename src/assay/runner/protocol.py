@@ -20,9 +20,9 @@ from ..templates import build_template
 from ..templates.built import as_chat, as_text
 from ..userfiles import is_reference, load_attribute
 from .cell import Cell
-from .components import default_scorers
 from .identity.fingerprint import code_digest
-from .overrides import columns_of, fewshot_of, original, system_of
+from .tasks.components import default_scorers
+from .tasks.overrides import columns_of, fewshot_of, original, system_of
 
 DIGEST_CHARACTERS = 6
 LABEL_CHARACTERS = 32

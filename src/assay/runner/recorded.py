@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core import Abilities, Model, Output, Request
-from .measure import LIKELIHOOD, STANDARD
+from .tasks.measure import LIKELIHOOD, STANDARD
 
 RecordedWays = Mapping[tuple[str, str], str]
 """By task and model: the measure by which they were asked; empty where the task was asked as it stands."""

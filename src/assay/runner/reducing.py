@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import UsageError
 from .cell import Cell
-from .components import build_summarizer
+from .tasks.components import build_summarizer
 
 
 def check_reducer(cell: Cell) -> None:

@@ -27,10 +27,10 @@ from ..summarizers.attempts import Attempts
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
 from .cell import Cell
-from .components import build_summarizer
 from .reducing import not_reduced, pools_answers
 from .score.scoring import Scoring, failure_score, singles_of, with_rounds
 from .table_rows import Made, rows_apart
+from .tasks.components import build_summarizer
 from .threads import in_thread
 
 INSTEAD = "mean"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..core import AssayError, DataSource, Task, UsageError
-from ..datasets.files import why_no_data
+from ...core import AssayError, DataSource, Task, UsageError
+from ...datasets.files import why_no_data
 
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")

@@ -7,7 +7,7 @@ import pytest
 import assay
 from assay.core import Abilities, Candidate, Likelihood, Measure, Output, Task, Text, Token
 from assay.core.errors import AssayError
-from assay.runner.measure import STANDARD, measured
+from assay.runner.tasks.measure import STANDARD, measured
 
 ROWS = [
     {"id": str(n), "question": f"Which is number {n}?", "options": ["zero", "one", "two", "three"], "answer": "ABCD"[n]}

@@ -6,10 +6,10 @@ number is never taken for that of the whole.
 
 from collections.abc import Mapping
 
-from .. import registry
-from ..core import Sample, Task, UsageError, nearest
-from ..datasets import Samples
-from ..datasets.samples import folded_value
+from ... import registry
+from ...core import Sample, Task, UsageError, nearest
+from ...datasets import Samples
+from ...datasets.samples import folded_value
 
 OTHER_NAMES: Mapping[str, str] = {"bbh_cot_fewshot": "bbh", "bbh_zeroshot": "bbh_direct"}
 """What lm-eval calls the tasks whose subsets people name."""

@@ -6,7 +6,7 @@ from assay.core import Sample, UsageError
 from assay.runner.forecast import expected_requests
 from assay.runner.options import RunOptions
 from assay.runner.plan import make_plan
-from assay.runner.subsets import find_subset
+from assay.runner.tasks.subsets import find_subset
 
 
 def planned(name, **options):

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import AssayError, DataError, DataSource, Task
-from assay.runner.locate import saying_where
+from assay.runner.tasks.locate import saying_where
 
 TASK = Task("t", DataSource(hub="org/t", local=("t/test.jsonl", "test.jsonl")))
 

@@ -7,9 +7,9 @@ import pytest
 import assay
 from assay.core import Fewshot, Sample, Task
 from assay.core.errors import AssayError
-from assay.runner.conventions import SHORT
 from assay.runner.options import RunOptions
-from assay.runner.resolve import resolve_tasks
+from assay.runner.tasks.conventions import SHORT
+from assay.runner.tasks.resolve import resolve_tasks
 
 DATASET = 'dataset = [{"question": f"{n}+{n}?", "answer": str(2 * n), "topic": "t"} for n in range(4)]\n'
 VALUES = {

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .. import registry
-from ..core import (
+from ... import registry
+from ...core import (
     AssayError,
     ComponentError,
     Suite,
@@ -21,12 +21,12 @@ from ..core import (
     blamed,
     shorten,
 )
-from ..datasets import is_data_path
-from ..datasets.files import why_no_data
-from ..datasets.hub import is_hub_name
-from ..userfiles import is_reference, keyword_fix, load_attribute, load_file, split_reference
+from ...datasets import is_data_path
+from ...datasets.files import why_no_data
+from ...datasets.hub import is_hub_name
+from ...userfiles import is_reference, keyword_fix, load_attribute, load_file, split_reference
+from ..options import PartlyRead, RunOptions
 from .conventions import from_conventions
-from .options import PartlyRead, RunOptions
 from .overrides import with_overrides, with_shots
 from .subsets import find_subset
 from .task_yaml import read_task_file

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core import Abilities, Measure, ModalityMismatch, Task, UnknownName, UsageError
-from ..templates.weighed import WeighedLetters
+from ...core import Abilities, Measure, ModalityMismatch, Task, UnknownName, UsageError
+from ...templates.weighed import WeighedLetters
 from .overrides import original
 
 LIKELIHOOD = "likelihood"

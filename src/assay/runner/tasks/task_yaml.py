@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from ..core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
-from ..core.spec import is_prompt_file
-from ..userfiles import is_reference, split_reference
-from .options import PartlyRead
+from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
+from ...core.spec import is_prompt_file
+from ...userfiles import is_reference, split_reference
+from ..options import PartlyRead
 
 ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
 KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {

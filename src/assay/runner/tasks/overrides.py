@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..core import Fewshot, GenerateOptions, Task, UsageError
-from ..userfiles import is_reference, load_attribute
-from .options import RunOptions
+from ...core import Fewshot, GenerateOptions, Task, UsageError
+from ...userfiles import is_reference, load_attribute
+from ..options import RunOptions
 
 
 def with_overrides(task: Task, run: RunOptions) -> Task:

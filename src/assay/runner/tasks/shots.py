@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import DataSource, Fewshot, Sample, Task
-from ..datasets import Samples, open_dataset
-from ..datasets.shards import Shard
-from ..templates import apply_fewshot
+from ...core import DataSource, Fewshot, Sample, Task
+from ...datasets import Samples, open_dataset
+from ...datasets.shards import Shard
+from ...templates import apply_fewshot
+from ..options import RunOptions
 from .locate import find_data
-from .options import RunOptions
 from .overrides import columns_of, fewshot_of
 
 

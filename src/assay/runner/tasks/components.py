@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .. import registry
-from ..core import AssayError, Prompt, Sample, Spec, UsageError
-from ..datasets import Samples
-from ..summarizers.adapt import adapt_summarizer
-from ..userfiles import is_reference, load_component
+from ... import registry
+from ...core import AssayError, Prompt, Sample, Spec, UsageError
+from ...datasets import Samples
+from ...summarizers.adapt import adapt_summarizer
+from ...userfiles import is_reference, load_component
 
 
 def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
