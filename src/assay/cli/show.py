@@ -160,7 +160,7 @@ def _is_here(task: Task, data: str | None) -> bool:
 
 def _example(task: Task, data: str | None) -> Iterator[str]:
     from ..runner.options import RunOptions
-    from ..runner.plan import prepare
+    from ..runner.plan.planning import prepare
     from ..runner.tasks.locate import MINI
 
     source = task.dataset

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..store import RunWriter
-from .cell import Cell
+from .plan.cell import Cell
 
 
 def counted_samples(cells: Sequence[Cell], writer: RunWriter) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ..core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
 from ..core.score import UNRESOLVED
 from ..summarizers.statistics import share_interval
 from ..summarizers.units import failure_flags
-from .cell import Cell
+from .plan.cell import Cell
 from .summary import flatten
 
 

@@ -17,12 +17,12 @@ from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from .calls import close_model
-from .cell import Cell
 from .counts.budget import ErrorBudget
 from .counts.spending import cost_of, count_usage, without_prices
 from .events import CellProgress
 from .gathered import Gathered
 from .options import RunOptions
+from .plan.cell import Cell
 from .retry import RetryPolicy, Stopped
 from .schedule import Scheduler
 from .score.scoring import Scoring

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..core.secrets import veiled
 from ..store.ownership import FORMAT
-from .cell import Cell
 from .options import RunOptions
+from .plan.cell import Cell
 from .tasks.overrides import fewshot_of
 
 _LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")

@@ -31,13 +31,13 @@ from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..templates import Dialogue, has_rounds, rounds
-from .cell import Cell
 from .counts.budget import ErrorBudget
 from .counts.leaks import Leaks
 from .counts.missing_kinds import MissingKinds
 from .counts.remarks import Remarks
 from .counts.spending import count_usage
 from .events import CellProgress
+from .plan.cell import Cell
 from .score.scoring import with_rounds
 from .verdicts import Verdicts
 from .work import Answers, Asker, Job, Work

@@ -21,7 +21,6 @@ from ..core.score import Outcome
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..store.journal import score_line
-from .cell import Cell
 from .counts.budget import ErrorBudget
 from .counts.remarks import Remarks
 from .counts.spending import count_usage
@@ -30,6 +29,7 @@ from .driven import driven_results
 from .events import CellProgress
 from .executors import Spread, Standing
 from .options import RunOptions
+from .plan.cell import Cell
 from .preflight import Preflight
 from .retry import RetryPolicy
 from .schedule import Scheduler

@@ -12,14 +12,14 @@ from ..media.checks import check_media
 from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
-from .cell import Cell
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
 from .executors import check_spread
 from .foreign import check_settings, gate_for
-from .naming import name_models
 from .options import DEFAULT_MODEL, RunOptions
-from .plan import make_plan
+from .plan.cell import Cell
+from .plan.naming import name_models
+from .plan.planning import make_plan
 from .recorded import RecordedWays, recorded_models, recorded_ways
 from .result import RunResult
 from .session import Session

@@ -13,18 +13,18 @@ from ..store import RunWriter
 from ..store.cache import ResponseCache
 from ..store.integrity import is_vouched
 from .calls import close_model
-from .cell import Cell
 from .counted import counted_samples
 from .counts.budget import ErrorBudget
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
-from .forecast import expected_requests
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
-from .labels import metrics_apart
 from .manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
+from .plan.cell import Cell
+from .plan.forecast import expected_requests
+from .plan.labels import metrics_apart
 from .preflight import Preflight
 from .recording import drive
 from .result import RunResult

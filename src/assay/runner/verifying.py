@@ -14,9 +14,9 @@ from ..core import AssayError, Result
 from ..core.record import result_from_plain
 from ..core.trust import guarded
 from ..store import RunReader, Scores
-from .cell import Cell
-from .labels import metrics_apart
-from .plan import make_plan
+from .plan.cell import Cell
+from .plan.labels import metrics_apart
+from .plan.planning import make_plan
 from .run import recorded_run
 from .score.scoring import Scoring
 from .summary import summarize

@@ -3,9 +3,9 @@
 import pytest
 
 from assay.core import Sample, UsageError
-from assay.runner.forecast import expected_requests
 from assay.runner.options import RunOptions
-from assay.runner.plan import make_plan
+from assay.runner.plan.forecast import expected_requests
+from assay.runner.plan.planning import make_plan
 from assay.runner.tasks.subsets import find_subset
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ...core import AssayError, DataError, Prompt, Sample, Text, UsageError
-from ..cell import Cell
+from ..plan.cell import Cell
 from ..score.scoring import Scoring
 
 FEW_WORDS = 4

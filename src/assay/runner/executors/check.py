@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core import AssayError, MissingExtra, UsageError, digest_of
-from ..cell import Cell
 from ..options import RunOptions
-from ..plan import trusted_model
+from ..plan.cell import Cell
+from ..plan.planning import trusted_model
 from ..retry import RetryPolicy
 from ..sizing import DEFAULT_WINDOW, as_number
 from .processes import Processes, shares

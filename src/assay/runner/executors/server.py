@@ -49,7 +49,7 @@ class Server:
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
         sys.path += [place for place in head["path"] if place not in sys.path and os.path.exists(place)]
-        from ..plan import trusted_model
+        from ..plan.planning import trusted_model
 
         options = RunOptions.from_plain(head["options"], where="the replica's options")
         model = trusted_model(head["model"], options)

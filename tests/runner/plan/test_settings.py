@@ -5,8 +5,8 @@ import pytest
 import assay
 from assay.core import UsageError
 from assay.runner.options import RunOptions
-from assay.runner.plan import make_plan
-from assay.runner.settings import run_faults
+from assay.runner.plan.planning import make_plan
+from assay.runner.plan.settings import run_faults
 
 ROWS = [{"id": str(n), "question": f"q{n}", "answer": "x"} for n in range(3)]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from ..core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nearest, shorten
-from ..datasets.views import parse_limit, parse_shard
-from ..summarizers.statistics import reduce_repeats
-from ..userfiles import is_reference, split_reference
-from .counts.budget import ErrorBudget
-from .options import RunOptions
-from .score.scoring import Scoring
-from .tasks.components import build_scorer
+from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nearest, shorten
+from ...datasets.views import parse_limit, parse_shard
+from ...summarizers.statistics import reduce_repeats
+from ...userfiles import is_reference, split_reference
+from ..counts.budget import ErrorBudget
+from ..options import RunOptions
+from ..score.scoring import Scoring
+from ..tasks.components import build_scorer
 
 LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0,
          "scorer_seconds": 0}  # fmt: skip

@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import AssayError
 from assay.runner.options import RunOptions
-from assay.runner.plan import make_plan
+from assay.runner.plan.planning import make_plan
 
 
 @pytest.fixture

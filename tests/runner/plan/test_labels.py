@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core import Result, UsageError
-from assay.runner.labels import metrics_apart, told_apart
+from assay.runner.plan.labels import metrics_apart, told_apart
 from assay.store import RunReader
 from assay.store.export import write_csv
 

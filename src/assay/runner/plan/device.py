@@ -1,7 +1,7 @@
 """The device a model was told to compute on: one that this machine does not have is refused before anything loads."""
 
-from ..core import OnDevice, UsageError
-from ..models.devices import missing_device
+from ...core import OnDevice, UsageError
+from ...models.devices import missing_device
 from .cell import Cell
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..datasets.views import parse_limit
+from ...datasets.views import parse_limit
 from .cell import Cell
 
 LINED = (".jsonl", ".ndjson", ".csv", ".tsv")

@@ -4,9 +4,9 @@ A scorer declares in `reads` what it cannot do without: `text`, `image`, `audio`
 any kind, `likelihood`s, the `logprobs` of tokens, and of the sample its `target`. One that declares nothing is tried.
 """
 
-from ..core import GenerateOptions, Prompt, UsageError
+from ...core import GenerateOptions, Prompt, UsageError
+from ..score.scoring import Scoring
 from .cell import Cell
-from .score.scoring import Scoring
 
 OF_SAMPLES = frozenset({"target"})
 SCORERS_OF_LIKELIHOODS = "choice_likelihood, last_word, perplexity"

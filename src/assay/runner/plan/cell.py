@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import (
+from ...core import (
     BadSample,
     ComponentError,
     DataError,
@@ -17,16 +17,16 @@ from ..core import (
     UsageError,
     digest_of,
 )
-from ..core.secrets import veiled
-from ..datasets import Samples, View, view
-from ..datasets.memory import Called
-from ..models.declared import models_that
-from ..templates import FewshotTemplate
-from .identity.currency import rows_digest
-from .identity.fingerprint import code_digest
-from .options import RunOptions
-from .score.scoring import Scoring
-from .tasks.shots import Shots
+from ...core.secrets import veiled
+from ...datasets import Samples, View, view
+from ...datasets.memory import Called
+from ...models.declared import models_that
+from ...templates import FewshotTemplate
+from ..identity.currency import rows_digest
+from ..identity.fingerprint import code_digest
+from ..options import RunOptions
+from ..score.scoring import Scoring
+from ..tasks.shots import Shots
 
 
 @dataclass(slots=True)

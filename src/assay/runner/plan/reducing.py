@@ -6,9 +6,9 @@ sample. Where no number of a task has one, it is refused before the answers are 
 
 from typing import Any
 
-from ..core import UsageError
+from ...core import UsageError
+from ..tasks.components import build_summarizer
 from .cell import Cell
-from .tasks.components import build_summarizer
 
 
 def check_reducer(cell: Cell) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, cast
 
-from ..core import (
+from ...core import (
     AssayError,
     DataSource,
     GenerateOptions,
@@ -14,23 +14,30 @@ from ..core import (
     Task,
     UsageError,
 )
-from ..core.errors import UnknownOption
-from ..datasets import Samples, open_dataset
-from ..datasets.media import holder
-from ..models import build_model
-from ..templates import build_template
+from ...core.errors import UnknownOption
+from ...datasets import Samples, open_dataset
+from ...datasets.media import holder
+from ...models import build_model
+from ...templates import build_template
+from ..counts.leaks import check_leaks
+from ..counts.spending import without_prices
+from ..options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
+from ..recorded import RecordedWays
+from ..score.scoring import Scoring
+from ..tasks.components import build_scorer, build_summarizer, usual_scorers
+from ..tasks.locate import find_data, saying_where
+from ..tasks.measure import Measured, measured
+from ..tasks.overrides import columns_of, fewshot_of, generation_of, system_of, without_scores
+from ..tasks.resolve import resolve_tasks
+from ..tasks.shots import with_shots
+from ..tasks.subsets import part_of
 from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
-from .counts.leaks import check_leaks
-from .counts.spending import without_prices
 from .device import check_device
 from .judges import check_judges, count_judges
 from .labels import told_apart
-from .options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
 from .protocol import protocol_of
 from .readable import check_reads
-from .recorded import RecordedWays
 from .reducing import check_reducer
-from .score.scoring import Scoring
 from .settings import (
     gather,
     raise_all,
@@ -41,13 +48,6 @@ from .settings import (
     unused_judges,
 )
 from .targets import check_prompts, check_targets
-from .tasks.components import build_scorer, build_summarizer, usual_scorers
-from .tasks.locate import find_data, saying_where
-from .tasks.measure import Measured, measured
-from .tasks.overrides import columns_of, fewshot_of, generation_of, system_of, without_scores
-from .tasks.resolve import resolve_tasks
-from .tasks.shots import with_shots
-from .tasks.subsets import part_of
 
 CHECKS = (
     check_device, check_prompts, check_abilities, check_repeats, check_reducer, check_reads, check_choices,

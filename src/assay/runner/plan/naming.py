@@ -3,10 +3,10 @@
 from collections.abc import Container
 from typing import Any
 
-from ..core import AssayError
-from ..models.other_names import in_our_words
-from ..userfiles import is_reference
-from .options import RunOptions
+from ...core import AssayError
+from ...models.other_names import in_our_words
+from ...userfiles import is_reference
+from ..options import RunOptions
 
 
 def name_models(run: RunOptions, objects: Container[str] = ()) -> tuple[RunOptions, list[str]]:

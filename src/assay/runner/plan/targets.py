@@ -7,8 +7,8 @@ without one is counted during the run as any other fault of the data.
 
 from itertools import islice
 
-from ..core import ComponentError, Sample, UsageError, nearest
-from ..core.errors import ForbiddenTemplate, UnfitTemplate, UnknownColumn
+from ...core import ComponentError, Sample, UsageError, nearest
+from ...core.errors import ForbiddenTemplate, UnfitTemplate, UnknownColumn
 from .cell import Cell
 
 WHATEVER_THE_ROW = (UnknownColumn, ForbiddenTemplate, UnfitTemplate)

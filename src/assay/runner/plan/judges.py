@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import AssayError, Model, Task, UsageError, digest_of
-from ..core.secrets import veiled
-from ..models import build_model
-from .counts.spending import without_prices
-from .options import RunOptions, check_secrets
-from .score.scoring import Scoring
+from ...core import AssayError, Model, Task, UsageError, digest_of
+from ...core.secrets import veiled
+from ...models import build_model
+from ..counts.spending import without_prices
+from ..options import RunOptions, check_secrets
+from ..score.scoring import Scoring
 from .settings import gather, has_guests
 
 

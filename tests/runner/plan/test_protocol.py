@@ -11,7 +11,7 @@ import assay
 from assay.cli.main import main
 from assay.core import DEFAULT_OPTIONS, KeyMaker, Message, Prompt, Sample, Task
 from assay.runner.options import RunOptions
-from assay.runner.plan import make_plan
+from assay.runner.plan.planning import make_plan
 
 ROWS = [
     {"id": str(n), "question": f"What is {n} + {n}?", "right": str(2 * n), "answer": str(2 * n), "topic": "sums"}

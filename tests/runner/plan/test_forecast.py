@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.runner import RunOptions, make_plan
-from assay.runner.forecast import expected_requests
+from assay.runner.plan.forecast import expected_requests
 
 
 @pytest.mark.parametrize(
