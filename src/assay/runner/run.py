@@ -15,13 +15,13 @@ from ..store.ownership import refuse_foreign
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
 from .executors import check_spread
-from .foreign import check_settings, gate_for
 from .options import DEFAULT_MODEL, RunOptions
 from .plan.cell import Cell
 from .plan.naming import name_models
 from .plan.planning import make_plan
-from .recorded import RecordedWays, recorded_models, recorded_ways
 from .result import RunResult
+from .resume.foreign import check_settings, gate_for
+from .resume.recorded import RecordedWays, recorded_models, recorded_ways
 from .session import Session
 
 

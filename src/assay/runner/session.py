@@ -13,13 +13,11 @@ from ..store import RunWriter
 from ..store.cache import ResponseCache
 from ..store.integrity import is_vouched
 from .calls import close_model
-from .counted import counted_samples
 from .counts.budget import ErrorBudget
 from .events import CellProgress, Watcher
 from .executors import SharedWork, Spread, is_spread, make_spread
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
-from .manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
 from .options import RunOptions
 from .pipeline import CellRun
 from .plan.cell import Cell
@@ -28,6 +26,8 @@ from .plan.labels import metrics_apart
 from .preflight import Preflight
 from .recording import drive
 from .result import RunResult
+from .resume.counted import counted_samples
+from .resume.manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
 from .retry import RetryPolicy
 from .schedule import Scheduler
 from .score.guard import GUARD

@@ -22,7 +22,7 @@ from ...templates import build_template
 from ..counts.leaks import check_leaks
 from ..counts.spending import without_prices
 from ..options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
-from ..recorded import RecordedWays
+from ..resume.recorded import RecordedWays
 from ..score.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where

@@ -8,11 +8,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..core.secrets import veiled
-from ..store.ownership import FORMAT
-from .options import RunOptions
-from .plan.cell import Cell
-from .tasks.overrides import fewshot_of
+from ...core.secrets import veiled
+from ...store.ownership import FORMAT
+from ..options import RunOptions
+from ..plan.cell import Cell
+from ..tasks.overrides import fewshot_of
 
 _LIBRARIES = ("assay", "msgspec", "jinja2", "numpy", "pyarrow", "xllamacpp", "transformers", "torch", "sacrebleu")
 

@@ -7,10 +7,10 @@ data may reach, are refused in one line, unless the command names them or says `
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..core.secrets import REFERENCE
-from ..core.trust import Gate
-from ..store.signature import why_foreign
-from .options import RunOptions
+from ...core.secrets import REFERENCE
+from ...core.trust import Gate
+from ...store.signature import why_foreign
+from ..options import RunOptions
 
 WIDENING = ("trust_pickle", "trust_remote_code", "allow_private_urls", "allow_urls", "media_root", "cache")
 """Options that let data reach further, or write elsewhere."""

@@ -6,8 +6,8 @@ Whoever reads the run afterwards, to compare or to export it, then speaks of the
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..store import RunWriter
-from .plan.cell import Cell
+from ...store import RunWriter
+from ..plan.cell import Cell
 
 
 def counted_samples(cells: Sequence[Cell], writer: RunWriter) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core import Abilities, Model, Output, Request
-from .tasks.measure import LIKELIHOOD, STANDARD
+from ...core import Abilities, Model, Output, Request
+from ..tasks.measure import LIKELIHOOD, STANDARD
 
 RecordedWays = Mapping[tuple[str, str], str]
 """By task and model: the measure by which they were asked; empty where the task was asked as it stands."""
