@@ -6,9 +6,9 @@ from typing import ClassVar
 import pytest
 
 from assay.core import Abilities, Message, Output, Prompt, Request, UsageError
+from assay.runner.ask.retry import RetryPolicy
+from assay.runner.ask.schedule import Scheduler
 from assay.runner.gathered import Gathered
-from assay.runner.retry import RetryPolicy
-from assay.runner.schedule import Scheduler
 
 
 class Batched:

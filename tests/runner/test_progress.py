@@ -3,8 +3,8 @@
 import json
 
 import assay
+from assay.runner.ask.sizing import as_number, fit_batch
 from assay.runner.events import Silent
-from assay.runner.sizing import as_number, fit_batch
 
 
 class Watching(Silent):

@@ -15,9 +15,9 @@ from ..core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Usage
 from ..core.record import prompt_to_plain
 from ..models import build_model
 from ..store import RunWriter
-from .calls import close_model
+from .ask.calls import close_model
+from .ask.schedule import Scheduler
 from .helpers import Helper
-from .schedule import Scheduler
 
 ROLE = "judge"
 

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from ..core import Output, Request, Sample
-from .schedule import Scheduler
-from .work import Answers, Job, Work
+from .ask.schedule import Scheduler
+from .ask.work import Answers, Job, Work
 
 
 class Gathered:

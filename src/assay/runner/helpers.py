@@ -16,15 +16,15 @@ from ..models import build_model
 from ..scorers.judge_canaries import try_canaries
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
-from .calls import close_model
+from .ask.calls import close_model
+from .ask.retry import RetryPolicy, Stopped
+from .ask.schedule import Scheduler
 from .counts.budget import ErrorBudget
 from .counts.spending import cost_of, count_usage, without_prices
 from .events import CellProgress
 from .gathered import Gathered
 from .options import RunOptions
 from .plan.cell import Cell
-from .retry import RetryPolicy, Stopped
-from .schedule import Scheduler
 from .score.scoring import Scoring
 from .verdicts import helper_calls, judged
 

@@ -31,6 +31,7 @@ from ..media.checks import check_media
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..templates import Dialogue, has_rounds, rounds
+from .ask.work import Answers, Asker, Job, Work
 from .counts.budget import ErrorBudget
 from .counts.leaks import Leaks
 from .counts.missing_kinds import MissingKinds
@@ -40,7 +41,6 @@ from .events import CellProgress
 from .plan.cell import Cell
 from .score.scoring import with_rounds
 from .verdicts import Verdicts
-from .work import Answers, Asker, Job, Work
 
 
 class CellRun:

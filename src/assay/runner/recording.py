@@ -21,20 +21,20 @@ from ..core.score import Outcome
 from ..store import Answered, RunWriter
 from ..store.cache import ResponseCache
 from ..store.journal import score_line
+from .ask.executors import Spread, Standing
+from .ask.preflight import Preflight
+from .ask.retry import RetryPolicy
+from .ask.schedule import Scheduler
+from .ask.sizing import as_number
+from .ask.work import Answers, Job, Work
 from .counts.budget import ErrorBudget
 from .counts.remarks import Remarks
 from .counts.spending import count_usage
 from .driven import Driven as Driven
 from .driven import driven_results
 from .events import CellProgress
-from .executors import Spread, Standing
 from .options import RunOptions
 from .plan.cell import Cell
-from .preflight import Preflight
-from .retry import RetryPolicy
-from .schedule import Scheduler
-from .sizing import as_number
-from .work import Answers, Job, Work
 
 Load = Callable[[Model], Awaitable[None]]
 Spreading = Callable[[], Awaitable[Spread]]

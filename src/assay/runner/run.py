@@ -12,9 +12,9 @@ from ..media.checks import check_media
 from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
+from .ask.executors import check_spread
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
-from .executors import check_spread
 from .options import DEFAULT_MODEL, RunOptions
 from .plan.cell import Cell
 from .plan.naming import name_models

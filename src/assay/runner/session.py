@@ -12,10 +12,16 @@ from ..core.score import UNRESOLVED
 from ..store import RunWriter
 from ..store.cache import ResponseCache
 from ..store.integrity import is_vouched
-from .calls import close_model
+from .ask.calls import close_model
+from .ask.executors import SharedWork, Spread, is_spread, make_spread
+from .ask.preflight import Preflight
+from .ask.retry import RetryPolicy
+from .ask.schedule import Scheduler
+from .ask.sizing import as_number, fit_batch
+from .ask.threads import in_thread
+from .ask.work import Work
 from .counts.budget import ErrorBudget
 from .events import CellProgress, Watcher
-from .executors import SharedWork, Spread, is_spread, make_spread
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
 from .options import RunOptions
@@ -23,19 +29,13 @@ from .pipeline import CellRun
 from .plan.cell import Cell
 from .plan.forecast import expected_requests
 from .plan.labels import metrics_apart
-from .preflight import Preflight
 from .recording import drive
 from .result import RunResult
 from .resume.counted import counted_samples
 from .resume.manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
-from .retry import RetryPolicy
-from .schedule import Scheduler
 from .score.guard import GUARD
-from .sizing import as_number, fit_batch
 from .summary import set_level, summarize
-from .threads import in_thread
 from .usage import UsageMeter
-from .work import Work
 
 
 class Session:

@@ -26,12 +26,12 @@ from ..store import RunWriter
 from ..summarizers.attempts import Attempts
 from ..summarizers.statistics import seed_of
 from ..summarizers.units import failure_flags
+from .ask.threads import in_thread
 from .plan.cell import Cell
 from .plan.reducing import not_reduced, pools_answers
 from .score.scoring import Scoring, failure_score, singles_of, with_rounds
 from .table_rows import Made, rows_apart
 from .tasks.components import build_summarizer
-from .threads import in_thread
 
 INSTEAD = "mean"
 """The summarizer that stands in for those that failed."""

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import NoReturn
 
 from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
-from ..beginning import GIVEN_UP
+from ..ask.beginning import GIVEN_UP
 
 SMALLEST_BASE = 100
 """A share is taken of at least so many samples: two failures of the first ten are no 20 % yet."""

@@ -1,4 +1,4 @@
-"""A replica in a process of its own: `python -m assay.runner.executors.worker FD`, started by `processes`.
+"""A replica in a process of its own: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
 
 Frames come and go over a socket it inherits; when the driver is gone, so is the process, whatever its model is doing.
 """

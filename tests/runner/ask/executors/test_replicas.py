@@ -13,8 +13,8 @@ from replica_files import COUNT, calls_of, keys_of, lines_of, make_model, task, 
 import assay
 from assay.core import AssayError, ModelError, UsageError
 from assay.report.progress import _note
+from assay.runner.ask.executors.processes import shares
 from assay.runner.events import CellProgress, Silent
-from assay.runner.executors.processes import shares
 from assay.runner.options import RunOptions
 
 

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 
-from ..core import Meter, Model, Output, Reporting, Request
+from ...core import Meter, Model, Output, Reporting, Request
 from .calls import call_async, call_in_halves, call_model
 from .retry import Patience, RetryPolicy, Stopped
 from .sizing import DEFAULT_WINDOW, BatchSize

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
-from ...core.media import MEDIA_KINDS
-from ...core.record import messages_from_plain, output_from_plain, output_to_plain, prompt_to_plain
+from ....core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
+from ....core.media import MEDIA_KINDS
+from ....core.record import messages_from_plain, output_from_plain, output_to_plain, prompt_to_plain
 
 HEAD = struct.Struct("!QQ")
 """What stands before a frame where they follow each other: the number of the call, and how many bytes come."""

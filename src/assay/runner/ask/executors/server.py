@@ -13,9 +13,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
+from ....core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
+from ...options import RunOptions
 from ..calls import call_async, call_in_halves
-from ..options import RunOptions
 from ..sizing import fit_batch
 from ..threads import Threads
 from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
@@ -49,7 +49,7 @@ class Server:
         if os.path.isdir(head["folder"]):
             os.chdir(head["folder"])
         sys.path += [place for place in head["path"] if place not in sys.path and os.path.exists(place)]
-        from ..plan.planning import trusted_model
+        from ...plan.planning import trusted_model
 
         options = RunOptions.from_plain(head["options"], where="the replica's options")
         model = trusted_model(head["model"], options)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ...core import UsageError
+from ....core import UsageError
 from .replica import ReplicaLost
 from .wire import HEAD, pack
 
@@ -26,7 +26,7 @@ class Processes:
         ours, theirs = socket.socketpair()
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-m", "assay.runner.executors.worker", str(theirs.fileno())],
+                [sys.executable, "-m", "assay.runner.ask.executors.worker", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=2,  # what user code prints is for people; the run's own stdout may be one JSON document

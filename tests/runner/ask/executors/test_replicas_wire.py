@@ -22,7 +22,7 @@ from assay.core import (
     Token,
     Usage,
 )
-from assay.runner.executors.wire import (
+from assay.runner.ask.executors.wire import (
     media_of,
     output_of_plain,
     outputs_to_plain,

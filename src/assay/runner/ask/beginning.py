@@ -6,7 +6,7 @@ A server that is slow, busy or still loading is another matter: it is waited for
 
 from dataclasses import dataclass, field
 
-from ..core import ErrorInfo
+from ...core import ErrorInfo
 
 WRONG = frozenset({"bad_response", "broken_reply", "http"})
 """Replies that no answer can be read from; not 503 and 429, and no connection or first byte that did not come."""

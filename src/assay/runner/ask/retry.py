@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from ..core import ErrorInfo, Output
+from ...core import ErrorInfo, Output
 from .beginning import GIVEN_UP, MOMENT, SILENT_TRIES, Beginning
 
 SHRINK = 0.8

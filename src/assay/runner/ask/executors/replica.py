@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ...core import ErrorBudgetExceeded, Output, Request, UsageError, digest_of
+from ....core import ErrorBudgetExceeded, Output, Request, UsageError, digest_of
 from ..work import Job
 from .server import raise_fault
 from .wire import media_of, output_of_plain, pack, request_to_plain, unpack

@@ -10,8 +10,8 @@ from replica_files import calls_of, keys_of, lines_of, make_model, values_of
 
 import assay
 from assay.core import Message, ModelError, Prompt, Request, Sample
-from assay.runner.executors.standing import StandingWork
-from assay.runner.work import Job
+from assay.runner.ask.executors.standing import StandingWork
+from assay.runner.ask.work import Job
 
 COUNT = 24
 

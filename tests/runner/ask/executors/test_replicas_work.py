@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from assay.core import Message, Output, Prompt, Request, Sample, Text
-from assay.runner.executors.shared_work import MOST_DEATHS, SharedWork
-from assay.runner.work import Job
+from assay.runner.ask.executors.shared_work import MOST_DEATHS, SharedWork
+from assay.runner.ask.work import Job
 
 
 def job(n: int, **more) -> Job:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import DataError, Model, Output, Request, UsageError
-from ..core.secrets import scrub
-from ..models.shapes import WrongShape, checked, matched
+from ...core import DataError, Model, Output, Request, UsageError
+from ...core.secrets import scrub
+from ...models.shapes import WrongShape, checked, matched
 from .acceptance import not_accepted
 
 

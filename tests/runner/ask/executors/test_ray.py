@@ -15,10 +15,10 @@ from replica_files import COUNT, calls_of, keys_of, lines_of, make_model, task, 
 import assay
 from assay.core import MissingExtra, UsageError
 from assay.report.progress import _note
+from assay.runner.ask.executors import ray_actors
+from assay.runner.ask.executors.ray_actors import RayActors
+from assay.runner.ask.executors.replica import ClusterLost
 from assay.runner.events import Silent
-from assay.runner.executors import ray_actors
-from assay.runner.executors.ray_actors import RayActors
-from assay.runner.executors.replica import ClusterLost
 
 pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("ray")]
 """One cluster at a time on this machine: its processes are many and slow to start."""
@@ -269,7 +269,7 @@ def test_what_is_no_address_is_refused(tmp_path: Path):
 
 
 def test_ray_that_is_not_installed_is_named_with_its_pip_line(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("assay.runner.executors.check._has_ray", lambda: False)
+    monkeypatch.setattr("assay.runner.ask.executors.check._has_ray", lambda: False)
 
     with pytest.raises(MissingExtra, match=r"--executor ray: Ray is not installed; fix: pip install 'assay\[ray\]'"):
         assay.run(task(), f"{make_model(tmp_path / 'm')}:Batches", executor="ray")

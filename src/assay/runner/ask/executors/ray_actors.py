@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ...core import UsageError
+from ....core import UsageError
 from ..threads import Threads
 from .replica import ClusterLost, ReplicaLost
 from .server import Server

@@ -2,7 +2,7 @@
 
 import inspect
 
-from ..core import Model, SizedByMemory
+from ...core import Model, SizedByMemory
 
 DEFAULT_WINDOW = 32
 """Requests that are open at an endpoint at the same time, where nobody says how many."""

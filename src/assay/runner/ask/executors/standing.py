@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core import Output
+from ....core import Output
 from ..work import Answers, Desk, Job
 from .shared_work import SharedWork
 from .spread import Spread

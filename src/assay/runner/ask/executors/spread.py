@@ -11,8 +11,8 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from ...core import Model, ModelError, Output
-from ..events import CellProgress
+from ....core import Model, ModelError, Output
+from ...events import CellProgress
 from ..retry import Patience, RetryPolicy, Stopped
 from ..schedule import tries_again
 from ..sizing import BatchSize

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..core import Output, Request, Sample
+from ...core import Output, Request, Sample
 
 
 @dataclass(slots=True)

@@ -7,11 +7,11 @@ import pytest
 from virtual_time import run_virtually
 
 from assay.core import Abilities, Message, Output, Prompt, Request, Sample, Text, digest_of
-from assay.runner.executors.replica import ModelSource, ReplicaLost
-from assay.runner.executors.shared_work import SharedWork
-from assay.runner.executors.spread import Spread
-from assay.runner.executors.wire import outputs_to_plain, pack, unpack
-from assay.runner.work import Job
+from assay.runner.ask.executors.replica import ModelSource, ReplicaLost
+from assay.runner.ask.executors.shared_work import SharedWork
+from assay.runner.ask.executors.spread import Spread
+from assay.runner.ask.executors.wire import outputs_to_plain, pack, unpack
+from assay.runner.ask.work import Job
 
 IDENTITY = {"played": 1}
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from ..core import ComponentError, Prompt, Request
+from ...core import ComponentError, Prompt, Request
+from ..plan.cell import Cell
 from .executors import Spread
-from .plan.cell import Cell
 from .threads import in_thread
 
 Say = Callable[[str], None]

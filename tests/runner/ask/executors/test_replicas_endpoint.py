@@ -7,10 +7,10 @@ from faulty_server import FaultyServer
 from virtual_time import VirtualLoop
 
 import assay
+from assay.runner.ask.executors import check
+from assay.runner.ask.executors.replica import ReplicaLost
+from assay.runner.ask.executors.server import Server
 from assay.runner.events import Silent
-from assay.runner.executors import check
-from assay.runner.executors.replica import ReplicaLost
-from assay.runner.executors.server import Server
 
 COUNT = 400
 

@@ -7,7 +7,7 @@ import pytest
 
 import assay
 from assay.core import Abilities, Candidate, Likelihood, Message, Output, Prompt, Request
-from assay.runner.calls import call_async, call_in_halves, call_model
+from assay.runner.ask.calls import call_async, call_in_halves, call_model
 from assay.store import RunReader
 
 RIGHT = Output.of("x")

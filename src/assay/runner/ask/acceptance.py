@@ -6,8 +6,8 @@ The plan looks at the first row only; a later one may bring a picture or a sound
 from collections.abc import Sequence
 from functools import lru_cache
 
-from ..core import DataError, Media, Model, Output, Request, Text
-from ..models.declared import models_that
+from ...core import DataError, Media, Model, Output, Request, Text
+from ...models.declared import models_that
 
 
 def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]:
