@@ -30,11 +30,11 @@ from .ask.work import Answers, Job, Work
 from .counts.budget import ErrorBudget
 from .counts.remarks import Remarks
 from .counts.spending import count_usage
-from .driven import Driven as Driven
-from .driven import driven_results
 from .events import CellProgress
 from .options import RunOptions
 from .plan.cell import Cell
+from .summary.driven import Driven as Driven
+from .summary.driven import driven_results
 
 Load = Callable[[Model], Awaitable[None]]
 Spreading = Callable[[], Awaitable[Spread]]

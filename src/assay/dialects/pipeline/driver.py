@@ -10,7 +10,7 @@ from ...core import AssayError, BadSample, ComponentError, DataError, Sample, Sc
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.recording import Driven, RecordingEngine
-from ...runner.summary import flatten
+from ...runner.summary.summarize import flatten
 from ..plain import plain
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..core import AssayError, Result
-from ..core.record import result_from_plain
-from ..core.trust import guarded
-from ..store import RunReader, Scores
-from .plan.cell import Cell
-from .plan.labels import metrics_apart
-from .plan.planning import make_plan
-from .run import recorded_run
-from .score.scoring import Scoring
-from .summary import summarize
+from ...core import AssayError, Result
+from ...core.record import result_from_plain
+from ...core.trust import guarded
+from ...store import RunReader, Scores
+from ..plan.cell import Cell
+from ..plan.labels import metrics_apart
+from ..plan.planning import make_plan
+from ..run import recorded_run
+from ..score.scoring import Scoring
+from . import summarize
 
 TOLERANCE = 1e-9
 

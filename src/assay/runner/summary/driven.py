@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
-from ..core.score import UNRESOLVED
-from ..summarizers.statistics import share_interval
-from ..summarizers.units import failure_flags
-from .plan.cell import Cell
-from .summary import flatten
+from ...core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
+from ...core.score import UNRESOLVED
+from ...summarizers.statistics import share_interval
+from ...summarizers.units import failure_flags
+from ..plan.cell import Cell
+from .summarize import flatten
 
 
 @dataclass(frozen=True, slots=True)

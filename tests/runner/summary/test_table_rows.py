@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core import Abilities, Outcome, Output, Result, Score
-from assay.runner.table_rows import Made, checked_result, rows_apart
+from assay.runner.summary.table_rows import Made, checked_result, rows_apart
 
 ROWS = [
     {"id": str(n), "question": f"q{n}", "answer": "x" if n % 2 else "y", "topic": "ab"[n % 2], "lvl": "cd"[n // 3]}

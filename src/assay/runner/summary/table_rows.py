@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from ..core import UNRESOLVED, Result, Spec
-from ..summarizers.units import failure_flags
+from ...core import UNRESOLVED, Result, Spec
+from ...summarizers.units import failure_flags
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core import (
+from ...core import (
     EMPTY,
     UNRESOLVED,
     AssayError,
@@ -20,18 +20,18 @@ from ..core import (
     SummarizerError,
     blame,
 )
-from ..core.record import output_from_plain
-from ..scorers.answers import was_filtered
-from ..store import RunWriter
-from ..summarizers.attempts import Attempts
-from ..summarizers.statistics import seed_of
-from ..summarizers.units import failure_flags
-from .ask.threads import in_thread
-from .plan.cell import Cell
-from .plan.reducing import not_reduced, pools_answers
-from .score.scoring import Scoring, failure_score, singles_of, with_rounds
+from ...core.record import output_from_plain
+from ...scorers.answers import was_filtered
+from ...store import RunWriter
+from ...summarizers.attempts import Attempts
+from ...summarizers.statistics import seed_of
+from ...summarizers.units import failure_flags
+from ..ask.threads import in_thread
+from ..plan.cell import Cell
+from ..plan.reducing import not_reduced, pools_answers
+from ..score.scoring import Scoring, failure_score, singles_of, with_rounds
+from ..tasks.components import build_summarizer
 from .table_rows import Made, rows_apart
-from .tasks.components import build_summarizer
 
 INSTEAD = "mean"
 """The summarizer that stands in for those that failed."""
