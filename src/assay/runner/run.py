@@ -15,6 +15,7 @@ from ..store.ownership import refuse_foreign
 from .ask.executors import check_spread
 from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
+from .flow.session import Session
 from .options import DEFAULT_MODEL, RunOptions
 from .plan.cell import Cell
 from .plan.naming import name_models
@@ -22,7 +23,6 @@ from .plan.planning import make_plan
 from .result import RunResult
 from .resume.foreign import check_settings, gate_for
 from .resume.recorded import RecordedWays, recorded_models, recorded_ways
-from .session import Session
 
 
 def run(

@@ -8,8 +8,8 @@ import pytest
 
 import assay
 from assay.core import Abilities, Candidate, Image, Json, Likelihood, Message, Output, Prompt, Reasoning, Sample, Text
-from assay.runner import pipeline
 from assay.runner.counts.sameness import Sameness
+from assay.runner.flow import pipeline
 from assay.store import RunReader
 
 NOTHING = "warning: qa: Saying said nothing ({}) to any of {} samples"

@@ -200,7 +200,7 @@ def test_a_verdict_on_a_failed_request_does_not_stand_for_the_answer_that_came_l
     monkeypatch.setattr(type(assay.models.adapt_model(fails)), "identity", {"model": 1}, raising=False)
     assay.run(task, fails, output=str(tmp_path / "run"), on_error="continue")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("assay.runner.verdicts.Verdicts.write", lambda *_: (_ for _ in ()).throw(Killed()))
+        patch.setattr("assay.runner.flow.verdicts.Verdicts.write", lambda *_: (_ for _ in ()).throw(Killed()))
         assay.run(task, answers, output=str(tmp_path / "run"))
 
     result = assay.run(task, answers, output=str(tmp_path / "run"))

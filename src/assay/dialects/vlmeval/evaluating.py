@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample
 from ...datasets.suffix_files import frame_of, write_table
-from ...runner.desk import Desk
+from ...runner.flow.desk import Desk
 from ...runner.options import RunOptions
 from ...runner.plan.cell import Cell
 from ...store import RunWriter

@@ -5,7 +5,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator
 
-from .ask.schedule import DRAIN_SECONDS
+from ..ask.schedule import DRAIN_SECONDS
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from assay.core import (
     ScorerError,
 )
 from assay.models.scripted import Scripted
-from assay.runner.recording import Driven, RecordingEngine
+from assay.runner.flow.drivers import Driven, RecordingEngine
 from assay.store import RunReader
 
 ROWS = [{"id": f"s{n}", "question": f"q{n}", "answer": str(n)} for n in range(6)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import is_
 from typing import Any
 
-from ..core import (
+from ...core import (
     AssayError,
     BadSample,
     KeyMaker,
@@ -24,22 +24,22 @@ from ..core import (
     blamed,
     seeds_of,
 )
-from ..core.errors import TemplateError
-from ..core.record import output_from_plain, prompt_to_plain
-from ..core.secrets import scrub
-from ..media.checks import check_media
-from ..store import Answered, RunWriter
-from ..store.cache import ResponseCache
-from ..templates import Dialogue, has_rounds, rounds
-from .ask.work import Answers, Asker, Job, Work
-from .counts.budget import ErrorBudget
-from .counts.leaks import Leaks
-from .counts.missing_kinds import MissingKinds
-from .counts.remarks import Remarks
-from .counts.spending import count_usage
-from .events import CellProgress
-from .plan.cell import Cell
-from .score.scoring import with_rounds
+from ...core.errors import TemplateError
+from ...core.record import output_from_plain, prompt_to_plain
+from ...core.secrets import scrub
+from ...media.checks import check_media
+from ...store import Answered, RunWriter
+from ...store.cache import ResponseCache
+from ...templates import Dialogue, has_rounds, rounds
+from ..ask.work import Answers, Asker, Job, Work
+from ..counts.budget import ErrorBudget
+from ..counts.leaks import Leaks
+from ..counts.missing_kinds import MissingKinds
+from ..counts.remarks import Remarks
+from ..counts.spending import count_usage
+from ..events import CellProgress
+from ..plan.cell import Cell
+from ..score.scoring import with_rounds
 from .verdicts import Verdicts
 
 

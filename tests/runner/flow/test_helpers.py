@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.core import Image, Message, Prompt, Task, Text, UsageError
-from assay.runner.helpers import Helpers
+from assay.runner.flow.helpers import Helpers
 from assay.runner.options import RunOptions
 from assay.runner.score.scoring import Scoring
 from assay.scorers.judge import Judge

@@ -3,8 +3,8 @@
 import time
 from typing import Any
 
-from .counts.spending import cost_of
-from .pipeline import CellRun
+from ..counts.spending import cost_of
+from .rows import CellRun
 
 
 class UsageMeter:

@@ -6,36 +6,36 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core import AssayError, ErrorBudgetExceeded, Model, ModelError, Result, StoreError, blamed
-from ..core.record import result_from_plain
-from ..core.score import UNRESOLVED
-from ..store import RunWriter
-from ..store.cache import ResponseCache
-from ..store.integrity import is_vouched
-from .ask.calls import close_model
-from .ask.executors import SharedWork, Spread, is_spread, make_spread
-from .ask.preflight import Preflight
-from .ask.retry import RetryPolicy
-from .ask.schedule import Scheduler
-from .ask.sizing import as_number, fit_batch
-from .ask.threads import in_thread
-from .ask.work import Work
-from .counts.budget import ErrorBudget
-from .events import CellProgress, Watcher
+from ...core import AssayError, ErrorBudgetExceeded, Model, ModelError, Result, StoreError, blamed
+from ...core.record import result_from_plain
+from ...core.score import UNRESOLVED
+from ...store import RunWriter
+from ...store.cache import ResponseCache
+from ...store.integrity import is_vouched
+from ..ask.calls import close_model
+from ..ask.executors import SharedWork, Spread, is_spread, make_spread
+from ..ask.preflight import Preflight
+from ..ask.retry import RetryPolicy
+from ..ask.schedule import Scheduler
+from ..ask.sizing import as_number, fit_batch
+from ..ask.threads import in_thread
+from ..ask.work import Work
+from ..counts.budget import ErrorBudget
+from ..events import CellProgress, Watcher
+from ..options import RunOptions
+from ..plan.cell import Cell
+from ..plan.forecast import expected_requests
+from ..plan.labels import metrics_apart
+from ..result import RunResult
+from ..resume.counted import counted_samples
+from ..resume.manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
+from ..score.guard import GUARD
+from ..summary import summarize
+from ..summary.summarize import set_level
+from .drivers import drive
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible
-from .options import RunOptions
-from .pipeline import CellRun
-from .plan.cell import Cell
-from .plan.forecast import expected_requests
-from .plan.labels import metrics_apart
-from .recording import drive
-from .result import RunResult
-from .resume.counted import counted_samples
-from .resume.manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
-from .score.guard import GUARD
-from .summary import summarize
-from .summary.summarize import set_level
+from .rows import CellRun
 from .usage import UsageMeter
 
 

@@ -8,7 +8,7 @@ import pytest
 from assay.core import Abilities, Message, Output, Prompt, Request, UsageError
 from assay.runner.ask.retry import RetryPolicy
 from assay.runner.ask.schedule import Scheduler
-from assay.runner.gathered import Gathered
+from assay.runner.flow.gathered import Gathered
 
 
 class Batched:

@@ -11,13 +11,13 @@ from contextvars import ContextVar
 from itertools import islice
 from operator import lt
 
-from ..core import Output, Sample, Score
-from ..core.score import UNRESOLVED
-from ..store import RunWriter
-from .ask.threads import Threads
-from .events import CellProgress
-from .identity.currency import judged_digest
-from .score.scoring import Scoring
+from ...core import Output, Sample, Score
+from ...core.score import UNRESOLVED
+from ...store import RunWriter
+from ..ask.threads import Threads
+from ..events import CellProgress
+from ..identity.currency import judged_digest
+from ..score.scoring import Scoring
 
 LARGEST_BACKLOG = 64
 """Verdicts that may be awaited at once, as of judges; more make the reading wait."""

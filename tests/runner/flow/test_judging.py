@@ -8,8 +8,8 @@ import assay
 from assay.core import Output, UsageError
 from assay.runner.counts.budget import ErrorBudget
 from assay.runner.events import CellProgress, Silent
-from assay.runner.helpers import HelperBudget
-from assay.runner.verdicts import judged as judged_sample
+from assay.runner.flow.helpers import HelperBudget
+from assay.runner.flow.verdicts import judged as judged_sample
 from assay.scorers.judge_canaries import ORDERS
 from assay.store import RunReader
 

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ..core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, UsageError, digest_of
-from ..core.record import prompt_to_plain
-from ..models import build_model
-from ..store import RunWriter
-from .ask.calls import close_model
-from .ask.schedule import Scheduler
+from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, UsageError, digest_of
+from ...core.record import prompt_to_plain
+from ...models import build_model
+from ...store import RunWriter
+from ..ask.calls import close_model
+from ..ask.schedule import Scheduler
 from .helpers import Helper
 
 ROLE = "judge"

@@ -7,9 +7,9 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 
-from ..core import Output, Request, Sample
-from .ask.schedule import Scheduler
-from .ask.work import Answers, Job, Work
+from ...core import Output, Request, Sample
+from ..ask.schedule import Scheduler
+from ..ask.work import Answers, Job, Work
 
 
 class Gathered:

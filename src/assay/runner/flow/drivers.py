@@ -13,28 +13,28 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..core import AssayError, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Result, Sample
-from ..core.errors import ScorerError, StoreError, blamed, shorten
-from ..core.record import output_from_plain
-from ..core.request import repeated
-from ..core.score import Outcome
-from ..store import Answered, RunWriter
-from ..store.cache import ResponseCache
-from ..store.journal import score_line
-from .ask.executors import Spread, Standing
-from .ask.preflight import Preflight
-from .ask.retry import RetryPolicy
-from .ask.schedule import Scheduler
-from .ask.sizing import as_number
-from .ask.work import Answers, Job, Work
-from .counts.budget import ErrorBudget
-from .counts.remarks import Remarks
-from .counts.spending import count_usage
-from .events import CellProgress
-from .options import RunOptions
-from .plan.cell import Cell
-from .summary.driven import Driven as Driven
-from .summary.driven import driven_results
+from ...core import AssayError, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Result, Sample
+from ...core.errors import ScorerError, StoreError, blamed, shorten
+from ...core.record import output_from_plain
+from ...core.request import repeated
+from ...core.score import Outcome
+from ...store import Answered, RunWriter
+from ...store.cache import ResponseCache
+from ...store.journal import score_line
+from ..ask.executors import Spread, Standing
+from ..ask.preflight import Preflight
+from ..ask.retry import RetryPolicy
+from ..ask.schedule import Scheduler
+from ..ask.sizing import as_number
+from ..ask.work import Answers, Job, Work
+from ..counts.budget import ErrorBudget
+from ..counts.remarks import Remarks
+from ..counts.spending import count_usage
+from ..events import CellProgress
+from ..options import RunOptions
+from ..plan.cell import Cell
+from ..summary.driven import Driven as Driven
+from ..summary.driven import driven_results
 
 Load = Callable[[Model], Awaitable[None]]
 Spreading = Callable[[], Awaitable[Spread]]

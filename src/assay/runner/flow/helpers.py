@@ -8,24 +8,24 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import EMPTY, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
-from ..core.record import output_from_plain
-from ..core.request import DEFAULT_OPTIONS
-from ..media import without_metadata
-from ..models import build_model
-from ..scorers.judge_canaries import try_canaries
-from ..store import Answered, RunWriter
-from ..store.cache import ResponseCache
-from .ask.calls import close_model
-from .ask.retry import RetryPolicy, Stopped
-from .ask.schedule import Scheduler
-from .counts.budget import ErrorBudget
-from .counts.spending import cost_of, count_usage, without_prices
-from .events import CellProgress
+from ...core import EMPTY, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
+from ...core.record import output_from_plain
+from ...core.request import DEFAULT_OPTIONS
+from ...media import without_metadata
+from ...models import build_model
+from ...scorers.judge_canaries import try_canaries
+from ...store import Answered, RunWriter
+from ...store.cache import ResponseCache
+from ..ask.calls import close_model
+from ..ask.retry import RetryPolicy, Stopped
+from ..ask.schedule import Scheduler
+from ..counts.budget import ErrorBudget
+from ..counts.spending import cost_of, count_usage, without_prices
+from ..events import CellProgress
+from ..options import RunOptions
+from ..plan.cell import Cell
+from ..score.scoring import Scoring
 from .gathered import Gathered
-from .options import RunOptions
-from .plan.cell import Cell
-from .score.scoring import Scoring
 from .verdicts import helper_calls, judged
 
 CANARY = "canary"
