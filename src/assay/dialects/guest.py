@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from ..core import AssayError, UsageError, trust
+from ..sources import leave_inits_out
 from ..userfiles import describe_failure, failing_line
 from .outside import Outside, installed_mount
 from .overlay import Overlay, with_names
@@ -98,6 +99,8 @@ class Guest:
     def of_file(cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False) -> "Guest":
         """The guest of a file: in the tree it lies in, else placed where its imports say."""
         mounts = mounts_of(file, names)
+        for top in {name.partition(".")[0] for name in names}:
+            leave_inits_out(mounts[-1].folder / top)
         return cls(dialect, names, mounts[-1].folder, force=force, mounts=mounts)
 
     def load(self, path: str | Path) -> ModuleType:

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
-from ...runner.cell import Cell
-from ...runner.desk import Desk
-from ...runner.fingerprint import code_digest
+from ...runner.flow.desk import Desk
+from ...runner.identity.fingerprint import code_digest
+from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
