@@ -79,7 +79,7 @@ class Evaluation:
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
         inside = replace(
             self.surroundings,
-            tables={eval_file: lambda: prediction_table(data, rows)},
+            served={eval_file.resolve(): lambda: prediction_table(data, rows)},
             ask_judge=desk.ask,
         )
         files = evaluation_files(folder, eval_file.stem, _predictions_digest(data, rows), self._digest())
