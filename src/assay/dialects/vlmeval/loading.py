@@ -21,7 +21,7 @@ def load_guest(path: str | Path) -> ModuleType:
         raise UsageError("no such file", where=str(path))
     key = (file, digest_behind(file, libraries=False))
     if key not in _modules:
-        _modules[key] = Guest("vlmeval", NAMES, file.parent).load(file)
+        _modules[key] = Guest.of_file("vlmeval", NAMES, file).load(file)
     return _modules[key]
 
 
