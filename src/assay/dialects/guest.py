@@ -29,6 +29,9 @@ from .overlay import Overlay, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
 from .source_names import names_in
 
+STANDS_IN = "STANDS_IN"
+"""A module of ours that says so is for guests without upstream's files: where those are, theirs is the module."""
+
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 
@@ -283,7 +286,7 @@ class Guest:
         file = self._file_of(name)
         if ours is not None and file is None and not self._has_something_below(name):
             return ours
-        if ours is None and file is not None:
+        if file is not None and (ours is None or getattr(ours, STANDS_IN, False)):
             return self._execute(file, name)
         is_parent = any(known.startswith(f"{name}.") for known in self._names)
         if ours is None and not is_parent and self._folder_of(name) is None:

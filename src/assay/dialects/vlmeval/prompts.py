@@ -29,6 +29,17 @@ def question_with_options(row: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def documented_question(row: Mapping[str, Any]) -> str:
+    """The same as the documented revision words it: options A to E, and the request even where there is none."""
+    lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
+    options = [f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)]
+    return "\n".join([*lines, f"Question: {row['question']}", "Options:", *options, SELECT])
+
+
+def _is_absent(row: Mapping[str, Any], name: str) -> bool:
+    return name not in row or (row[name] != "" and is_blank(row[name]))
+
+
 def options_of(row: Mapping[str, Any]) -> dict[str, str]:
     """The options of a row by their letters; empty cells are none."""
     return {letter: str(row[letter]) for letter in string.ascii_uppercase if not is_blank(row.get(letter))}

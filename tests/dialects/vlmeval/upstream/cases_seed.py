@@ -221,14 +221,24 @@ def extract_answer_from_item(replies: tuple[str, ...]) -> Any:
     return [extract_answer_from_item(judge, row), len(judge.asked)]
 
 
+def rotations(predictions: list[str]) -> tuple[pd.DataFrame, dict[int, str]]:
+    rows = [{"index": n * 1_000_000, "question": "q", **CHOICES, "prediction": p} for n, p in enumerate(predictions)]
+    return pd.DataFrame(rows), {0: "A", 1_000_000: "B"}
+
+
 @cases.add("prefetch_sub_data", ["A", "B"], ["A", "A"], ["hm", "B"], ["A", "hm"], ["hm", "A"], ["C", "hm"])
 def prefetch_sub_data(predictions: list[str]) -> Any:
-    from vlmeval.eval.multiple_choice import eval_sub_data, prefetch_sub_data
+    from vlmeval.eval.multiple_choice import prefetch_sub_data
 
-    rows = [{"index": n * 1_000_000, "question": "q", **CHOICES, "prediction": p} for n, p in enumerate(predictions)]
-    group, answers = pd.DataFrame(rows), {0: "A", 1_000_000: "B"}
-    return [prefetch_sub_data(group, answers), prefetch_sub_data(group, answers, verbose=True),
-            eval_sub_data(Judge("B"), group, answers)]  # fmt: skip
+    group, answers = rotations(predictions)
+    return [prefetch_sub_data(group, answers), prefetch_sub_data(group, answers, verbose=True)]
+
+
+@cases.add("eval_sub_data", ["A", "B"], ["hm", "B"], ["A", "hm"], ["hm", "hm"])
+def eval_sub_data(predictions: list[str]) -> Any:
+    from vlmeval.eval.multiple_choice import eval_sub_data
+
+    return [eval_sub_data(Judge(reply), *rotations(predictions)) for reply in ("A", "B", "dog")]
 
 
 @cases.add("circular_pred", list("AB"), list("ABBC"), ["A", "B", "A", "A"], ["A", None, "A", "B"], ["Z", "A", "C", "D"])

@@ -4,7 +4,8 @@ import importlib
 import importlib.util
 from typing import Any
 
-from . import file, log, misc, vlm
+from . import documented, file, log, misc, vlm
+from .documented import *  # noqa: F403
 from .file import *  # noqa: F403
 from .log import *  # noqa: F403
 from .misc import *  # noqa: F403
@@ -33,6 +34,7 @@ def _installed(module: str) -> bool:
 
 
 __all__ = [
+    *documented.__all__,
     *file.__all__,
     *log.__all__,
     *misc.__all__,

@@ -8,6 +8,8 @@ from typing import Any
 from .....datasets.declared_fetch import fetch_declared
 from .....datasets.suffix_files import dump_by_suffix, load_by_suffix
 from .....store.file_ledger import FileLedger
+from ....kits.upstream_tables import dump_table, is_table, load_table
+from ...era import upstreams_rule
 from ...formats import evaluation_format, prediction_format
 from ...places import data_root
 from ...session import session
@@ -23,6 +25,8 @@ def load(f: str | Path, fmt: str | None = None) -> Any:
     served = session.served_for(f)
     if served is not None:
         return served()
+    if upstreams_rule() and is_table(f, fmt):
+        return load_table(f, fmt)
     return load_by_suffix(f, fmt, trust_pickle=session.trust_pickle)
 
 
@@ -33,7 +37,10 @@ def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
     path, folder = Path(f).expanduser().absolute(), session.work_folder
     if folder is not None and path.is_relative_to(folder):
         FileLedger(folder).claim(path)
-    dump_by_suffix(data, f)
+    if upstreams_rule() and is_table(f, None) and hasattr(data, "to_csv"):
+        dump_table(data, path)
+    else:
+        dump_by_suffix(data, f)
 
 
 def LMUDataRoot() -> str:
