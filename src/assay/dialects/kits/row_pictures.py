@@ -18,7 +18,7 @@ from ...media.images import decode_image, to_rgb
 
 _FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP", ".tif": "TIFF"}
 _written: dict[str, str] = {}
-"""By path: the digest of the picture that this process wrote there, or found there."""
+"""By whole path: the digest of the picture that this process wrote there, or found there."""
 _kept: dict[tuple[str, str, str], str] = {}
 """By folder, suffix and digest: a file with the same bytes, to link to."""
 
@@ -40,7 +40,7 @@ def picture_path(picture: Image, folder: str, name: str, *, encodes: bool = Fals
     and one with a palette or alpha becomes RGB.
     """
     path = os.path.join(folder, name)
-    if _written.get(path) == picture.digest:
+    if is_written(path, picture):
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault("the image file lies outside the data folder", column="image_path", got=name)
@@ -49,14 +49,15 @@ def picture_path(picture: Image, folder: str, name: str, *, encodes: bool = Fals
         stem, suffix = os.path.splitext(path)
         path = f"{stem}-{picture.digest[:8]}{suffix}"
     if not os.path.exists(path):
-        _put(path, data, (folder, os.path.splitext(name)[1], picture.digest))
-    _written[path] = picture.digest
+        _put(path, data, (os.path.abspath(folder), os.path.splitext(name)[1], picture.digest))
+    _written[os.path.abspath(path)] = picture.digest
     return path
 
 
 def is_written(path: str, picture: Image) -> bool:
     """Whether this process knows a file to hold a picture."""
-    return _written.get(path) == picture.digest
+    whole = path if path[:1] == os.sep else os.path.abspath(path)
+    return _written.get(whole) == picture.digest and os.path.exists(whole)
 
 
 def keeps_bytes(picture: Image, *, encodes: bool) -> bool:
@@ -103,4 +104,4 @@ def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
         part.write(data)
     os.chmod(part.name, 0o644)
     os.replace(part.name, path)
-    _kept[key] = path
+    _kept[key] = os.path.abspath(path)
