@@ -30,6 +30,9 @@ from .overlay import Overlay, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
 from .source_names import names_in, words_in
 
+STANDS_IN = "STANDS_IN"
+"""A module of ours that says so is for guests without upstream's files: where those are, theirs is the module."""
+
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 
@@ -290,7 +293,8 @@ class Guest:
             return ours
         # A package of the tree is not run for being somebody's parent: its names are found in its modules.
         is_package_of_tree = file is not None and file.name == "__init__.py" and name.partition(".")[0] in self._tops
-        if ours is None and file is not None and not is_package_of_tree:
+        is_theirs = ours is None or getattr(ours, STANDS_IN, False)
+        if file is not None and is_theirs and not is_package_of_tree:
             return self._execute(file, name)
         is_parent = any(known.startswith(f"{name}.") for known in self._names)
         if ours is None and file is None and not is_parent and self._folder_of(name) is None:

@@ -4,7 +4,6 @@
 the user's consent. With upstream's rules, tables are read and written by pandas, with all its guesses.
 """
 
-import csv
 import hashlib
 import json
 import mimetypes
@@ -23,6 +22,7 @@ from ....media.base64_images import decode_base64_to_image_file
 from ....store.file_ledger import FileLedger
 from ..rules import as_upstream
 from ..state import current
+from ..upstream_tables import dump_table, is_table, load_table
 
 LONGEST_PATH = 4096
 _UNITS = {"GB": 2**30, "MB": 2**20, "KB": 2**10, "B": 1}
@@ -49,8 +49,8 @@ def load(f: str | os.PathLike[str], fmt: str | None = None) -> Any:
         return served()
     path = _downloaded(f) if isinstance(f, str) and is_url(f) else Path(f).expanduser()
     kind = (fmt or path.suffix).lstrip(".").lower()
-    if as_upstream() and kind in _TABLES and path.is_file():
-        return _TABLES[kind](path)
+    if as_upstream() and is_table(path, fmt) and path.is_file():
+        return load_table(path, fmt)
     trust = surroundings.trust_pickle or (kind == "pkl" and path.is_file() and is_ours(path))
     return load_by_suffix(path, fmt, trust_pickle=trust)
 
@@ -64,29 +64,12 @@ def dump(data: Any, f: str | os.PathLike[str], **kwargs: Any) -> None:
     if folder is not None and path.is_relative_to(folder):
         FileLedger(folder).claim(path)
     kind = str(kwargs.get("fmt") or path.suffix).lstrip(".").lower()
-    if kind in ("csv", "tsv") and hasattr(data, "to_csv") and (as_upstream() or "quoting" in kwargs):
-        quoting = kwargs.get("quoting", csv.QUOTE_ALL)
-        separator = "," if kind == "csv" else "\t"
-        data.to_csv(path, sep=separator, index=False, encoding="utf-8", quoting=quoting)
+    if as_upstream() and is_table(path, None) and hasattr(data, "to_csv"):
+        dump_table(data, path)
     else:
         dump_by_suffix(data, path, kwargs.get("fmt"))
     if kind == "pkl":
         sign(path)
-
-
-def _pandas_csv(path: Path) -> Any:
-    import pandas
-
-    return pandas.read_csv(path, sep="," if path.suffix.lower() == ".csv" else "\t")
-
-
-def _pandas_excel(path: Path) -> Any:
-    import pandas
-
-    return pandas.read_excel(path)
-
-
-_TABLES = {"csv": _pandas_csv, "tsv": _pandas_csv, "xlsx": _pandas_excel}
 
 
 def is_url(text: str) -> bool:

@@ -170,20 +170,6 @@ def colored(s: str, color: Any) -> str:
     return f"{fg(*color)}{s}{fg.rs}"
 
 
-def build_options(option_list: Iterable[Any]) -> str:
-    """Options as lines after their letters, up to the first empty one; the documented revision's."""
-    return build_option_str(_until_empty(option_list))
-
-
-def _until_empty(options: Iterable[Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for letter, option in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", options, strict=False):
-        if option is None or option != option:
-            break
-        found[letter] = option
-    return found
-
-
 def build_option_str(option_dict: Mapping[str, Any]) -> str:
     """Options as lines after their letters, under a line that announces them; empty ones are left out."""
     lines = [f"{letter}. {text}\n" for letter, text in option_dict.items() if text is not None and text == text]

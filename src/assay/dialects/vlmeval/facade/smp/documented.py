@@ -1,30 +1,43 @@
-"""Names that only `vlmeval.smp` of the documented revision has."""
+"""Names that `vlmeval.smp` had in the documented revision."""
 
+import string
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from .....datasets.tsv_images import is_blank
 from ....kits.smp.images import stack_image
 from ....kits.smp.machine import default_set, fnp
-from ....kits.smp.texts import build_options
 
 __all__ = ["build_options", "circular_pred", "default_set", "fnp", "fout", "stack_image"]
 
 fout = None
 ROTATION = 1_000_000
+LETTERS = "ABCDE"
 
 
-def circular_pred(df: Any, extract_func: Any = None) -> float:
-    """The share of questions whose rotations were answered alike, right or wrong."""
-    read = extract_func or (lambda text: text)
-    letters = {index: read(text) for index, text in zip(df["index"], df["prediction"], strict=True)}
-    agrees = {index: True for index in letters if index < ROTATION}
-    unread: set[int] = set()
-    for index in sorted(letters):
-        before = letters.get(index - ROTATION)
-        if index < ROTATION or not letters[index] or not before:
+def build_options(option_list: Iterable[Any]) -> str:
+    """Options with their letters, each on a line, up to the first that is empty."""
+    lines = ["There are several options: \n"]
+    for letter, option in zip(string.ascii_uppercase, option_list, strict=False):
+        if option != "" and is_blank(option):
+            break
+        lines.append(f"{letter}. {option}\n")
+    return "".join(lines)
+
+
+def circular_pred(df: Any, extract_func: Callable[[Any], Any] | None = None) -> float:
+    """The share of questions whose letters move on by one from each rotation to the next."""
+    letters = [extract_func(text) if extract_func is not None else text for text in df["prediction"]]
+    read = dict(sorted(zip(df["index"], letters, strict=True)))
+    moves = {index: True for index in read if index < ROTATION}
+    unread = set()
+    for index, letter in read.items():
+        before = read.get(index - ROTATION) if index >= ROTATION else None
+        if is_blank(letter) or is_blank(before) or not letter or not before:
             continue
-        if letters[index] not in "ABCDE" or before not in "ABCDE":
+        if letter not in LETTERS or before not in LETTERS:
             unread.add(index % ROTATION)
-        elif (ord(letters[index]) - ord(before)) % 4 != 1:
-            agrees[index % ROTATION] = False
-    kept = [value for index, value in agrees.items() if index not in unread]
+        elif (ord(letter) - ord(before)) % 4 != 1:
+            moves[index % ROTATION] = False
+    kept = [moved for index, moved in moves.items() if index not in unread]
     return sum(kept) / len(kept) if kept else float("nan")
