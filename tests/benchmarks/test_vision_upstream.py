@@ -9,7 +9,7 @@ from assay.catalogue import BENCHMARKS
 from assay.core import Outcome, Output, Sample, Task, UsageError
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.scorers.vlmeval_published import (
+from assay.scorers.choice.vlmeval_published import (
     SEED,
     ChoiceVlmevalJudged,
     MmVetVlmeval,

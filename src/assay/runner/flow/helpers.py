@@ -13,7 +13,7 @@ from ...core.record import output_from_plain
 from ...core.request import DEFAULT_OPTIONS
 from ...media import without_metadata
 from ...models import build_model
-from ...scorers.judge_canaries import try_canaries
+from ...scorers.judge.judge_canaries import try_canaries
 from ...store import Answered, RunWriter
 from ...store.cache import ResponseCache
 from ..ask.calls import close_model
