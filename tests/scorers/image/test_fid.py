@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assay.core import Image, Outcome, Output, Sample, ScoreRecord, UsageError
-from assay.runner.score.scoring import Scoring
-from assay.runner.summary.summarize import Context
+from assay.runner.scoring.scoring import Scoring
+from assay.runner.summary.results import Context
 from assay.runner.summary.table_rows import checked_result
 from assay.scorers.image.fid import Fid, FrechetSummary, packed, unpacked
 from assay.scorers.image.frechet import frechet_distance

@@ -24,7 +24,7 @@ from ..counts.spending import cost_of, count_usage, without_prices
 from ..events import CellProgress
 from ..options import RunOptions
 from ..plan.cell import Cell
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from .gathered import Gathered
 from .verdicts import helper_calls, judged
 

@@ -9,8 +9,8 @@ import pytest
 
 import assay
 from assay.core import Outcome, Output, Sample, UsageError
-from assay.runner.score.guard import GUARD, ScorerOverrun
-from assay.runner.score.scoring import Scoring
+from assay.runner.scoring.guard import GUARD, ScorerOverrun
+from assay.runner.scoring.scoring import Scoring
 
 ROWS = [{"input": f"Say: {word}", "target": word} for word in ("fine", "loop", "regex", "swallow", "good")]
 

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.core import Abilities, Candidate, Image, Outcome, Output, Sample, Score, Text
-from assay.runner.score.scoring import Scoring
+from assay.runner.scoring.scoring import Scoring
 
 RIGHT = "the cat sat on the mat"
 ROWS = [{"id": str(n), "question": f"q{n}", "answer": RIGHT} for n in range(6)]
