@@ -1,6 +1,7 @@
 """assay: one evaluation system for every kind of model.
 
-The public names are loaded when first used; importing assay imports neither numpy nor torch nor the network.
+The public names are loaded when first used; importing assay imports neither numpy nor torch nor the network. Names for
+components of one's own are given in `assay.registry`.
 """
 
 from importlib import import_module
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         Text,
         Video,
     )
-    from .registry import models, scorers, summarizers, tasks, templates
     from .runner import RunOptions, RunResult
     from .runner.run import run, score
     from .store import RunReader
@@ -46,7 +46,6 @@ _CORE = (
 )  # fmt: skip
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
-    **dict.fromkeys(("models", "scorers", "summarizers", "tasks", "templates"), "registry"),
     **dict.fromkeys(("RunOptions", "RunResult", "run", "score"), "runner"),
     "RunReader": "store",
 }
@@ -54,8 +53,7 @@ _HOME = {
 __all__ = [
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
     "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
-    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "models", "run", "score", "scorers",
-    "summarizers", "tasks", "templates",
+    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "run", "score",
 ]  # fmt: skip
 
 
