@@ -8,8 +8,8 @@ import assay
 
 CLASSES = {
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader", "RunResult",
-    "Sample", "Score", "Suite", "Task", "Text", "Video",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
+    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video",
 }  # fmt: skip
 FUNCTIONS = {"run", "score"}
 

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         Text,
         Video,
     )
-    from .runner import RunOptions, RunResult
+    from .runner.options import RunOptions
+    from .runner.result import RunResult
     from .runner.run import run, score
     from .store import RunReader
 
@@ -46,7 +47,9 @@ _CORE = (
 )  # fmt: skip
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
-    **dict.fromkeys(("RunOptions", "RunResult", "run", "score"), "runner"),
+    **dict.fromkeys(("run", "score"), "runner.run"),
+    "RunOptions": "runner.options",
+    "RunResult": "runner.result",
     "RunReader": "store",
 }
 

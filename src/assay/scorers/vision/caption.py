@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
-from ._ptb import ptb_tokens
+from ..text._ptb import ptb_tokens
 
 ORDERS = 4
 BETA = 1.2
