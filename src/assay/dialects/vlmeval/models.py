@@ -13,7 +13,19 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from ...core import Abilities, Image, Message, ModelError, Output, Prompt, Request, Sample, Text, UnknownName, UsageError
+from ...core import (
+    Abilities,
+    Image,
+    Message,
+    ModelError,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    UnknownName,
+    UsageError,
+)
 from ...media.picture_files import file_path, media_path
 from ...models.answers import failure
 from ...models.building import Builder

@@ -1,17 +1,11 @@
 """Where VLMEvalKit keeps things: `$LMUData`, its TSV files, and the pictures taken out of them."""
 
-import os
 from pathlib import Path
 
 from ..file_names import file_name
+from ..kits.smp.files import data_root
 
-
-def data_root() -> Path:
-    """`$LMUData` where that is a folder, else `~/LMUData`; whoever writes there makes it."""
-    given = os.environ.get("LMUData", "")  # noqa: SIM112 - the guest's own spelling
-    if given and Path(given).is_dir():
-        return Path(given)
-    return Path.home() / "LMUData"
+__all__ = ["DATASET_URLS", "IMAGE_FOLDERS", "SNAPSHOT", "ImageFolders", "data_root", "image_folder"]
 
 
 _BENCH = "https://opencompass.openxlab.space/utils/VLMEval"

@@ -1,7 +1,6 @@
 """`vlmeval.eval.mmvet_eval`: the judge's grade of each answer, means by capability and by combination."""
 
 import os
-from typing import Any
 
 from ..chat_api import OpenAIWrapper
 from ..dataset.utils.mmvet import MMVet_acc, MMVet_auxeval, build_mmvet_gpt4_prompt

@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .....datasets.tsv_images import is_blank
+from ....kits.smp.images import stack_image
+from ....kits.smp.machine import default_set, fnp
 
-__all__ = ["build_options", "circular_pred"]
+__all__ = ["build_options", "circular_pred", "default_set", "fnp", "fout", "stack_image"]
 
+fout = None
 ROTATION = 1_000_000
 LETTERS = "ABCDE"
 

@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from ......scorers.yes_no import read_words
+from ....era import upstreams_rule
 from ....ratings import (
     amber_rating,
-    default_rating as overall_rating,
     hallusion_rating,
     mme_rating,
     one_row,
     pope_rating,
     vsr_rating,
 )
-from ....era import upstreams_rule
+from ....ratings import (
+    default_rating as overall_rating,
+)
 from ...smp.file import load
 
 STANDS_IN = True
