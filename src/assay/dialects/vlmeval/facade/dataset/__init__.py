@@ -4,17 +4,18 @@ from typing import Any
 
 from ...kinds import kind_of
 from .image_base import ImageBaseDataset, img_root_map
-from .image_mcq import ImageMCQDataset
+from .image_mcq import CustomMCQDataset, ImageMCQDataset
 from .image_mt import ImageMTDataset
 from .image_vqa import CustomVQADataset, ImageVQADataset
 from .image_yorn import ImageYORNDataset
-from .text_base import TextBaseDataset, TextMCQDataset
+from .text_base import CustomTextMCQDataset, TextBaseDataset, TextMCQDataset
 from .video_base import VideoBaseDataset
 
 __all__ = [
     "DATASET_MODALITY",
     "DATASET_TYPE",
     "CustomMCQDataset",
+    "CustomTextMCQDataset",
     "CustomVQADataset",
     "ImageBaseDataset",
     "ImageMCQDataset",
@@ -27,10 +28,6 @@ __all__ = [
     "build_dataset",
     "img_root_map",
 ]
-
-
-class CustomMCQDataset(ImageMCQDataset):
-    """Multiple choice of a TSV in `$LMUData` that no class declares."""
 
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
