@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import ScoreRecord
+from .era import upstreams_rule
 from .formats import evaluation_format, prediction_format
 from .frames import put_frame
 from .reports import capability_tables
@@ -20,6 +21,7 @@ def mmvet_files(folder: Path, stem: str, judge: str, records: Sequence[ScoreReco
     names = [put_frame(folder / f"{stem}_{judge}.{prediction_format()}", table)]
     known = [(str(r.tags.get("category", "")), r.value) for r in own if r is not None and r.value is not None]
     if known:
-        for kind, means in zip(("score", "score_fine"), capability_tables(known), strict=True):
+        tables = capability_tables(known, counts_twice=upstreams_rule())
+        for kind, means in zip(("score", "score_fine"), tables, strict=True):
             names.append(put_frame(folder / f"{stem}_{judge}_{kind}.{evaluation_format()}", means))
     return names

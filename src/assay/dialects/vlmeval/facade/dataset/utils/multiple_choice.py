@@ -151,9 +151,9 @@ def mcq_circular_eval(
     settled = {index: prefetch_circular_group(group) for index, group in groups}
     result.update({index: verdict for index, verdict in settled.items() if verdict is not None})
     left = [(index, group) for index, group in groups if settled[index] is None]
+    dump(result, result_file)  # without what only a judge could settle: a later one is asked about it
     if model is None:
         result.update({index: {"hit": 0, "log": NO_JUDGE} for index, _ in left})
-    dump(result, result_file)
     if left and model is not None:
         jobs = [{"model": model, "sub_data": group, "dataset_name": dataset_name} for _, group in left]
         keys = [index for index, _ in left]
