@@ -5,6 +5,7 @@ from typing import Any
 
 from .....media.picture_files import media_file
 from .....templates.message_lists import chat_list, flat_list, message_turns
+from ....kits.api_calls import without_first
 from ....kits.message_content import checked, content_kind, prepared
 from ....kits.smp.files import media_path
 from ...era import note_newest, upstreams_rule
@@ -123,14 +124,6 @@ class BaseModel:
             else:
                 del said["assistant"]
         return said, next(entry["value"] for entry in message if entry["type"] == "video")
-
-
-def without_first(turns: Sequence[Any]) -> list[Any]:
-    """A chat that begins with a later turn of the user."""
-    rest = list(turns[1:])
-    while rest and rest[0]["role"] != "user":
-        rest = rest[1:]
-    return rest
 
 
 def _file(medium: Any) -> str:
