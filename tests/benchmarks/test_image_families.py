@@ -12,7 +12,7 @@ from assay.benchmarks.image.rows import target_picture
 from assay.core import Image, Output, Sample, Task, UsageError
 from assay.datasets.faults import RowFault
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
 TASKS = {

@@ -22,7 +22,7 @@ from assay.benchmarks.vision.tables import Table, ToSample
 from assay.core import BadSample, DataSource, Image, Output, Sample, Task, TemplateError, UsageError
 from assay.datasets.tsv_images import RowImages
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
 MODULES = (captions, choices, circular, documents, judged, memes, refcoco, short_answers, yes_no)

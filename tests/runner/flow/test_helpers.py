@@ -11,9 +11,9 @@ import assay
 from assay.core import Image, Message, Prompt, Task, Text, UsageError
 from assay.runner.flow.helpers import Helpers
 from assay.runner.options import RunOptions
-from assay.runner.score.scoring import Scoring
-from assay.scorers.judge import Judge
-from assay.scorers.judge_canaries import ORDERS
+from assay.runner.scoring.scoring import Scoring
+from assay.scorers.judge.judge import Judge
+from assay.scorers.judge.judge_canaries import ORDERS
 from assay.store import RunReader, RunWriter
 from assay.store.cache import ResponseCache
 

@@ -10,7 +10,7 @@ from assay.runner.counts.budget import ErrorBudget
 from assay.runner.events import CellProgress, Silent
 from assay.runner.flow.helpers import HelperBudget
 from assay.runner.flow.verdicts import judged as judged_sample
-from assay.scorers.judge_canaries import ORDERS
+from assay.scorers.judge.judge_canaries import ORDERS
 from assay.store import RunReader
 
 MODEL = "def generate(messages):\n    return 'answer to ' + messages[-1]['content']\n"

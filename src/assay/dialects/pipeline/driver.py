@@ -10,7 +10,7 @@ from ...core import AssayError, BadSample, ComponentError, DataError, Sample, Sc
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
-from ...runner.summary.summarize import flatten
+from ...runner.summary.results import flatten
 from ..plain import plain
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig

@@ -11,8 +11,8 @@ from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
 from ...scorers.answered import answered
-from ...scorers.mmvet import MmVet
-from ...scorers.vlmeval_published import MmVetVlmeval
+from ...scorers.vision.mmvet import MmVet
+from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...sources import digest_behind
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference

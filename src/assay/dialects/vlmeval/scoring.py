@@ -25,11 +25,11 @@ from ...core import (
     Task,
 )
 from ...scorers.answers import no_target
-from ...scorers.choice import LETTERS, Choice
-from ...scorers.choice_rules import extract_choice
-from ...scorers.choice_vlmeval import match_as_vlmeval
-from ...scorers.vlmeval_published import SEED, TRIES
-from ...scorers.yes_no import YesNo
+from ...scorers.choice.choice import LETTERS, Choice
+from ...scorers.choice.choice_rules import extract_choice
+from ...scorers.choice.choice_vlmeval import match_as_vlmeval
+from ...scorers.vision.vlmeval_published import SEED, TRIES
+from ...scorers.choice.yes_no import YesNo
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme

@@ -14,7 +14,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from ...core import ErrorInfo, Output
-from .beginning import GIVEN_UP, MOMENT, SILENT_TRIES, Beginning
+from ..counts.budget import GIVEN_UP
+from .beginning import MOMENT, SILENT_TRIES, Beginning
 
 SHRINK = 0.8
 GROW = 0.05

@@ -5,11 +5,12 @@ from collections import Counter
 from typing import NoReturn
 
 from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
-from ..ask.beginning import GIVEN_UP
 
 SMALLEST_BASE = 100
 """A share is taken of at least so many samples: two failures of the first ten are no 20 % yet."""
 AUTH_ERRORS = 3
+GIVEN_UP = "wrong_replies"
+"""The kind of failure of all requests to a server that was given up."""
 
 
 class ErrorBudget:

@@ -13,7 +13,7 @@ from ...core.record import output_from_plain
 from ...core.request import DEFAULT_OPTIONS
 from ...media import without_metadata
 from ...models import build_model
-from ...scorers.judge_canaries import try_canaries
+from ...scorers.judge.judge_canaries import try_canaries
 from ...store import Answered, RunWriter
 from ...store.cache import ResponseCache
 from ..ask.calls import close_model
@@ -24,7 +24,7 @@ from ..counts.spending import cost_of, count_usage, without_prices
 from ..events import CellProgress
 from ..options import RunOptions
 from ..plan.cell import Cell
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from .gathered import Gathered
 from .verdicts import helper_calls, judged
 

@@ -39,7 +39,7 @@ from ..counts.remarks import Remarks
 from ..counts.spending import count_usage
 from ..events import CellProgress
 from ..plan.cell import Cell
-from ..score.scoring import with_rounds
+from ..scoring.scoring import with_rounds
 from .verdicts import Verdicts
 
 

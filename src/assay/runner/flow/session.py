@@ -29,8 +29,8 @@ from ..plan.labels import metrics_apart
 from ..result import RunResult
 from ..resume.counted import counted_samples
 from ..resume.manifest import changed_digests, described_cell, is_manifest, is_unchecked, make_manifest
-from ..score.guard import GUARD
-from ..summary.summarize import set_level, summarize
+from ..scoring.guard import GUARD
+from ..summary.results import set_level, summarize
 from .drivers import drive
 from .helpers import HelperBudget, Helpers
 from .interruption import interruptible

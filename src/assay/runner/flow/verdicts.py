@@ -17,7 +17,7 @@ from ...store import RunWriter
 from ..ask.threads import Threads
 from ..events import CellProgress
 from ..identity.currency import judged_digest
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
 """Verdicts that may be awaited at once, as of judges; more make the reading wait."""

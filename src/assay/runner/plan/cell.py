@@ -26,7 +26,7 @@ from ...templates import FewshotTemplate
 from ..identity.currency import rows_digest
 from ..identity.fingerprint import code_digest
 from ..options import RunOptions
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from ..tasks.shots import Shots
 
 

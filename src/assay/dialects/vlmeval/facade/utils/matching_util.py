@@ -5,8 +5,8 @@ import string
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .....scorers.choice_rules import extract_choice
-from .....scorers.choice_vlmeval import match_letter, match_text
+from .....scorers.choice.choice_rules import extract_choice
+from .....scorers.choice.choice_vlmeval import match_letter, match_text
 from ...era import of_documented, upstreams_rule
 from ...letters import documented_letter, documented_text
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ......core import MissingExtra
-from ......scorers.geneval import directions
+from ......scorers.image.geneval import directions
 from ...smp.file import load
 
 STANDS_IN = True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ......scorers.mmvet import TEMPERATURES, grading_prompt
+from ......scorers.vision.mmvet import TEMPERATURES, grading_prompt
 from ....era import upstreams_rule
 from ....reports import capability_tables
 from ...smp.file import load

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from .......scorers.t2i_compbench import place_score
+from .......scorers.image.t2i_compbench import place_score
 
 STANDS_IN = True
 __all__ = ["determine_position"]
