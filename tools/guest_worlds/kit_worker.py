@@ -25,8 +25,8 @@ from typing import Any
 from tools.guest_worlds import hints, synthetic
 
 DATA = "LMUData"
-ATTEMPT_SECONDS = 20
-TRIAL_SECONDS = 40
+ATTEMPT_SECONDS = 6
+TRIAL_SECONDS = 7
 MOST_COLUMNS = 40
 _NETWORK = re.compile(
     r"offline|network|connection|huggingface|urlopen|resolve host|download|LocalEntryNotFound|getaddrinfo|modelscope",
@@ -102,17 +102,17 @@ def alone() -> None:
 
 @contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """Ends what takes longer."""
+    """Ends what computes for longer; a busy machine counts for nothing."""
 
     def stop(*_: Any) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
 
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def fault(error: BaseException) -> dict[str, str]:
@@ -171,7 +171,7 @@ def dataset(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
     if not classes:
         return {"state": "LOADS", "detail": "defines no dataset class"}
     best: dict[str, Any] | None = None
-    for cls in classes[:4]:
+    for cls in classes[:3]:
         found = Trial(dialect, file, cls, folder).run()
         if found["state"] == "RUNS":
             return found
@@ -203,12 +203,12 @@ class Trial:
     def run(self) -> dict[str, Any]:
         """The outcome; the number is that of the run."""
         last: dict[str, Any] = {"state": "LOADS", "detail": ""}
-        end = time.monotonic() + TRIAL_SECONDS
+        end = time.process_time() + TRIAL_SECONDS
         seen: dict[str, int] = {}
         ways = list(synthetic.variants(str(getattr(self.cls, "TYPE", ""))))
         tries = [(ways[0], name) for name in self.names] + [(way, self.names[0]) for way in ways[1:]]
         for (answer, reply), self.name in tries:
-            if time.monotonic() > end:
+            if time.process_time() > end:
                 break
             self.columns = {**synthetic.first_columns(answer, self.is_video), **self._asked(answer)}
             found = self._with(answer, reply, end)
@@ -243,7 +243,7 @@ class Trial:
         judges = [getattr(self, "judge", None) or synthetic.JUDGES[0], *synthetic.JUDGES]
         found: dict[str, Any] = {}
         for judge in dict.fromkeys(judges):
-            while time.monotonic() < end:
+            while time.process_time() < end:
                 before = len(self.extra)
                 try:
                     with limited(ATTEMPT_SECONDS):
