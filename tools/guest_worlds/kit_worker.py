@@ -176,6 +176,8 @@ def dataset(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
         if found["state"] == "RUNS":
             return found
         best = best or found
+    if best is not None and best["state"] == "FAILS":
+        return {**best, "state": "LOADS", "detail": f"no rows of ours fit: {best['detail']}"}
     return best or {"state": "LOADS", "detail": ""}
 
 
@@ -269,7 +271,9 @@ class Trial:
         while at is not None:
             names = [str(at.args[0])] if isinstance(at, KeyError) and at.args else []
             names += _QUOTED.findall(str(at)) + re.findall(r"(?:colume|column)[: ]+(\w+)", str(at))
-            if isinstance(at, FileNotFoundError) and at.filename and self._made_file(Path(str(at.filename)), answer):
+            paths = [str(getattr(at, "filename", None) or ""), *re.findall(r"/[^\s'\"]+\.\w+", str(at))]
+            is_about_a_file = isinstance(at, (FileNotFoundError, AssertionError))
+            if is_about_a_file and any(self._made_file(Path(path), answer) for path in paths if path):
                 return True
             for name in names:
                 if self._changed_value(name):

@@ -5,7 +5,7 @@ import math
 import pandas
 import pytest
 
-from assay.dialects.ulmeval.evaluation import as_numbers
+from assay.dialects.kits.numbers import as_numbers
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])

@@ -4,7 +4,6 @@ The `eval_file` it is given is a path in the run folder behind which no file lie
 store. Guests that open the file by themselves get a real one for as long as they need it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
+from ..kits.numbers import as_numbers
 from .context import Surroundings, around, promised_folder
 from .kept_tables import keep_table
 from .predictions import prediction_table, write_pickle
@@ -26,7 +26,6 @@ from .rows import GuestData
 
 FILES = "files"
 """Folder of a run for what guests write beside their `eval_file`."""
-SCALARS = (bool, int, float)
 
 
 @scorers.register("images")
@@ -136,52 +135,3 @@ def file_label(model: str) -> str:
     """A model's name in file names: of `file.py:Class` the class."""
     path, _, attribute = model.rpartition(":")
     return file_name(attribute if path.endswith(".py") else Path(model).stem if model.endswith(".py") else model, 80)
-
-
-def as_numbers(value: Any) -> dict[str, Any]:
-    """What `evaluate` returned, as nested numbers: a dictionary, a data frame, or a dictionary of columns."""
-    if hasattr(value, "columns") and hasattr(value, "to_dict"):
-        return _from_records(value.to_dict("records"), list(value.index))
-    if not isinstance(value, Mapping):
-        number = _given(value)
-        return {} if number is None else {"value": number}
-    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
-    if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
-        records = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
-        return _from_records(records, list(range(len(records))))
-    made: dict[str, Any] = {}
-    for name, inner in value.items():
-        nested = as_numbers(inner) if isinstance(inner, Mapping) or hasattr(inner, "columns") else _given(inner)
-        if nested is not None and nested != {}:
-            made[str(name)] = nested
-    return made
-
-
-def _from_records(records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> dict[str, Any]:
-    """One row as it is; of several each under its label: its first text, else its row label."""
-    made: dict[str, Any] = {}
-    for label, record in zip(labels, records, strict=True):
-        numbers = {str(name): number for name, cell in record.items() if (number := _number(cell)) is not None}
-        if len(records) == 1:
-            return numbers
-        said = next((str(cell) for cell in record.values() if isinstance(cell, str)), str(label))
-        made[said] = numbers
-    return made
-
-
-def _given(value: Any) -> float | None:
-    """A number by itself, also one that is not finite: the row of the table then says so."""
-    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
-    return plain if isinstance(plain, float) and not math.isfinite(plain) else _number(value)
-
-
-def _number(value: Any) -> float | None:
-    """A finite number, or a text that is one; `None` for everything else, as for an empty cell of a table."""
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        value = value.item()
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    return float(value) if isinstance(value, SCALARS) and math.isfinite(value) else None

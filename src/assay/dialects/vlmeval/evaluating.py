@@ -19,6 +19,7 @@ from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
+from ..kits.numbers import as_numbers
 from .classes import ClassDataset
 from .formats import prediction_format
 from .judging import model_args
@@ -131,34 +132,6 @@ def prediction_frame(rows: Rows, dialogue: bool = False) -> Any:
 def prediction_of(output: Output, dialogue: bool) -> str:
     """The answer; of a dialogue the literal of a list of all answers, which is what upstream's files give back."""
     return repr(list(output.details.get("rounds") or [output.text])) if dialogue else output.text
-
-
-def as_numbers(made: Any) -> dict[str, Any]:
-    """What an `evaluate` returned, as named numbers: of a dictionary its own, of a data frame one for each cell."""
-    if made is None:
-        return {}
-    if isinstance(made, (int, float)) and not isinstance(made, bool):
-        return {"value": float(made)}
-    if isinstance(made, Mapping):
-        return dict(made)
-    if hasattr(made, "columns") and hasattr(made, "to_dict"):
-        return _frame_numbers(made)
-    if hasattr(made, "to_dict"):
-        return dict(made.to_dict())
-    raise TypeError(f"evaluate returned a {type(made).__name__}; it must return a dict, a DataFrame or None")
-
-
-def _frame_numbers(frame: Any) -> dict[str, Any]:
-    """Cells of a table: by column where it has one row, else by what its words say of the row, then by column."""
-    records = frame.to_dict(orient="records")
-    if len(records) == 1:
-        return {str(name): value for name, value in records[0].items()}
-    numbers: dict[str, Any] = {}
-    for place, record in enumerate(records):
-        words = [str(value) for value in record.values() if isinstance(value, str)]
-        label = ".".join(words) or str(place)
-        numbers[label] = {str(name): value for name, value in record.items() if not isinstance(value, str)}
-    return numbers
 
 
 def label_among(name: str, models: Sequence[str]) -> str:

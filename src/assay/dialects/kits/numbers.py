@@ -1,0 +1,78 @@
+"""Numbers: what a guest's `evaluate` returned, as named numbers, whatever shape it has."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def as_numbers(value: Any) -> dict[str, Any]:
+    """Nested numbers of a dictionary, a data frame, a dictionary of columns, a list, or a number by itself.
+
+    A text that is a number is one; other texts are left out, and so are empty cells of a table.
+    """
+    if value is None:
+        return {}
+    if hasattr(value, "columns") and hasattr(value, "to_dict"):
+        return _from_records(value.to_dict("records"), list(value.index))
+    if hasattr(value, "to_dict"):
+        return as_numbers(value.to_dict())
+    if isinstance(value, Mapping):
+        return _from_mapping(value)
+    number = _given(value)
+    if number is not None:
+        return {"value": number}
+    if isinstance(value, (list, tuple)):
+        return _named((str(place), inner) for place, inner in enumerate(value))
+    if isinstance(value, str):
+        return {}
+    raise TypeError(f"evaluate returned a {type(value).__name__}; it must return a dict, a DataFrame or None")
+
+
+def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
+    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
+    if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
+        records = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
+        return _from_records(records, list(range(len(records))))
+    return _named(value.items())
+
+
+def _named(entries: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, inner in entries:
+        is_nested = isinstance(inner, (Mapping, list, tuple)) or hasattr(inner, "to_dict")
+        single = inner[0] if isinstance(inner, (list, tuple)) and len(inner) == 1 else inner
+        nested = as_numbers(inner) if is_nested and single is inner else _given(single)
+        if nested is not None and nested != {}:
+            made[str(name)] = nested
+    return made
+
+
+def _from_records(records: Sequence[Mapping[Any, Any]], labels: Sequence[Any]) -> dict[str, Any]:
+    """One row as it is; of several each under what its words say, else under its row label."""
+    made: dict[str, Any] = {}
+    for label, record in zip(labels, records, strict=True):
+        numbers = {str(name): number for name, cell in record.items() if (number := _number(cell)) is not None}
+        if len(records) == 1:
+            return numbers
+        words = [str(cell) for cell in record.values() if isinstance(cell, str) and _number(cell) is None]
+        said = ".".join(words) or str(label)
+        made[said if said not in made else f"{said}.{label}"] = numbers
+    return made
+
+
+def _given(value: Any) -> float | None:
+    """A number by itself, also one that is not finite: the row of the table then says so."""
+    plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
+    return plain if isinstance(plain, float) and not math.isfinite(plain) else _number(value)
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, or a text that is one; `None` for everything else, as for an empty cell of a table."""
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        value = value.item()
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, (bool, int, float)) and math.isfinite(value) else None
