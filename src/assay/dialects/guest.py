@@ -5,7 +5,8 @@ rest of the process never sees those names: nothing is put into `sys.modules` un
 name that is really installed, or lies beside the file, is not hidden unless the dialect was asked for by name.
 
 A dotted name (`src.dataset`) stands for one part of a package the user shares with the dialect: ours answers for that
-part, the user's own files for every other (`src.models.mine`), and for what ours does not define.
+part, the user's own files for every other (`src.models.mine`), and for what ours does not define. A module of ours whose
+names depend on whose they are (`src.registry.registry`) has `names_for(guest)`, which gives them.
 """
 
 import builtins
@@ -229,7 +230,9 @@ class Guest:
         real = stands_for(name, self._names)
         file = self._neighbour(name)
         if real is not None and module_exists(real):
-            return _Overlay(name, importlib.import_module(real), (lambda: self._execute(file)) if file else None)
+            module = importlib.import_module(real)
+            own = module.names_for(self) if hasattr(module, "names_for") else {}
+            return _Overlay(name, module, (lambda: self._execute(file)) if file else None, own)
         if file is not None:
             return self._execute(file, f"assay_guest_{self.dialect}_{_plain(name)}")
         is_parent = any(known.startswith(f"{name}.") for known in self._names)
@@ -237,6 +240,17 @@ class Guest:
             return ModuleType(name)
         what = f"neither the {self.dialect} dialect nor {self.root} has a module {name!r}"
         raise ModuleNotFoundError(what, name=name)
+
+    def has_own(self, name: str) -> bool:
+        """Whether the user has a file of their own under a dotted name that ours stands for."""
+        return self._neighbour(name) is not None
+
+    def own_module(self, name: str) -> ModuleType:
+        """That file's module."""
+        file = self._neighbour(name)
+        if file is None:
+            raise ModuleNotFoundError(f"{self.root} has no module {name!r}", name=name)
+        return self._execute(file)
 
     def _neighbour(self, name: str) -> Path | None:
         """A file of the user's own, beside the guest, that a name stands for."""
@@ -269,9 +283,15 @@ class Guest:
 class _Overlay(ModuleType):
     """A module of ours over the user's file of the same name, which is run when ours does not have what is asked."""
 
-    def __init__(self, name: str, ours: ModuleType, theirs: Callable[[], ModuleType] | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        ours: ModuleType,
+        theirs: Callable[[], ModuleType] | None,
+        bound: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(name, ours.__doc__)
-        public = {key: value for key, value in vars(ours).items() if not key.startswith("__")}
+        public = {key: value for key, value in vars(ours).items() if not key.startswith("__")} | dict(bound or {})
         self.__dict__.update(public, _theirs=theirs)
         self.__dict__["__all__"] = [key for key in public if not key.startswith("_")]
 

@@ -4,6 +4,9 @@ Ours is the default. `enable(NAME, protocol="upstream")`, `assay python --upstre
 command choose upstream's for the rest of the process; a facade asks `is_upstream(NAME)` at the place where they differ.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..core import UsageError
 
 OURS = "assay"
@@ -25,3 +28,14 @@ def choose(dialect: str, protocol: str) -> None:
 def is_upstream(dialect: str) -> bool:
     """Whether this dialect follows upstream's rule where ours differs."""
     return dialect in _upstream
+
+
+@contextmanager
+def following(dialect: str, protocol: str) -> Iterator[None]:
+    """While this holds, a dialect follows a rule: what is built then keeps it."""
+    before = is_upstream(dialect)
+    choose(dialect, protocol)
+    try:
+        yield
+    finally:
+        choose(dialect, UPSTREAM if before else OURS)
