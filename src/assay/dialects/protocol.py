@@ -4,15 +4,18 @@ Ours is the default. `enable(NAME, protocol="upstream")`, `assay python --upstre
 command choose upstream's for the rest of the process; a facade asks `is_upstream(NAME)` at the place where they differ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 
-from ..core import UsageError
+from ..core import EMPTY, UsageError
 
 OURS = "assay"
 UPSTREAM = "upstream"
 
 _upstream: set[str] = set()
+_here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
+"""Rules that hold for one piece of work only, over those of the process."""
 
 
 def choose(dialect: str, protocol: str) -> None:
@@ -27,15 +30,15 @@ def choose(dialect: str, protocol: str) -> None:
 
 def is_upstream(dialect: str) -> bool:
     """Whether this dialect follows upstream's rule where ours differs."""
-    return dialect in _upstream
+    here = _here.get().get(dialect)
+    return dialect in _upstream if here is None else here == UPSTREAM
 
 
 @contextmanager
 def following(dialect: str, protocol: str) -> Iterator[None]:
-    """While this holds, a dialect follows a rule: what is built then keeps it."""
-    before = is_upstream(dialect)
-    choose(dialect, protocol)
+    """While this holds, a dialect follows a rule in this thread or task, whatever the process chose."""
+    token = _here.set({**_here.get(), dialect: protocol})
     try:
         yield
     finally:
-        choose(dialect, UPSTREAM if before else OURS)
+        _here.reset(token)

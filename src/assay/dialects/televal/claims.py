@@ -15,6 +15,8 @@ NAMES: dict[str, str] = {
         "src.models.model_utils",
         "src.evaluator",
         "src.summarizer",
+        "src.registry",
+        "src.task",
     )
 }
 """Parts of the guest's package that assay stands for; every other `src.…` is the user's own."""

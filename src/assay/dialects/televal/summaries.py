@@ -12,6 +12,9 @@ from typing import Any
 
 from ...core import UNRESOLVED, Result, ScoreRecord, SummaryContext
 from ...summarizers.mean import Mean
+from .eras import Rule
+from .evaluation import counts_in
+from .references import decoded
 
 STATISTIC = "statistic"
 """Under this name the details of a result hold what the guest's summarizer returned."""
@@ -27,6 +30,7 @@ class Statistic:
     kind: Any
     args: Mapping[str, Any]
     summarizer: Any
+    rule: Rule = Rule()
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
         """Numbers with intervals where the scores are numbers, and the numbers of the guest's own dictionary."""
@@ -53,7 +57,8 @@ class Statistic:
     def statistic(self, lines: Sequence[ScoreRecord]) -> Mapping[str, Any]:
         """What the guest's summarizer returns; lines without a score are not shown to it."""
         scores = [raw_score(line) for line in lines if line.outcome not in UNRESOLVED]
-        said = self.summarizer.statistic(scores)
+        with self.rule.applied():
+            said = self.summarizer.statistic(scores)
         if not isinstance(said, Mapping):
             raise TypeError(f"{type(self.summarizer).__name__}.statistic returned a {type(said).__name__}, not a dict")
         return said
@@ -106,9 +111,9 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 def raw_score(line: ScoreRecord) -> Any:
     """The `score` an evaluator gave; of ours, the value or the named values."""
     if "result" in line.details:
-        return line.details["result"]["score"]
-    if {"S", "D", "I", "N"} <= line.details.keys():
-        return dict(zip(("subs", "dele", "inse", "ref_len"), (line.details[k] for k in "SDIN"), strict=True))
+        return decoded(line.details["result"]["score"])
+    if counts := counts_in(line.details):
+        return counts
     prefix = f"{line.scorer}."
     if line.scorer in line.values:
         return line.values[line.scorer]

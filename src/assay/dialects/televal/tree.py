@@ -74,8 +74,8 @@ class Tree:
             names = given if isinstance(given, list) else [given]
             yield from ((argument, kind, name) for name in names if name is not None)
 
-    def faults(self, entries: Iterable[Entry]) -> list[AssayError]:
-        """Names that lead nowhere among some entries and what they name."""
+    def faults(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[AssayError]:
+        """Names that lead nowhere among some entries and what they name; arguments that are skipped are not needed."""
         found: list[AssayError] = []
         seen: set[tuple[str, str]] = set()
         waiting = list(entries)
@@ -85,6 +85,8 @@ class Tree:
                 continue
             seen.add((entry.kind, entry.name))
             for argument, kind, name in self.linked(entry):
+                if argument in skipped and entry.kind == "infer_task":
+                    continue
                 try:
                     waiting.append(self.get(kind, name, entry.at(argument)))
                 except AssayError as fault:
