@@ -8,6 +8,7 @@ onnxruntime) are replaced by stand-ins that do the same on plain WAV files.
 
 import importlib
 import importlib.machinery
+import importlib.util
 import json
 import logging
 import os
@@ -49,6 +50,36 @@ def stand_ins() -> None:
             sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None)
 
 
+def upstream_side(cases, checkout: Path, era: str, folder: Path):
+    """TELEVAL's own code; a user's files lie beside it in its packages, the registry is the user's."""
+
+    class Upstream(cases.Side):
+        def stage(self, mode, task, save_dir, **options):
+            self._open_packages()
+            stages = self.module("src.task")
+            stages.registry = self.module("src.registry").Registry([self.folder / "registry"])
+            if era == "seed":
+                options.pop("keep_meta_info", None)
+            stages.Pipeline.create(mode=mode, task=task, save_dir=save_dir, **options).run()
+
+        def table(self, save_dir):
+            spec = importlib.util.spec_from_file_location("save_csv", checkout / "tools" / "save_csv.py")
+            script = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(script)
+            sys.argv = ["save_csv.py", "--root_dir", save_dir]
+            script.main()
+            return (self.folder / save_dir / "results.csv").read_text(encoding="utf-8")
+
+        def _open_packages(self):
+            for name in ("src", "src.models", "src.evaluator", "src.summarizer"):
+                package = self.module(name)
+                own = str(self.folder / name.replace(".", "/"))
+                if own not in package.__path__:
+                    package.__path__.append(own)
+
+    return Upstream(importlib.import_module, era, folder)
+
+
 def main() -> int:
     checkout, era = Path(sys.argv[1]).resolve(), sys.argv[2]
     logging.disable(logging.CRITICAL)
@@ -57,12 +88,13 @@ def main() -> int:
     stand_ins()
     sys.path.insert(0, str(HERE))
     cases = importlib.import_module("reference_cases")
+    families = {**cases.FAMILIES, "pipeline": importlib.import_module("reference_project").pipeline}
     given = {}
-    for family, made in cases.FAMILIES.items():
+    for family, made in families.items():
         with tempfile.TemporaryDirectory() as folder:
             before = os.getcwd()
             os.chdir(folder)
-            side = cases.Side(importlib.import_module, era, Path(folder))
+            side = upstream_side(cases, checkout, era, Path(folder))
             given |= {f"{family}.{name}": cases.outcome(thunk, side.folder) for name, thunk in made(side)}
             os.chdir(before)
     file = HERE / "upstream" / f"{era}.json"

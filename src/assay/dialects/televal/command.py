@@ -77,10 +77,13 @@ def execute(asked: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult
     model = asked.model or str(config.args.get("model", ""))
     folder = Folder(asked.save_dir, model)
     is_infer = asked.mode == "infer"
-    of_mode = {"save_pred_audio": asked.save_pred_audio} if is_infer else {"bsz": asked.bsz}
+    as_upstream = asked.upstream or is_upstream("televal") or asked.registry.endswith(UPSTREAM)
+    of_mode = {
+        **({"save_pred_audio": asked.save_pred_audio} if is_infer else {}),
+        **({"bsz": asked.bsz} if as_upstream or not is_infer else {}),
+    }
     save_dir = None if is_infer else str(folder.root.resolve())
     options = {"model": asked.model, "eval_task": asked.eval_task, "era": asked.era, "save_dir": save_dir, **of_mode}
-    as_upstream = asked.upstream or is_upstream("televal") or asked.registry.endswith(UPSTREAM)
     stage = Stage(f"{registry.resolve()}{UPSTREAM if as_upstream else ''}", asked.mode, asked.task, None, options)
     shop = workshop_of(stage, base)
     work = _infer if is_infer else _evaluate
@@ -99,7 +102,8 @@ def _infer(
     files = []
     for task in tasks:
         lines = predictions_of(task, reader, folder.model, folder, shop.shape)
-        files.append(folder.write("prediction", task.name, lines))
+        if lines or not shop.is_upstream:
+            files.append(folder.write("prediction", task.name, lines))
         if isinstance(task.to_sample.loader, BatchLoader):
             task.to_sample.loader.cleanup()
     return result, files

@@ -71,6 +71,8 @@ class Evaluation:
     async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
         try:
             said = without_secrets(await self._worker.ask(line, id), self.secrets)
+            if self.rule.is_upstream and "score" in line and isinstance(said, Mapping):
+                said = {**said, "score": line["score"]}  # upstream's result lines are overwritten by the prediction's
             return read_result(said, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))

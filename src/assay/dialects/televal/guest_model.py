@@ -54,7 +54,7 @@ class State:
     """What a dialogue hands on to its next round."""
 
     dialogue: Dialogue
-    inferred: list[dict[str, Any]] = field(default_factory=list)
+    inferred: Any = None
     """The answers of all rounds, where the user's own `inference` gave them at once."""
 
 
@@ -196,14 +196,17 @@ class GuestModel:
         heard = self._file(sound, changes) if sound is not None else None
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
         if "structure" in told:
-            if not state.inferred:
+            if state.inferred is None:
                 state.inferred = self._inferred(told, request, settled={"save_latest_only": False})
-            dialogue.answers.append(dict(state.inferred[dialogue.round]))
+            returned: Any = state.inferred
+            record = returned[min(dialogue.round, len(returned) - 1)] if isinstance(returned, list) else returned
+            dialogue.answers.append({"pred": "", **(record if isinstance(record, Mapping) else {})})
             output = self._output(dialogue.answers[-1], None, changes)
-            return replace(output, state=state, details={RETURNED: encoded(state.inferred)})
+            kept = encoded(returned) if isinstance(returned, (list, Mapping)) else False
+            return replace(output, state=state, details={RETURNED: kept})
         path = self._output_path(request, told, dialogue.round + 1)
         if infers_itself(self.built):
-            if not state.inferred:
+            if state.inferred is None:
                 state.inferred = infer_dialogue(self.built, dialogue.script, heard, told.get("flags", {}), path)
             answer = state.inferred[dialogue.round]
             dialogue.answers.append(answer)

@@ -37,7 +37,10 @@ class Stage:
     task: str
     dataset: str | None = None
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """`model`, `eval_task`, `era`, for infer `save_pred_audio`, for eval `save_dir` and `bsz`; `None` is not set."""
+    """`model`, `eval_task`, `era`, for infer `save_pred_audio`, for eval `save_dir` and `bsz`; `None` is not set.
+
+    Under upstream's rule `bsz` counts for infer too: a row without a key is named by its place in its batch.
+    """
 
     @classmethod
     def parse(cls, reference: str) -> "Stage":
@@ -75,8 +78,13 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
     datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
     if stage.mode == "infer":
-        speaks = stage.options.get("save_pred_audio")
-        made = shop.tasks(stage.task, judged=False, save_pred_audio=speaks, by_dataset=shop.is_upstream)
+        made = shop.tasks(
+            stage.task,
+            judged=False,
+            save_pred_audio=stage.options.get("save_pred_audio"),
+            by_dataset=shop.is_upstream,
+            batch_size=stage.options.get("bsz"),
+        )
     else:
         made = [_judging(stage, shop, name, datasets, config) for name in datasets]
     paired = zip(datasets, made, strict=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core import UNRESOLVED, Result, ScoreRecord, SummaryContext
+from ...core import UNRESOLVED, AssayError, Result, ScoreRecord, SummaryContext
 from ...summarizers.mean import Mean
 from .eras import Rule
 from .evaluation import counts_in
@@ -40,7 +40,12 @@ class Statistic:
         numbers = wanted if wanted is not None else (Mean(),)
         counted = _Counted(context, len(lines) if len(lines) != len(records) else context.n_expected)
         shown = [_with_counts(line) for line in lines]
-        made = [result for one in numbers for result in one(shown, counted)]
+        try:
+            made = [result for one in numbers for result in one(shown, counted)]
+        except (AssayError, ValueError):
+            if not said:
+                raise
+            made, wanted = [], None  # scores outside the scale of the rescaling: the guest's own numbers stand alone
         made = [result for result in made if result.value is not None or not said]
         if wanted is None:
             made = [*self._own(said, lines, counted), *made]

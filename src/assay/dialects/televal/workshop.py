@@ -113,7 +113,13 @@ class Workshop:
         return [fault for fault in found if fault is not None]
 
     def tasks(
-        self, name: str, *, judged: bool = True, save_pred_audio: bool | None = None, by_dataset: bool = False
+        self,
+        name: str,
+        *,
+        judged: bool = True,
+        save_pred_audio: bool | None = None,
+        by_dataset: bool = False,
+        batch_size: int | None = None,
     ) -> list[Task]:
         """The tasks of one infer_task: one for each dataset it names; without judges, answers are only counted."""
         entry = self.tree.get("infer_task", name)
@@ -126,6 +132,7 @@ class Workshop:
         made: list[Task] = []
         for dataset in datasets:
             loader = self.loader(dataset)
+            loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
             label = dataset if by_dataset else label_of(name, dataset, datasets)
             template = self._built("template", task.template)
             reader = Reader.of(loader, template, self.tree.root, switches, self.rule, sounds)
