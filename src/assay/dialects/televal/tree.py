@@ -20,6 +20,8 @@ LINKS: Mapping[str, Mapping[str, str]] = {
 """Which argument of which kind names an entry of which other kind."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
 MERGE = "tag:yaml.org,2002:merge"
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's where it is there: upstream's registry has hundreds of entries."""
 RESERVED = frozenset({"key", "group", "cls"})
 
 
@@ -145,7 +147,7 @@ def _registry_folder(path: Path) -> Path:
 def read_file(file: Path, kind: str) -> Iterator[Entry]:
     """The entries of one YAML file."""
     try:
-        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
+        loader = LOADER(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read: {error}", where=str(file)) from error
     try:
