@@ -1,6 +1,6 @@
 """Attacks on the reading of a letter: families of phrasings, with the letter that stands in each, or none.
 
-`tests/scorers/corpus/attacks.jsonl` has one phrasing a line. `{X}` is the letter the answer takes and `{tx}` its text,
+`tests/scorers/choice/corpus/attacks.jsonl` has a phrasing a line. `{X}` is the letter an answer takes, `{tx}` its text,
 `{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all. `half` says what it was for: the
 rules were written with `tune` in view and first judged on `report`; `second`, `third` and `fourth` came later, each
 written before the rules were run on it. Every phrasing meets every set of options with six choices of letters.

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
         Video,
     )
     from .registry import models, scorers, summarizers, tasks, templates
-    from .runner import RunOptions, RunResult, score
-    from .runner.run import run
+    from .runner import RunOptions, RunResult
+    from .runner.run import run, score
     from .store import RunReader
 
 __version__ = "0.1.0"

@@ -2,9 +2,9 @@
 
 import pytest
 
-import assay.scorers.digit_accuracy
-import assay.scorers.rendered_text
-import assay.scorers.spoken_wer  # noqa: F401 - their names are registered
+import assay.scorers.image.digit_accuracy
+import assay.scorers.image.rendered_text
+import assay.scorers.speech.spoken_wer  # noqa: F401 - their names are registered
 from assay.benchmarks.demo import demo_asr, demo_digits, demo_ocr, demo_signs, demo_tts
 from assay.core import Audio, Image, ModalityMismatch, Sample
 from assay.datasets import open_dataset
@@ -12,7 +12,7 @@ from assay.media import check_media, decode_audio
 from assay.models import embedded
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.runner.locate import find_data
+from assay.runner.tasks.locate import find_data
 
 TASKS = {task.name: task for task in (demo_asr, demo_tts, demo_ocr, demo_digits, demo_signs)}
 

@@ -11,7 +11,7 @@ from assay.core import Audio, BadSample, DataError, Image, Message, Output, Samp
 from assay.datasets import open_dataset
 from assay.datasets.cells import Source, as_target
 from assay.datasets.columns import find_columns
-from assay.scorers.match import ExactMatch
+from assay.scorers.text.match import ExactMatch
 
 
 def _one(row: dict[str, Any], **options: Any) -> Sample:

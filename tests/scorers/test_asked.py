@@ -7,9 +7,9 @@ import pytest
 
 from assay.core import Candidate, Image, Json, Outcome, Output, Sample, Text, UsageError
 from assay.scorers.asked import Asked
-from assay.scorers.ocr_text import OcrText
+from assay.scorers.image.ocr_text import OcrText
 from assay.scorers.saved_number import SavedNumber
-from assay.scorers.wer import WordErrorRate
+from assay.scorers.speech.wer import WordErrorRate
 
 SAMPLE = Sample(id="a", input="a ball", target="OPEN 42", fields={"score": 0.9})
 PICTURE = Image(b"\x89PNG one")

@@ -6,10 +6,10 @@ import json
 import pytest
 
 from assay.core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Text, UsageError
-from assay.scorers.clip_score import ClipScoreAsked
 from assay.scorers.given_models import ask_model
-from assay.scorers.lpips import Lpips
-from assay.scorers.vqa_score import VqaScore
+from assay.scorers.image.clip_score import ClipScoreAsked
+from assay.scorers.image.lpips import Lpips
+from assay.scorers.image.vqa_score import VqaScore
 
 MADE, WANTED = Image(b"\x89PNG made"), Image(b"\x89PNG wanted")
 PROMPT = Prompt((Message("user", (Text("?"),)),))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from summary_context import Context, record
 
 from assay.core import Output, Sample
-from assay.scorers.caption import Caption
+from assay.scorers.vision.caption import Caption
 from assay.summarizers.caption import Idf, caption, cider
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "caption_abstract48s"

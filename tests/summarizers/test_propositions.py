@@ -4,7 +4,7 @@ import pytest
 from summary_context import Context, record
 
 from assay.core import Json, Output, Sample
-from assay.scorers.dpg import Dpg
+from assay.scorers.image.dpg import Dpg
 from assay.summarizers.propositions import dpg
 
 

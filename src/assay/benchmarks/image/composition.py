@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.judge_ratings import JudgeRatings
+from ...scorers.judge.judge_ratings import JudgeRatings
 from ...scorers.saved_number import SavedNumber
 from ...summarizers.weighted import GroupMean
 from ...templates import Question

@@ -17,7 +17,7 @@ import json
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.dpg import Dpg
+from ...scorers.image.dpg import Dpg
 from ...scorers.saved import read_json
 from ...templates import Question
 from .propositions import PropositionTable

@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from ...core import DataSource, Task
 from ...datasets.tsv_images import is_blank
-from ...scorers.judge_ratings import JudgeRatings
+from ...scorers.judge.judge_ratings import JudgeRatings
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
 from ..vision.tables import RowOf

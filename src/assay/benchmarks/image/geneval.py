@@ -18,7 +18,7 @@ from typing import Any
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.geneval import GenEval, metadata_of
+from ...scorers.image.geneval import GenEval, metadata_of
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
 from ..vision.tables import tag_of

@@ -15,8 +15,8 @@ same number of pictures.
 from typing import Any
 
 from ...core import DataSource, Task
-from ...scorers.clip_score import ClipScoreAsked
-from ...scorers.fid import Fid
+from ...scorers.image.clip_score import ClipScoreAsked
+from ...scorers.image.fid import Fid
 from ...templates import Question
 from ..vision.tables import RowOf, Table
 from .rows import FREE, PROMPTS, edits, prompts, target_picture

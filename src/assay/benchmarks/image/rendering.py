@@ -12,7 +12,7 @@ Protocol: the recogniser under the role `ocr` (`--judge ocr=MODEL`) reads the pi
 from ...core import DataSource, Task
 from ...datasets.tsv_images import is_blank
 from ...scorers.asked import Asked
-from ...scorers.ocr_text import OcrText
+from ...scorers.image.ocr_text import OcrText
 from ...templates import Question
 from ..vision.tables import RowOf, Table
 from .rows import PROMPTS

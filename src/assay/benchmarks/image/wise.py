@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.wise import WiseLegacy, WiseVerified
+from ...scorers.image.wise import WiseLegacy, WiseVerified
 from ...templates import Question
 from ..vision.tables import RowOf, whole_number
 from .rows import prompts

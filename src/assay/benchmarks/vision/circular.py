@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import DataSource, GenerateOptions, Outcome, Output, Sample, Score, Task
-from ...scorers.choice import LETTERS
-from ...scorers.choice_rules import extract_choice
+from ...scorers.choice.choice import LETTERS
+from ...scorers.choice.choice_rules import extract_choice
 from ...templates import Choices
 from .tables import Table, whole_number
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import DataSource, GenerateOptions, Task
-from ...scorers.mmvet import MmVet
+from ...scorers.vision.mmvet import MmVet
 from ...summarizers.mmvet import MmVet as MmVetTable
 from ...templates import Question
 from .tables import Table

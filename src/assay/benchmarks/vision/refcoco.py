@@ -15,7 +15,7 @@ from typing import Any
 
 from ...core import DataSource, GenerateOptions, Prompt, Sample, Task
 from ...datasets.faults import RowFault
-from ...scorers.boxes import as_box
+from ...scorers.vision.boxes import as_box
 from ...templates.built import turn
 from ...templates.plain import question_text
 from .tables import Table, picture_of

@@ -7,10 +7,10 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 from .....core import Audio, ModelError, Outcome, Output, Sample, Score
-from .....scorers.chinese_text import normalize_chinese
-from .....scorers.consistency import SpeechConsistency
-from .....scorers.heard import transcribe
-from .....scorers.wer import rate_details
+from .....scorers.speech.chinese_text import normalize_chinese
+from .....scorers.speech.consistency import SpeechConsistency
+from .....scorers.speech.heard import transcribe
+from .....scorers.speech.wer import rate_details
 from ....protocol import is_upstream
 from ...eras import SEED, Era, era_here
 from ..utils import parallel_batch

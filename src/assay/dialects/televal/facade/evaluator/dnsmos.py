@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .....core import Audio, Candidate, Output, Sample, Score
-from .....scorers.dnsmos import Dnsmos
+from .....scorers.speech.dnsmos import Dnsmos
 from ..utils import parallel_batch
 from .base import BuiltInEvaluator, set_workers
 

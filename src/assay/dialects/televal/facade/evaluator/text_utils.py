@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from .....core import MissingExtra
-from .....scorers.chinese_text import simplify
+from .....scorers.speech.chinese_text import simplify
 
 CHINESE_MARKS = (
     "＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､\u3000、〃〈〉《》「」『』【】〔〕〖〗〘〙〚〛〜〝〞〟〰〾〿"
