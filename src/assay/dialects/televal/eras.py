@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..protocol import OURS, UPSTREAM, following
-from .claims import kinds_in, yaml_files
+from .claims import NEAR, kinds_in, yaml_files
 
 Era = Literal["newest", "seed"]
 NEWEST: Era = "newest"
@@ -24,9 +24,6 @@ SEED: Era = "seed"
 SEED_WORDS = ("is_local:", "judge_task: para_care")
 NEWEST_WORDS = ("do_infer:", "judge_task: nsv_care", "reverse: True", "reverse: true", "batch_size:")
 """What stands in the YAML files of one era only; `batch_size` of an eval_task."""
-NEAR = 3
-"""How many folders up from a script its tree is looked for."""
-
 _era: ContextVar[Era | None] = ContextVar("era", default=None)
 
 
