@@ -101,7 +101,7 @@ def _infer(
     reader = RunReader(folder.run(asked.task))
     files = []
     for task in tasks:
-        lines = predictions_of(task, reader, folder.model, folder, shop.shape)
+        lines = predictions_of(task, reader, _name_in(result, folder.model), folder, shop.shape)
         if lines or not shop.is_upstream:
             files.append(folder.write("prediction", task.name, lines))
         if isinstance(task.to_sample.loader, BatchLoader):
@@ -123,7 +123,7 @@ def _evaluate(
         lines = results_of(
             task,
             reader,
-            folder.model,
+            _name_in(result, folder.model),
             scorer,
             keep_meta_info=asked.keep_meta_info,
             is_upstream=shop.is_upstream,
@@ -134,6 +134,12 @@ def _evaluate(
             files.append(folder.write("summary", task.name, [said]))
     files.append(folder.write_table())
     return result, files
+
+
+def _name_in(result: RunResult, model: str) -> str:
+    """What a run calls its only model: one that was named by its file has the name of its class there."""
+    names = {row.model for row in result.results}
+    return model if model in names or len(names) != 1 else names.pop()
 
 
 def _statistic(results: Sequence[Result], task: str) -> dict[str, object] | None:

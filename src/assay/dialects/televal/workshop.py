@@ -109,7 +109,8 @@ class Workshop:
         return list(found.values())
 
     def _class_faults(self, entries: Iterable[Entry]) -> list[AssayError]:
-        found = (self.classes.fault(entry) for entry in entries if entry.cls)
+        with self.rule.applied():
+            found = [self.classes.fault(entry) for entry in entries if entry.cls]
         return [fault for fault in found if fault is not None]
 
     def tasks(

@@ -91,7 +91,9 @@ class BatchLoader:
         if self.do_infer and (known or (len(parts) > 2 and not self.is_jsonl and not Path(given).is_absolute())):
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
-        raise (UnknownPath if self.do_infer and 2 <= len(parts) else NoSuchData)(f"no rows in {given}", fix=fix)
+        if is_upstream("televal"):
+            raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(f"no rows in {given}; {fix}")
+        raise NoSuchData(f"no rows in {given}", fix=fix)
 
     @property
     def is_jsonl(self) -> bool:
@@ -244,10 +246,6 @@ class BatchLoader:
             row[name] = path
             found[path] = audio
         return found
-
-
-class UnknownPath(UsageError, ValueError):
-    """A path that is neither here nor the name of a folder on the hub."""
 
 
 class BatchSaver:

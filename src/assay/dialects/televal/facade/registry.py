@@ -8,18 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ....core import UsageError
+from ....core import AssayError, UsageError
+from ...protocol import is_upstream
 from ..claims import KINDS
 from ..secrets import expand
 from ..tree import dangling, read_tree
 from . import utils
 
 SPEC_RESERVED_KEYWORDS = ["key", "group", "cls"]
-WORDS = {"eval_task": "eval task", "infer_task": "infer task"}
-
-
-class Duplicate(UsageError, AssertionError):
-    """Two entries under one name."""
 
 
 class Registry:
@@ -35,7 +31,8 @@ class Registry:
         self, name: str, d: Mapping[str, Any], object: str, config_only: bool = False, **kwargs: Any
     ) -> Any:
         if name not in d:
-            raise dangling(object, name, d, str(self._registry_paths[0]))
+            fault = dangling(object, name, d, str(self._registry_paths[0]))
+            raise NameError(str(fault)) if is_upstream("televal") else fault
         spec = d[name]
         spec["args"].update(kwargs)
         if config_only:
@@ -81,9 +78,14 @@ class Registry:
     def _entries(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {kind: {} for kind in KINDS}
         for folder in self._registry_paths:
-            for entry in read_tree(folder).all():
+            try:
+                entries = list(read_tree(folder).all())
+            except AssayError as fault:
+                raise _as_upstream(fault) if is_upstream("televal") else fault from fault
+            for entry in entries:
                 if entry.name in found[entry.kind]:
-                    raise Duplicate(f"{entry.kind} {entry.name!r} is defined twice", where=entry.at())
+                    fault = UsageError(f"{entry.kind} {entry.name!r} is defined twice", where=entry.at())
+                    raise _as_upstream(fault) if is_upstream("televal") else fault
                 found[entry.kind][entry.name] = {
                     "args": dict(entry.args),
                     "key": entry.name,
@@ -120,6 +122,11 @@ class Registry:
     @property
     def _summarizer(self) -> dict[str, Any]:
         return self._entries["summarizer"]
+
+
+def _as_upstream(fault: AssayError) -> Exception:
+    """The kind of error that upstream raises for a fault of its YAML files."""
+    return AssertionError(str(fault)) if "twice" in str(fault) else ValueError(str(fault))
 
 
 def names_for(guest: Any) -> dict[str, Any]:

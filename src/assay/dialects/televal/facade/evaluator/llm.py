@@ -46,10 +46,6 @@ OWN = frozenset({"pred", "ref", SPOKEN, SWITCHES, LINE})
 """Fields of a sample that are no columns of the data, and those that a prompt is given by itself."""
 
 
-class UnknownJudgeTask(UsageError, ValueError):
-    """A task that no prompt is written for."""
-
-
 class NoScore(ValueError):
     """The judge's reply holds no score that counts."""
 
@@ -211,5 +207,6 @@ def checked_prompt(judge_task: str) -> Callable[..., str]:
     if prompt is None:
         close = nearest(judge_task, TASK_PROMPT_MAP)
         fix = f"did you mean {close!r}?" if close else f"known: {', '.join(TASK_PROMPT_MAP)}"
-        raise UnknownJudgeTask(f"unknown judge task {judge_task!r}", fix=fix)
+        fault = UsageError(f"unknown judge task {judge_task!r}", fix=fix)
+        raise ValueError(str(fault)) if is_upstream("televal") else fault
     return prompt

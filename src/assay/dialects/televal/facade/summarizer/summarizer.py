@@ -27,7 +27,8 @@ class Summarizer:
             "power": lambda score: self.power_rescale(score, power=power),
         }
         if rescale not in functions:
-            raise UnknownRescale(f"rescale is base, linear or power, not {rescale!r}")
+            kind = KeyError if is_upstream("televal") else ValueError
+            raise kind(f"rescale is base, linear or power, not {rescale!r}")
         if reverse is not None and is_upstream("televal") and era_here() == SEED:
             raise TypeError(f"{type(self).__name__} of TELEVAL's first era has no argument `reverse`")
         self.rescale: Rescale = rescale
@@ -148,12 +149,6 @@ class AvgMOS(Summarizer):
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
         return _nothing(scores, "DNSMOS: no scores") or {"score": f"DNSMOS: {_mean(scores):.2f}"}
-
-
-class UnknownRescale(KeyError, ValueError):
-    """A way of rescaling that there is not."""
-
-    __str__ = Exception.__str__
 
 
 def _nothing(scores: list[Any], words: str) -> dict[str, Any] | None:
