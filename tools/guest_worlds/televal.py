@@ -195,4 +195,3 @@ def _wav() -> bytes:
         sound.setframerate(16000)
         sound.writeframes(b"".join(struct.pack("<h", int(3000 * math.sin(n / 6))) for n in range(1600)))
     return stream.getvalue()
-

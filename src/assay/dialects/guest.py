@@ -5,8 +5,8 @@ rest of the process never sees those names: nothing is put into `sys.modules` un
 name that is really installed, or lies beside the file, is not hidden unless the dialect was asked for by name.
 
 A dotted name (`src.dataset`) stands for one part of a package the user shares with the dialect: ours answers for that
-part, the user's own files for every other (`src.models.mine`), and for what ours does not define. A module of ours whose
-names depend on whose they are (`src.registry.registry`) has `names_for(guest)`, which gives them.
+part, the user's own files for every other (`src.models.mine`), and for what ours does not define. A module of ours
+whose names depend on whose they are (`src.registry.registry`) has `names_for(guest)`, which gives them.
 """
 
 import builtins

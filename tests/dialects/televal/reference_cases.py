@@ -1,7 +1,9 @@
+# ruff: noqa: E501, E731, B023 - tables of inputs, a case to a line
 """Inputs that are run through TELEVAL's own code and through the dialect's names: what comes out must be the same.
 
 A family is a function that yields `(name, thunk)`; all that it uses of TELEVAL it gets by `side.module("src.…")`, so
-that the same lines run on either side. `tools/guest_fixtures_televal.py` runs them in a checkout and keeps what it gave.
+that the same lines run on either side. `tools/guest_fixtures_televal.py` runs them in a checkout and keeps what it
+gave.
 """
 
 import contextlib
@@ -61,7 +63,7 @@ def outcome(thunk: Callable[[], Any], folder: Path) -> Any:
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             return as_json(thunk(), folder)
-    except Exception as error:  # noqa: BLE001 - the kind of error is what is compared
+    except Exception as error:
         return {"raises": next(k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins")}
 
 
@@ -116,7 +118,10 @@ def tokenizer(side: Side) -> Iterator[Case]:
     for uncased in (False, True):
         for keep in (False, True):
             for n, text in enumerate(TEXTS):
-                yield f"{uncased}.{keep}.{n}", lambda t=text, u=uncased, k=keep: kind.tokenize(t, uncased=u, keep_punc=k)
+                yield (
+                    f"{uncased}.{keep}.{n}",
+                    lambda t=text, u=uncased, k=keep: kind.tokenize(t, uncased=u, keep_punc=k),
+                )
     yield "normalize", lambda: [kind.unicode_normalize(text) for text in TEXTS]
     codes = [0x41, 0x2000, 0x2001, 0x2019, 0x2A6D, 0x2A6E, 0x2A71, 0x2B74, 0x2B75, 0x2B82, 0x2CEA, 0x2CEB, 0x2EBE, 0x2EBF,
              0x3007, 0x3400, 0x4DBF, 0x4E00, 0x9FFF, 0xF900, 0xFAFF, 0x20000, 0x2A700, 0xAC00, 0x3042]  # fmt: skip
@@ -130,16 +135,37 @@ def exist_match(side: Side) -> Iterator[Case]:
     kind = side.get("src.evaluator.base.ExistMatch")
     for keep in (False, True):
         for n, (pred, ref) in enumerate(MATCHES):
-            yield f"keep_punc_{keep}.{n}", lambda p=pred, r=ref, k=keep: kind(keep_punc=k).evaluate([p], [r], [{"key": n}])
-    yield "batch", lambda: kind(max_workers=2).evaluate(["a", "b", "c"], [["a"], ["x"], ["c"]], [{"key": i} for i in "abc"])
+            yield (
+                f"keep_punc_{keep}.{n}",
+                lambda p=pred, r=ref, k=keep: kind(keep_punc=k).evaluate([p], [r], [{"key": n}]),
+            )
+    yield (
+        "batch",
+        lambda: kind(max_workers=2).evaluate(["a", "b", "c"], [["a"], ["x"], ["c"]], [{"key": i} for i in "abc"]),
+    )
     yield "empty", lambda: kind().evaluate([], [], [])
     yield "no_key", lambda: kind().evaluate(["a"], [["a"]], [{}])
     yield "not_lists", lambda: kind().evaluate("a", ["a"], {"key": 1})
     yield "uneven", lambda: kind().evaluate(["a"], [["a"]], [])
-    yield "attributes", lambda: [kind().keep_punc, kind(True).keep_punc, hasattr(kind(), "max_workers"), kind(max_workers=3).max_workers]
+    yield (
+        "attributes",
+        lambda: [
+            kind().keep_punc,
+            kind(True).keep_punc,
+            hasattr(kind(), "max_workers"),
+            kind(max_workers=3).max_workers,
+        ],
+    )
 
 
-QUESTIONS = ["", "首都是哪里？", "下列说法错误的是哪项？", "以下哪项不正确？", "不是正确的是哪项？", "下列选项中不属于合理的是"]
+QUESTIONS = [
+    "",
+    "首都是哪里？",
+    "下列说法错误的是哪项？",
+    "以下哪项不正确？",
+    "不是正确的是哪项？",
+    "下列选项中不属于合理的是",
+]
 ANSWERS = [
     "A", "a", "答案是B", "答案为 C。", "答案：D", "正确答案是C", "应该是B吧", "答案是错误的A", "我选A", "选A", "选择B", "B选项正确",
     "综上所述，选B", "综上，答案是(B)", "因此应选C", "所以答案是【D】", "A和B都对", "A不对，所以应该选B", "首先看A，答案应该是B，因为B正确",
@@ -157,11 +183,14 @@ def option(side: Side) -> Iterator[Case]:
     for cushion in (False, True):
         for q, question in enumerate(QUESTIONS):
             for n, answer in enumerate(ANSWERS):
-                yield f"extract.{cushion}.{q}.{n}", lambda a=answer, o=question, c=cushion: kind.extract(a, o, cushion=c)
+                yield (
+                    f"extract.{cushion}.{q}.{n}",
+                    lambda a=answer, o=question, c=cushion: kind.extract(a, o, cushion=c),
+                )
     yield "has_answer", lambda: [kind.has_answer("b", a, "") for a in ANSWERS]
     evaluator = side.get("src.evaluator.base.SingleOptionMatch")
     for cushion in (False, True):
-        judge = lambda p, r, i, c=cushion: evaluator(cushion=c).evaluate([p], [r], [i])  # noqa: E731
+        judge = lambda p, r, i, c=cushion: evaluator(cushion=c).evaluate([p], [r], [i])
         for n, ref in enumerate(OPTION_REFS):
             yield f"evaluate.{cushion}.ref{n}", lambda r=ref, j=judge: j("答案是B", r, {"key": "k", "query": "哪个？"})
         for n, pred in enumerate([None, 3, ["答案是B"], "答案是B\n", {"pred": "B"}, True]):
@@ -194,11 +223,17 @@ def judge(side: Side) -> Iterator[Case]:
     for name in JUDGE_TASKS:
         yield f"known.{name}", lambda n=name: kind("m", n, {"k1": "v1"}).llm_name
     keys = {"k1": "v1", "k2": "v2", "k3": "v3"}
-    make = lambda **a: kind(**{"llm_name": "gpt4o", "judge_task": "aed", "api_keys": dict(keys), **a})  # noqa: E731
-    yield "attributes", lambda: [make().api_keys, make().urls, make().max_workers, make(max_workers=7).max_workers, make().llm_name]
+    make = lambda **a: kind(**{"llm_name": "gpt4o", "judge_task": "aed", "api_keys": dict(keys), **a})
+    yield (
+        "attributes",
+        lambda: [make().api_keys, make().urls, make().max_workers, make(max_workers=7).max_workers, make().llm_name],
+    )
     yield "turns", lambda: (lambda j: [j.get_next_key() for _ in range(5)])(make())
     yield "no_keys", lambda: make(api_keys={})
-    yield "placeholders", lambda: (lambda j: [j.get_next_key() for _ in range(3)])(make(api_keys={"a": "xxx", "b": "xxx"}))
+    yield (
+        "placeholders",
+        lambda: (lambda j: [j.get_next_key() for _ in range(3)])(make(api_keys={"a": "xxx", "b": "xxx"})),
+    )
 
     def subclass(replies: list[str]) -> Any:
         asked: list[Any] = []
@@ -271,7 +306,9 @@ def emo2vec(side: Side) -> Iterator[Case]:
     def judged(strict: bool, feelings: list[Any], heard: list[Any], sounds: list[str] | None = None) -> Any:
         with funasr(heard):
             kind = side.get("src.evaluator.emo2vec.Emo2vec")
-            infos = [{"key": n, "pred_audio": (sounds or [sound] * 9)[n], "answer_emo": f} for n, f in enumerate(feelings)]
+            infos = [
+                {"key": n, "pred_audio": (sounds or [sound] * 9)[n], "answer_emo": f} for n, f in enumerate(feelings)
+            ]
             return kind(model="m", strict=strict).evaluate(["x"] * len(infos), ["angry"] * len(infos), infos)
 
     for strict in (True, False):
@@ -360,7 +397,10 @@ SUMMARIZERS: list[tuple[str, dict[str, Any]]] = [
 def summaries(side: Side) -> Iterator[Case]:
     for n, (name, args) in enumerate(SUMMARIZERS):
         for s, scores in enumerate(SCORES):
-            yield f"{name}.{n}.{s}", lambda k=name, a=args, v=scores: side.get(f"src.summarizer.summarizer.{k}")(**a).statistic(v)
+            yield (
+                f"{name}.{n}.{s}",
+                lambda k=name, a=args, v=scores: side.get(f"src.summarizer.summarizer.{k}")(**a).statistic(v),
+            )
     base = side.get("src.summarizer.summarizer.Summarizer")
     for rescale in ("base", "linear", "power"):
         yield f"rescale.{rescale}", lambda r=rescale: [base(r, power=3).rescale_func(x) for x in (0, 1, 2.5, 5)]
@@ -389,7 +429,10 @@ TURNS = """{"nrounds": {{ nrounds }}, "dialogue": [{% for i in range(1, nrounds 
 TEMPLATES: dict[str, Any] = {
     "audio": [{"role": "user", "content": {"audio": "{{audio}}"}}],
     "text": [{"role": "user", "content": {"text": "{{query}}"}}],
-    "prefixed": [{"role": "system", "content": {"text": "You"}}, {"role": "user", "content": {"text": "问：{{ query }}!"}}],
+    "prefixed": [
+        {"role": "system", "content": {"text": "You"}},
+        {"role": "user", "content": {"text": "问：{{ query }}!"}},
+    ],
     "turns": TURNS,
     "string": "{{query}}",
     "plain": "no variables",
@@ -500,7 +543,12 @@ def parquet(side: Side) -> Iterator[Case]:
     folder = side.folder / "data" / "parq"
     folder.mkdir(parents=True)
     rows = [
-        {"key": "a", "audio": {"bytes": wav_bytes(), "path": "x"}, "answer": '["x", {"__tuple__": true, "items": ["y", "z"]}]', "n": 1},
+        {
+            "key": "a",
+            "audio": {"bytes": wav_bytes(), "path": "x"},
+            "answer": '["x", {"__tuple__": true, "items": ["y", "z"]}]',
+            "n": 1,
+        },
         {"key": "b", "audio": {"bytes": wav_bytes(seconds=0.1), "path": None}, "answer": "plain", "n": 2},
         {"key": "c", "audio": None, "answer": "12", "n": 3},
     ]
@@ -508,7 +556,9 @@ def parquet(side: Side) -> Iterator[Case]:
     turns = side.folder / "data" / "turns"
     turns.mkdir()
     sound = {"bytes": wav_bytes(), "path": None}
-    pd.DataFrame([{"key": "t", "user_audio1": sound, "user_audio2": sound, "bot_audio1": "kept", "answer": None}]).to_parquet(turns / "t.parquet")
+    pd.DataFrame(
+        [{"key": "t", "user_audio1": sound, "user_audio2": sound, "bot_audio1": "kept", "answer": None}]
+    ).to_parquet(turns / "t.parquet")
     kind, extra = side.get("src.dataset.BatchLoader"), {} if side.era == "newest" else {"is_local": True}
 
     def seen(loader: Any) -> Any:
@@ -530,15 +580,27 @@ def parquet(side: Side) -> Iterator[Case]:
     yield "limit", lambda: seen(kind(str(folder), limit=1, **extra))
     load = side.get("src.utils.load_and_process_parquet_dataset")
     if side.era == "newest":
-        yield "function", lambda: [r["answer"] for r in load(str(folder), "*.parquet", str(side.folder / "f"), is_local=True)]
-        yield "undecoded", lambda: [r["answer"] for r in load(str(folder), "*.parquet", str(side.folder / "g"), is_local=True, tuple_decode=False)]
+        yield (
+            "function",
+            lambda: [r["answer"] for r in load(str(folder), "*.parquet", str(side.folder / "f"), is_local=True)],
+        )
+        yield (
+            "undecoded",
+            lambda: [
+                r["answer"]
+                for r in load(str(folder), "*.parquet", str(side.folder / "g"), is_local=True, tuple_decode=False)
+            ],
+        )
     else:
-        yield "function", lambda: [r["answer"] for r in load(str(folder.parent), "parq", str(side.folder / "f"), is_local=True)]
+        yield (
+            "function",
+            lambda: [r["answer"] for r in load(str(folder.parent), "parq", str(side.folder / "f"), is_local=True)],
+        )
 
 
 def savers(side: Side) -> Iterator[Case]:
     kind = side.get("src.dataset.BatchSaver")
-    read = lambda name: (side.folder / name).read_text(encoding="utf-8")  # noqa: E731
+    read = lambda name: (side.folder / name).read_text(encoding="utf-8")
 
     def one() -> Any:
         saver = kind(str(side.folder / "new" / "a.jsonl"))
@@ -572,10 +634,26 @@ def savers(side: Side) -> Iterator[Case]:
 
 def helpers(side: Side) -> Iterator[Case]:
     utils, config = side.module("src.utils"), side.module("src.config")
-    values: list[Any] = [1, "x", (1, (2,)), [(1,)], {"a": (1,)}, {"__tuple__": True, "items": [1]}, {"__tuple__": False, "items": [1]}, (), None]
+    values: list[Any] = [
+        1,
+        "x",
+        (1, (2,)),
+        [(1,)],
+        {"a": (1,)},
+        {"__tuple__": True, "items": [1]},
+        {"__tuple__": False, "items": [1]},
+        (),
+        None,
+    ]
     for n, value in enumerate(values):
         yield f"encode.{n}", lambda v=value: [utils.TupleEncoder.encode(v), utils.TupleEncoder.decode(v)]
-        yield f"dumps.{n}", lambda v=value: [utils.TupleJSONLConverter.dumps(v), utils.TupleJSONLConverter.loads(utils.TupleJSONLConverter.dumps(v))]
+        yield (
+            f"dumps.{n}",
+            lambda v=value: [
+                utils.TupleJSONLConverter.dumps(v),
+                utils.TupleJSONLConverter.loads(utils.TupleJSONLConverter.dumps(v)),
+            ],
+        )
 
     class Single:
         @utils.parallel_batch(default_workers=2)
@@ -612,16 +690,37 @@ def helpers(side: Side) -> Iterator[Case]:
     yield "make_object.exist", lambda: utils.make_object("src.evaluator.base.ExistMatch", keep_punc=True).keep_punc
     for n, path in enumerate(["src.config.Nothing", "src.nothing.X", "NoDots", "src.evaluator.base.ExistMatch"]):
         yield f"make_object.bad{n}", lambda p=path: utils.make_object(p, other=1)
-    yield "task", lambda: [config.InferTaskCfg("d", "t", "m", "e"), config.InferTaskCfg(["a"], "t", "m", "e", True, True, False, True)]
-    yield "eval_task", lambda: [config.EvalTaskCfg("e", "s").evaluator, config.EvalTaskCfg(evaluator="e", summarizer="s").summarizer]
+    yield (
+        "task",
+        lambda: [
+            config.InferTaskCfg("d", "t", "m", "e"),
+            config.InferTaskCfg(["a"], "t", "m", "e", True, True, False, True),
+        ],
+    )
+    yield (
+        "eval_task",
+        lambda: [config.EvalTaskCfg("e", "s").evaluator, config.EvalTaskCfg(evaluator="e", summarizer="s").summarizer],
+    )
     yield "context", lambda: config.DatasetRuntimeCtx("n", None, None)
-    yield "types", lambda: [hasattr(config, name) for name in ("TemplateStruct", "RefType", "RefsType", "BatchLoader", "BatchSaver")]
+    yield (
+        "types",
+        lambda: [
+            hasattr(config, name) for name in ("TemplateStruct", "RefType", "RefsType", "BatchLoader", "BatchSaver")
+        ],
+    )
     if side.era == "newest":
         (side.folder / "here").mkdir()
         for n, path in enumerate(["here", "org/repo/sub", "org/repo/a/b", "org/repo", "name", "/org/repo/x/"]):
             yield f"parse.{n}", lambda p=path: utils.parse_repo_and_pattern(p)
     mono, stereo = side.wav("m.wav"), side.wav("st.wav", channels=2)
-    yield "audio", lambda: [list(utils.preprocess_audio(mono).shape), utils.preprocess_audio(mono)[0][:5], list(utils.preprocess_audio(stereo).shape)]
+    yield (
+        "audio",
+        lambda: [
+            list(utils.preprocess_audio(mono).shape),
+            utils.preprocess_audio(mono)[0][:5],
+            list(utils.preprocess_audio(stereo).shape),
+        ],
+    )
     yield "audio.bytes", lambda: list(utils.preprocess_audio(wav_bytes()).shape)
     yield "audio.bad", lambda: utils.preprocess_audio(5)
 
@@ -642,7 +741,10 @@ def echo(side: Side, style: str = "plain") -> Any:
             self.asked.append(json.loads(json.dumps([audio, kwargs])))
             if style == "text":
                 return "text"
-            return {"pred": f"p{len(self.asked)}", **({"pred_audio": kwargs["pred_audio"]} if kwargs.get("pred_audio") else {})}
+            return {
+                "pred": f"p{len(self.asked)}",
+                **({"pred_audio": kwargs["pred_audio"]} if kwargs.get("pred_audio") else {}),
+            }
 
         def generate_multiturn(self, audio: Any, user_history: Any, assistant_history: Any, **kwargs: Any) -> Any:
             self.asked.append(json.loads(json.dumps([audio, user_history, assistant_history, kwargs])))
@@ -660,18 +762,28 @@ def echo(side: Side, style: str = "plain") -> Any:
     return Echo()
 
 
-def dialogue(side: Side, rounds: int, *, meta: bool = False, instruct: bool = False, sounds: bool = True) -> dict[str, Any]:
+def dialogue(
+    side: Side, rounds: int, *, meta: bool = False, instruct: bool = False, sounds: bool = True
+) -> dict[str, Any]:
     turns = []
     for n in range(rounds):
         for who in "AB":
             content = {"audio": side.wav(f"{who}{n}.wav") if sounds and who == "A" else None, "text": f"{who}{n}"}
-            turns.append({"role": who, "round": str(n), "content": {**content, **({"mood": f"{who}{n}"} if meta and n else {})}})
-    return {"nrounds": rounds, "dialogue": turns, **({"instruct": {"content": {"text": "be kind"}}} if instruct else {})}
+            turns.append(
+                {"role": who, "round": str(n), "content": {**content, **({"mood": f"{who}{n}"} if meta and n else {})}}
+            )
+    return {
+        "nrounds": rounds,
+        "dialogue": turns,
+        **({"instruct": {"content": {"text": "be kind"}}} if instruct else {}),
+    }
 
 
 def inference(side: Side) -> Iterator[Case]:
     sound = side.wav("q.wav")
-    run = lambda inputs, style="plain", **options: (lambda m: [m.inference(inputs, **options), m.asked])(echo(side, style))  # noqa: E731
+    run = lambda inputs, style="plain", **options: (lambda m: [m.inference(inputs, **options), m.asked])(
+        echo(side, style)
+    )
     singles: dict[str, Any] = {
         "audio": [{"role": "user", "content": {"audio": sound}}],
         "text": [{"role": "user", "content": {"text": "hi"}}],
@@ -689,7 +801,10 @@ def inference(side: Side) -> Iterator[Case]:
     for name, entry in singles.items():
         yield f"single.{name}", lambda e=entry: run([e])
         yield f"process.{name}", lambda e=entry: echo(side)._process_inputs(e)
-    yield "single.flags", lambda: run([singles["text"]], reverse_spkr=False, use_model_history=True, save_latest_only=False)
+    yield (
+        "single.flags",
+        lambda: run([singles["text"]], reverse_spkr=False, use_model_history=True, save_latest_only=False),
+    )
     yield "single.batch", lambda: run([singles["text"], singles["audio"]], pred_audio=["a_pred.wav", "b_pred.wav"])
     yield "single.short", lambda: run([singles["text"], singles["audio"]], pred_audio=["a_pred.wav"])
     yield "single.shared", lambda: run([singles["text"], singles["audio"]], pred_audio="x_pred.wav", other=1)
@@ -720,11 +835,30 @@ def inference(side: Side) -> Iterator[Case]:
                     [dialogue(side, 2, **o, sounds=not re)], save_latest_only=la, reverse_spkr=re, use_model_history=True)  # fmt: skip
     yield "multi.defaults", lambda: run([dialogue(side, 3)])
     yield "multi.spoken", lambda: run([dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=True)
-    yield "multi.spoken.reference", lambda: run([dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=False)
-    yield "multi.two", lambda: run([dialogue(side, 1), dialogue(side, 2)], pred_audio=["a.wav", "b.wav"], use_model_history=True)
-    yield "multi.odd", lambda: run([{"nrounds": 2, "dialogue": dialogue(side, 2)["dialogue"][:3]}], use_model_history=True)
-    yield "multi.odd.reversed", lambda: run([{"nrounds": 2, "dialogue": dialogue(side, 2, sounds=False)["dialogue"][:3]}], use_model_history=True, reverse_spkr=True)
-    yield "multi.one_turn", lambda: run([{"nrounds": 1, "dialogue": dialogue(side, 1)["dialogue"][:1]}], use_model_history=True)
+    yield (
+        "multi.spoken.reference",
+        lambda: run([dialogue(side, 2)], pred_audio=["out/k_pred.wav"], use_model_history=False),
+    )
+    yield (
+        "multi.two",
+        lambda: run([dialogue(side, 1), dialogue(side, 2)], pred_audio=["a.wav", "b.wav"], use_model_history=True),
+    )
+    yield (
+        "multi.odd",
+        lambda: run([{"nrounds": 2, "dialogue": dialogue(side, 2)["dialogue"][:3]}], use_model_history=True),
+    )
+    yield (
+        "multi.odd.reversed",
+        lambda: run(
+            [{"nrounds": 2, "dialogue": dialogue(side, 2, sounds=False)["dialogue"][:3]}],
+            use_model_history=True,
+            reverse_spkr=True,
+        ),
+    )
+    yield (
+        "multi.one_turn",
+        lambda: run([{"nrounds": 1, "dialogue": dialogue(side, 1)["dialogue"][:1]}], use_model_history=True),
+    )
     yield "multi.empty", lambda: run([{"nrounds": 0, "dialogue": []}])
     yield "multi.no_pred", lambda: run([dialogue(side, 2)], "no_pred", use_model_history=True)
     yield "multi.process", lambda: echo(side)._process_inputs(dialogue(side, 2, meta=True, instruct=True))

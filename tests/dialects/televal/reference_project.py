@@ -1,3 +1,4 @@
+# ruff: noqa: E501, E731, B023 - tables of inputs, a case to a line
 """A user's TELEVAL project, whose whole runs are held against those of TELEVAL's own code: files, names and lines."""
 
 import json
@@ -8,7 +9,7 @@ from typing import Any
 from reference_cases import TURNS, Case, Side
 
 FILES = {
-    "src/models/mine.py": '''
+    "src/models/mine.py": """
 import json
 from src.models.base import Model
 
@@ -55,8 +56,8 @@ class Echo(Model):
 class Own(Model):
     def inference(self, inputs, **kwargs):
         return [{"pred": json.dumps([entry, kwargs], ensure_ascii=False)} for entry in inputs]
-''',
-    "src/evaluator/mine.py": '''
+""",
+    "src/evaluator/mine.py": """
 from src.evaluator.base import Evaluator, ExistMatch
 from src.evaluator.llm import LLMScorer
 from src.utils import parallel_batch
@@ -83,8 +84,8 @@ class Sub(ExistMatch):
 class Judge(LLMScorer):
     def api_generate(self, temp, api_key, url):
         return '{"Explanation": "fine", "Score": 4.6}'
-''',
-    "src/summarizer/mine.py": '''
+""",
+    "src/summarizer/mine.py": """
 from src.summarizer.summarizer import Summarizer
 
 
@@ -92,8 +93,8 @@ class Last(Summarizer):
     def statistic(self, scores, **kwargs):
         self._check_scores(scores)
         return {"score": f"LAST: {self.rescale_func(float(scores[-1])):.1f}", "n": len(scores), "all": scores}
-''',
-    "src/my_data.py": '''
+""",
+    "src/my_data.py": """
 from src.dataset import BatchLoader
 
 
@@ -101,7 +102,7 @@ class Filtered(BatchLoader):
     @staticmethod
     def load_jsonl(file, tuple_decode):
         return [row for row in BatchLoader.load_jsonl(file, tuple_decode) if row["key"] != "a"]
-''',
+""",
 }
 ROWS: dict[str, list[dict[str, Any]]] = {
     "qa": [
@@ -175,8 +176,12 @@ def registry() -> dict[str, dict[str, Any]]:
     def data(file: str, cls: str = "src.dataset.BatchLoader", **args: Any) -> dict[str, Any]:
         return entry(cls, file=f"data/{file}.jsonl", query_col="query", ref_col="answer", **args)
 
-    def task(dataset: Any, template: str = "ask", model: str = "echo", eval_task: str = "match", **args: Any) -> dict[str, Any]:
-        return entry("src.config.InferTaskCfg", dataset=dataset, template=template, model=model, eval_task=eval_task, **args)
+    def task(
+        dataset: Any, template: str = "ask", model: str = "echo", eval_task: str = "match", **args: Any
+    ) -> dict[str, Any]:
+        return entry(
+            "src.config.InferTaskCfg", dataset=dataset, template=template, model=model, eval_task=eval_task, **args
+        )
 
     datasets = {f"{name}-zh": data(name) for name in ROWS}
     datasets |= {
@@ -201,7 +206,11 @@ def registry() -> dict[str, dict[str, Any]]:
         "t-no-model": task("qa-zh", model="nowhere"),
     }
     text = [{"role": "user", "content": {"text": "{{query}}"}}]
-    roles = [{"role": "system", "content": {"text": "be {{ key }}"}}, {"role": "instruct", "content": {"text": "now"}}, *text]
+    roles = [
+        {"role": "system", "content": {"text": "be {{ key }}"}},
+        {"role": "instruct", "content": {"text": "now"}},
+        *text,
+    ]
     scorer = {"llm_name": "gpt4o", "judge_task": "value_align", "api_keys": {"k1": "v1", "k2": "v2"}}
     pairs = {
         "match": ("exist", "avg"), "punctuation": ("exist-punc", "avg"), "option": ("single", "avg"), "rank": ("rank", "avg"),
@@ -217,7 +226,10 @@ def registry() -> dict[str, dict[str, Any]]:
         },
         "model": {
             "echo": entry("src.models.mine.Echo"),
-            **{s: entry("src.models.mine.Echo", style=s) for s in ("first", "none", "number", "text", "speaks", "cache", "his")},
+            **{
+                s: entry("src.models.mine.Echo", style=s)
+                for s in ("first", "none", "number", "text", "speaks", "cache", "his")
+            },
             "own": entry("src.models.mine.Own"),
         },
         "evaluator": {
@@ -286,7 +298,19 @@ def pipeline(side: Side) -> Iterator[Case]:
     plain = [name for name in registry()["infer_task"] if name not in ("t-no-judge", "t-no-model", "t-turns")]
     for name in plain:
         yield f"infer.{name}", lambda n=name: infer(n)
-    for name in ("t-qa", "t-choices", "t-gaps", "t-keyless", "t-twice", "t-numbers", "t-extra", "t-multi", "t-multi-latest", "t-two", "t-none"):
+    for name in (
+        "t-qa",
+        "t-choices",
+        "t-gaps",
+        "t-keyless",
+        "t-twice",
+        "t-numbers",
+        "t-extra",
+        "t-multi",
+        "t-multi-latest",
+        "t-two",
+        "t-none",
+    ):
         yield f"both.{name}", lambda n=name: both(n)
     for eval_task in registry()["eval_task"]:
         yield f"override.{eval_task}", lambda e=eval_task: both("t-qa", eval_task=e)

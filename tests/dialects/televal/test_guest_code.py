@@ -220,7 +220,7 @@ def test_a_judge_of_assay_is_told_every_column_of_a_prediction(project):
     helpers = project.write(
         "helpers.py",
         "def judge(messages):\n    text = str(messages)\n"
-        "    return '{\"Explanation\": \"\", \"Score\": %d}' % (5 if 'for a child' in text else 0)\n",
+        '    return \'{"Explanation": "", "Score": %d}\' % (5 if \'for a child\' in text else 0)\n',
     )
     line = {"key": "a", "pred": "x", "ref": "child", "query": "q", "answer_age": ["for a child"], "answer_common": "c"}
     project.rows(line, file="save/prediction/echo/task.jsonl")

@@ -58,6 +58,10 @@ class Rule:
             yield
 
 
+PLAIN_RULE = Rule()
+"""Ours, and the newest era."""
+
+
 def era_here() -> Era:
     """The era in force: the one of the run, else that of the tree the script or the working folder lies in."""
     chosen = _era.get()

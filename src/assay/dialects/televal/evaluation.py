@@ -29,12 +29,11 @@ from ...core import (
 )
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
-from .eras import Era, Rule
+from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
 from .lines import LINE, info_of, prediction_lines
 from .references import as_target, encoded
 from .secrets import without_secrets
-
 
 Line = tuple[str, Mapping[str, Any]]
 """A prediction line and the id of its sample."""
@@ -57,7 +56,7 @@ class Evaluation:
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
     higher_is_better: bool = True
     bounds: tuple[float, float] | None = None
-    rule: Rule = Rule()
+    rule: Rule = PLAIN_RULE
     lines: Callable[[], Sequence[Line]] | None = field(default=None, compare=False, repr=False)
     """All predictions in the order of their file, where they are known: a list evaluator gets the file's batches."""
 
@@ -188,7 +187,7 @@ class Worker:
         self,
         evaluator: Any,
         batch_size: int,
-        rule: Rule = Rule(),
+        rule: Rule = PLAIN_RULE,
         lines: Callable[[], Sequence[Line]] | None = None,
     ) -> None:
         self._evaluator = evaluator

@@ -6,7 +6,7 @@ The class is built from the YAML file's arguments when it is first asked. What i
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from ...userfiles import file_digest
 from .audio import RATE, SoundFolder, file_stem
 from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
-from .eras import Rule
+from .eras import PLAIN_RULE, Rule
 from .inference_mode import without_gradients
 from .lines import RETURNED
 from .own_inference import infer_dialogue, infer_once, infers_itself
@@ -64,7 +64,7 @@ class GuestModel:
 
     entry: Entry
     classes: Classes
-    rule: Rule = Rule()
+    rule: Rule = PLAIN_RULE
     audio_folder: Path = Path("runs") / AUDIO
     """Where the model may write its sounds."""
     prediction_folder: str | None = None

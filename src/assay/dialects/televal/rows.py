@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
 from .calling import FLAGS
-from .eras import Rule
+from .eras import PLAIN_RULE, Rule
 from .facade.dataset import BatchLoader
 from .facade.prompt.template import DataTemplate
 from .references import as_target
@@ -39,7 +39,7 @@ class Reader:
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, where they are not at their default."""
-    rule: Rule = Rule()
+    rule: Rule = PLAIN_RULE
     is_streamed: bool = False
     """Whether the rows come as the file has them, and are made ready here."""
     label: str = ""
@@ -52,7 +52,7 @@ class Reader:
         template: Any,
         root: Path,
         switches: Mapping[str, bool],
-        rule: Rule = Rule(),
+        rule: Rule = PLAIN_RULE,
         label: str = "",
     ) -> "Reader":
         """A reader from what the registry built; a user's own template class only needs `load`."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...core import UNRESOLVED, AssayError, Result, ScoreRecord, SummaryContext
 from ...summarizers.mean import Mean
-from .eras import Rule
+from .eras import PLAIN_RULE, Rule
 from .evaluation import counts_in
 from .references import decoded
 
@@ -30,7 +30,7 @@ class Statistic:
     kind: Any
     args: Mapping[str, Any]
     summarizer: Any
-    rule: Rule = Rule()
+    rule: Rule = PLAIN_RULE
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
         """Numbers with intervals where the scores are numbers, and the numbers of the guest's own dictionary."""

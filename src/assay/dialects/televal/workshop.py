@@ -11,8 +11,8 @@ from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from ..protocol import is_upstream
 from .calling import FLAGS
-from .eras import Era, Rule, era_of
 from .classes import Classes
+from .eras import Era, Rule, era_of
 from .evaluation import Evaluation, Line, built_in
 from .facade.config import EvalTaskCfg, InferTaskCfg
 from .facade.evaluator.base import BuiltInEvaluator, ExistMatch, SingleOptionMatch
@@ -218,8 +218,8 @@ class Workshop:
     def _native(self, entry: Entry, kind: Any) -> Any:
         """The scorer of assay behind an evaluator of ours; `None` where the evaluator itself is to be asked.
 
-        That is a user's own, a judge with keys in the YAML file, one that funasr serves here, and, as upstream has them,
-        those that match text.
+        That is a user's own, a judge with keys in the YAML file, one that funasr serves here, and, as upstream has
+        them, those that match text.
         """
         if kind is LLMScorer:
             has_keys = bool(tuple(secrets_in(expand(entry.args), is_expanded=True)))

@@ -92,7 +92,9 @@ class BatchLoader:
             return
         fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
         if is_upstream("televal"):
-            raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(f"no rows in {given}; {fix}")
+            raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(
+                f"no rows in {given}; {fix}"
+            )
         raise NoSuchData(f"no rows in {given}", fix=fix)
 
     @property

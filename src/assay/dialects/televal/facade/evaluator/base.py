@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .....core import Outcome, Output, Sample, Score
-from .....scorers.speech.exists_match import ExistsMatch, spoken_tokens
 from .....scorers.choice.single_choice_zh import SingleChoiceZh
+from .....scorers.speech.exists_match import ExistsMatch, spoken_tokens
 from ....protocol import is_upstream
 from ...eras import SEED, era_here
 from ...references import as_reference, as_target

@@ -27,11 +27,11 @@ from .....core import (
     nearest,
     shorten,
 )
+from ....protocol import is_upstream
 from ...lines import LINE
 from ...references import as_reference
 from ...rows import SPOKEN, SWITCHES
 from ...secrets import PLACEHOLDERS, without_secrets
-from ....protocol import is_upstream
 from ..prompt.llm_judge import TASK_PROMPT_MAP, prompt_of
 from ..utils import parallel_batch, retry
 from .base import BuiltInEvaluator, Evaluator, set_workers
@@ -96,8 +96,8 @@ class JudgedByModel:
 class LLMScorer(Evaluator):
     """A judge over an Azure-style or OpenAI-compatible endpoint; several keys take turns.
 
-    `api_keys` maps an Azure resource to its key; `key` with `base_url` is any other endpoint. A subclass may ask another
-    way by `api_generate(prompt, key, url)`.
+    `api_keys` maps an Azure resource to its key; `key` with `base_url` is any other endpoint. A subclass may ask
+    another way by `api_generate(prompt, key, url)`.
     """
 
     def __init__(
