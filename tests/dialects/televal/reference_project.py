@@ -1,4 +1,4 @@
-# ruff: noqa: E501, E731, B023 - tables of inputs, a case to a line
+# ruff: noqa: E501 - tables of inputs, a case to a line
 """A user's TELEVAL project, whose whole runs are held against those of TELEVAL's own code: files, names and lines."""
 
 import json

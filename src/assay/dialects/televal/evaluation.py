@@ -205,7 +205,7 @@ class Worker:
     async def ask(self, line: Mapping[str, Any], id: str) -> Any:
         """What the evaluator says of one line; `id` is the sample's."""
         if self._single is not None:
-            return await self._threads.submit(self._judge, line)
+            return await self._threads.submit(self._judge, self._single, line)
         if self._lines is None or self._batch_size == 1:
             return (await self._threads.submit(self._evaluate, [line]))[0]
         return await self._of_batch(line, id)
@@ -222,9 +222,9 @@ class Worker:
             self._batches[batch] = asyncio.ensure_future(self._threads.submit(self._evaluate, members))
         return (await asyncio.shield(self._batches[batch]))[place]
 
-    def _judge(self, line: Mapping[str, Any]) -> Any:
+    def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
         with self._rule.applied():
-            return self._single(self._evaluator, line.get("pred"), line.get("ref"), info_of(line))
+            return evaluate(self._evaluator, line.get("pred"), line.get("ref"), info_of(line))
 
     def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         preds, refs = [line.get("pred") for line in lines], [line.get("ref") for line in lines]

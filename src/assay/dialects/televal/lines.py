@@ -42,7 +42,9 @@ def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "ne
     return [line]
 
 
-def _as_returned(sample: Sample, output: Output, loader: Any, key: Any, extra: Mapping[str, Any]) -> Any:
+def _as_returned(
+    sample: Sample, output: Output, loader: Any, key: Any, extra: Mapping[str, Any]
+) -> list[dict[str, Any]] | None:
     """The lines as upstream writes them: all that the model's `inference` returned; `None` for a model of assay."""
     returned = output.details.get(RETURNED)
     if returned is None:

@@ -84,8 +84,8 @@ class Registry:
                 raise _as_upstream(fault) if is_upstream("televal") else fault from fault
             for entry in entries:
                 if entry.name in found[entry.kind]:
-                    fault = UsageError(f"{entry.kind} {entry.name!r} is defined twice", where=entry.at())
-                    raise _as_upstream(fault) if is_upstream("televal") else fault
+                    twice = UsageError(f"{entry.kind} {entry.name!r} is defined twice", where=entry.at())
+                    raise _as_upstream(twice) if is_upstream("televal") else twice
                 found[entry.kind][entry.name] = {
                     "args": dict(entry.args),
                     "key": entry.name,

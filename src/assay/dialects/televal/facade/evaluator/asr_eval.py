@@ -84,7 +84,8 @@ def compared(heard: str, text: str, whole_case: bool) -> Compared:
     counts = dict.fromkeys(EDITS, 0)
     for edit in Levenshtein.editops(wanted, said):
         counts[edit.tag] += 1
-    return Compared(" ".join(wanted), " ".join(said), *(counts[tag] for tag in EDITS), len(wanted))
+    edits = {EDITS[tag]: count for tag, count in counts.items()}
+    return Compared(" ".join(wanted), " ".join(said), ref_len=len(wanted), **edits)
 
 
 class ASR(BuiltInEvaluator):
