@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from ..protocol import OURS, UPSTREAM, following
+from ..protocol import OURS, UPSTREAM, following, is_documented
 from .claims import NEAR, kinds_in, yaml_files
 
 Era = Literal["newest", "seed"]
@@ -64,7 +64,7 @@ PLAIN_RULE = Rule()
 
 def era_here() -> Era:
     """The era in force: the one of the run, else that of the tree the script or the working folder lies in."""
-    chosen = _era.get()
+    chosen = _era.get() or (SEED if is_documented("televal") else None)
     if chosen is not None:
         return chosen
     main = getattr(sys.modules.get("__main__"), "__file__", None)
@@ -72,7 +72,12 @@ def era_here() -> Era:
 
 
 def era_of(root: Path) -> Era:
-    """The era of a tree, by its own `src/dataset.py` where there is one, else by words of its YAML files."""
+    """The era of a tree, by its own `src/dataset.py` where there is one, else by words of its YAML files.
+
+    `protocol="upstream@documented"` is the first era, which upstream's document describes.
+    """
+    if is_documented("televal"):
+        return SEED
     return _from_source(root / "src" / "dataset.py") or _from_registry(root / "registry") or NEWEST
 
 
