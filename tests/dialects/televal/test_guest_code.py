@@ -369,3 +369,23 @@ def test_a_script_runs_the_stages_by_upstreams_own_names(project, monkeypatch, c
 
     assert capfd.readouterr().out.splitlines()[-2:] == ["data None", "{'pred': 'echo x'}"]
     assert json.loads((project.root / "res/prediction/echo/task.jsonl").read_text().splitlines()[0])["key"] == "a"
+
+
+def test_a_judge_is_asked_in_the_words_of_the_users_checkout_under_upstream(project):
+    project.write(
+        "src/prompt/llm_judge.py", "TASK_PROMPT_MAP = {'aed': lambda pred, ref, **info: f'THEIRS {pred} {info[\"n\"]}'}\n"
+    )
+    helpers = project.write(
+        "helpers.py",
+        "def judge(messages):\n    assert str(messages).count('THEIRS x 3') == 1, messages\n"
+        "    return '{\"Explanation\": \"e\", \"Score\": 4.9}'\n",
+    )
+    project.rows({"key": "a", "pred": "x", "ref": "r", "n": 3}, file="save/prediction/echo/data.jsonl")
+    args = {"llm_name": "m", "judge_task": "aed", "api_keys": {"k": "xxx"}}
+    project.entry("evaluator", "contains", "src.evaluator.llm.LLMScorer", args)
+
+    project.televal("eval", base=RunOptions(judges={"judge": f"{helpers}:judge"}), upstream=True)
+
+    (line,) = project.lines("save/result/echo/data_judge.jsonl")
+    assert line == {"key": "a", "pred": "x", "ref": "r", "score": 4.0, "reason": "e", "n": 3}
+    assert list(line) == ["key", "pred", "ref", "score", "reason", "n"]

@@ -8,7 +8,7 @@ import ast
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -58,6 +58,12 @@ class Rule:
             yield
 
 
+    def kept(self) -> AbstractContextManager[None]:
+        """The same around each single call of what was built: it costs nothing where ours is followed."""
+        return self.applied() if self.is_upstream else _NOTHING
+
+
+_NOTHING = nullcontext()
 PLAIN_RULE = Rule()
 """Ours, and the newest era."""
 

@@ -223,12 +223,12 @@ class Worker:
         return (await asyncio.shield(self._batches[batch]))[place]
 
     def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
-        with self._rule.applied():
+        with self._rule.kept():
             return evaluate(self._evaluator, line.get("pred"), line.get("ref"), info_of(line))
 
     def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         preds, refs = [line.get("pred") for line in lines], [line.get("ref") for line in lines]
-        with self._rule.applied():
+        with self._rule.kept():
             results = self._evaluator.evaluate(preds, refs, [info_of(line) for line in lines])
         if not isinstance(results, (list, tuple)) or len(results) != len(lines):
             got = f"{len(results)} results" if isinstance(results, (list, tuple)) else f"a {type(results).__name__}"

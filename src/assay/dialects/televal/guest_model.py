@@ -140,7 +140,7 @@ class GuestModel:
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The answers, one by one; what the user's code raises is the failure of that sample alone."""
         self.load()
-        with without_gradients(), self.rule.applied():
+        with without_gradients(), self.rule.kept():
             return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:

@@ -32,6 +32,7 @@ from ...lines import LINE
 from ...references import as_reference
 from ...rows import SPOKEN, SWITCHES
 from ...secrets import PLACEHOLDERS, without_secrets
+from ..prompt import llm_judge
 from ..prompt.llm_judge import TASK_PROMPT_MAP, prompt_of
 from ..utils import parallel_batch, retry
 from .base import BuiltInEvaluator, Evaluator, set_workers
@@ -199,6 +200,11 @@ class LLMOfflineScorer(BuiltInEvaluator):
         set_workers(self, max_workers)
 
     result_of = staticmethod(LLMScorer.result_of)
+
+
+def names_for(guest: Any) -> dict[str, Any]:
+    """Notes where the user's checkout has prompts of its own."""
+    return llm_judge.names_for(guest)
 
 
 def checked_prompt(judge_task: str) -> Callable[..., str]:
