@@ -63,7 +63,7 @@ ROLES = ("judge", "asr", "emotion", "dialect")
 INSTEAD = {"emotion_understand": "empathetic_response"}
 """An eval task that upstream's registry names and does not have, and the one that its comment names beside it."""
 KINDS = ("dataset", "template", "evaluator", "summarizer", "eval_task", "model")
-_NAME = re.compile(r"\{\{\s*([A-Za-z_]\w*)|getvar\(\"([a-z_]+)\"\s*~")
+_NAME = re.compile(r"\{\{\s*(?!getvar)([A-Za-z_]\w*)|getvar\(\"([a-z_]+)\"\s*~")
 
 
 def is_checkout(folder: Path) -> bool:
