@@ -91,6 +91,20 @@ def test_an_evaluator_of_lists_gets_the_batches_of_the_file(project, times):
     assert scores == [1, 2, 3, 1, 2, 3, 1]
 
 
+def test_lists_are_judged_again_in_batches_of_another_size_and_beside_a_changed_line(project):
+    counting = RANK.replace('"score": n + 1', '"score": n + 10 * sum(len(pred) for pred in preds)')
+    project.write("src/evaluator/rank.py", counting)
+    project.entry("evaluator", "contains", "src.evaluator.rank.Rank", {})
+    rows = [{"key": str(n), "pred": "x", "ref": "x"} for n in range(4)]
+    seen = []
+    for size, first in ((4, "x"), (2, "x"), (2, "xx")):
+        project.rows({**rows[0], "pred": first}, *rows[1:], file="save/prediction/echo/task.jsonl")
+        project.televal("eval", bsz=size)
+        seen.append([line["score"] for line in project.lines("save/result/echo/task_judge.jsonl")])
+
+    assert seen == [[40, 41, 42, 43], [20, 21, 20, 21], [30, 31, 20, 21]]
+
+
 def test_an_evaluator_of_lists_is_asked_line_by_line_where_the_lines_are_not_known_yet(project):
     project.write("src/evaluator/rank.py", RANK)
     project.entry("evaluator", "contains", "src.evaluator.rank.Rank", {})
@@ -373,12 +387,13 @@ def test_a_script_runs_the_stages_by_upstreams_own_names(project, monkeypatch, c
 
 def test_a_judge_is_asked_in_the_words_of_the_users_checkout_under_upstream(project):
     project.write(
-        "src/prompt/llm_judge.py", "TASK_PROMPT_MAP = {'aed': lambda pred, ref, **info: f'THEIRS {pred} {info[\"n\"]}'}\n"
+        "src/prompt/llm_judge.py",
+        "TASK_PROMPT_MAP = {'aed': lambda pred, ref, **info: f'THEIRS {pred} {info[\"n\"]}'}\n",
     )
     helpers = project.write(
         "helpers.py",
         "def judge(messages):\n    assert str(messages).count('THEIRS x 3') == 1, messages\n"
-        "    return '{\"Explanation\": \"e\", \"Score\": 4.9}'\n",
+        '    return \'{"Explanation": "e", "Score": 4.9}\'\n',
     )
     project.rows({"key": "a", "pred": "x", "ref": "r", "n": 3}, file="save/prediction/echo/data.jsonl")
     args = {"llm_name": "m", "judge_task": "aed", "api_keys": {"k": "xxx"}}

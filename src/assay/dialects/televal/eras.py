@@ -57,7 +57,6 @@ class Rule:
         with using(self.era), following("televal", UPSTREAM if self.is_upstream else OURS):
             yield
 
-
     def kept(self) -> AbstractContextManager[None]:
         """The same around each single call of what was built: it costs nothing where ours is followed."""
         return self.applied() if self.is_upstream else _NOTHING

@@ -51,7 +51,10 @@ class Evaluation:
     """Makes the evaluator, when the first answer is there."""
     loader: Any = field(compare=False)
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
-    batch_size: int = field(default=1, compare=False)
+    batch_size: int = 1
+    """Lines that an evaluator of lists is given at once; 1 for one of single predictions."""
+    batches_of: str = ""
+    """The digest of the file whose batches they are: a changed line changes what its neighbours are judged with."""
     era: Era = "newest"
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
     higher_is_better: bool = True

@@ -110,7 +110,7 @@ def _judging(stage: Stage, shop: Workshop, dataset: str, datasets: Sequence[str]
             rows = Batches(BatchLoader(str(file.absolute()), do_infer=False), is_upstream=True)
     reader = ReadLine(shop.is_upstream)
     scorer, statistic = shop.judges(
-        eval_task, None, batch_size=options.get("bsz"), lines=lambda: list(lines_in(rows, reader))
+        eval_task, None, batch_size=options.get("bsz"), lines=lambda: list(lines_in(rows, reader)), file=file
     )
     # The first era names the files by the task's own eval_task, whatever the command line says.
     is_fixed = shop.is_upstream and shop.shape == SEED

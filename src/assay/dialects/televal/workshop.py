@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
+from ...userfiles import file_digest
 from ..protocol import is_upstream
 from .calling import FLAGS
 from .classes import Classes
@@ -182,8 +183,9 @@ class Workshop:
         where: str | None = None,
         batch_size: int | None = None,
         lines: Callable[[], Sequence[Line]] | None = None,
+        file: Path | None = None,
     ) -> tuple[Any, Statistic]:
-        """The scorer and the summarizer of an eval_task; `lines` are all predictions, where they are known."""
+        """The scorer and the summarizer of an eval_task; `lines` are all predictions of a file, where there is one."""
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
         statistic = Statistic(summary.name, self.classes.find(summary), summary.args, self.build(summary), self.rule)
@@ -198,6 +200,7 @@ class Workshop:
             return built_in(entry.name, scorer, loader, (statistic,), self.shape, results), statistic
         if not callable(getattr(kind, "evaluate", None)):
             raise UsageError(f"{entry.cls} has no method `evaluate`", where=entry.at("class"))
+        size = 1 if hasattr(kind.evaluate, "single") else int(batch_size or config.batch_size or 1)
         return (
             Evaluation(
                 entry.name,
@@ -206,7 +209,8 @@ class Workshop:
                 lambda: self.build(entry),
                 loader,
                 (statistic,),
-                batch_size or config.batch_size or 1,
+                size,
+                file_digest(file) if file is not None and size > 1 else "",
                 self.shape,
                 known_secrets(entry.args),
                 rule=self.rule,
