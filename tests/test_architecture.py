@@ -1,9 +1,8 @@
 """The direction of imports: a room imports only from groups to its left."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 GROUPS = (
@@ -23,6 +22,7 @@ GROUPS = (
     {"cli"},
 )
 RUNNER = (
+    {"option_fields"},
     {"options", "events", "result"},
     {"identity"},
     {"scoring"},
@@ -77,12 +77,33 @@ def test_every_room_has_its_place():
     assert rooms <= set(LEVEL), f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.name != "__init__.py" or p.parent != SOURCE], ids=str)
-def test_a_module_imports_only_to_its_left(path: Path):
-    own = room_of(path)
+def test_a_module_imports_only_to_its_left():
+    wrong = []
+    for path in MODULES:
+        own = room_of(path)
+        if own == "__init__":
+            continue
+        rooms = imported_rooms(path) - {own}
+        wrong += [f"{path.relative_to(SOURCE)} imports {room!r}" for room in rooms if LEVEL[room] >= LEVEL[own]]
 
-    for room in imported_rooms(path) - {own}:
-        assert LEVEL[room] < LEVEL[own], f"{path.name} in {own!r} imports {room!r}, which is not to its left"
+    assert wrong == [], "not to their left"
+
+
+SCORERS = ("choice", "text", "math", "code", "vision", "speech", "image", "judge")
+
+
+def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_in_a_circle():
+    needs: dict[str, set[str]] = {}
+    for path in (SOURCE / "scorers").rglob("*.py"):
+        own = path.relative_to(SOURCE / "scorers").with_suffix("").parts[0]
+        own = own if own in SCORERS else "shared"
+        found = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.scorers.")}
+        needs.setdefault(own, set()).update(found & set(SCORERS) - {own})
+    for group in SCORERS:
+        assert ast.get_docstring(ast.parse((SOURCE / "scorers" / group / "__init__.py").read_text(encoding="utf-8")))
+
+    assert needs["shared"] == set(), "what all groups share needs none of them"
+    TopologicalSorter(needs).prepare()
 
 
 def test_the_rooms_of_the_runner_have_their_place_and_say_what_they_are_for():

@@ -17,12 +17,12 @@ SCORERS: dict[str, tuple[str, str]] = {
         "the letter as VLMEvalKit's exact matching finds it",
     ),
     "choice_vlmeval_judged": (
-        "assay.scorers.choice.vlmeval_published:ChoiceVlmevalJudged",
+        "assay.scorers.vision.vlmeval_published:ChoiceVlmevalJudged",
         "the letter as VLMEvalKit publishes it: matching, judge, seeded draw",
     ),
-    "yes_no_vlmeval": ("assay.scorers.choice.vlmeval_published:YesNoVlmeval", "yes or no as VLMEvalKit reads MME"),
+    "yes_no_vlmeval": ("assay.scorers.vision.vlmeval_published:YesNoVlmeval", "yes or no as VLMEvalKit reads MME"),
     "mmvet_vlmeval": (
-        "assay.scorers.choice.vlmeval_published:MmVetVlmeval",
+        "assay.scorers.vision.vlmeval_published:MmVetVlmeval",
         "MM-Vet as VLMEvalKit grades it: no grade is 0",
     ),
     "choice_likelihood": (

@@ -8,7 +8,7 @@ import pytest
 from assay.benchmarks.text.bbh import SUBSETS, after_examples, bbh, bbh_direct, read_subsets
 from assay.core import Output, Sample, UsageError
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.scorers.text.bbh import declared_answer
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "bbh"

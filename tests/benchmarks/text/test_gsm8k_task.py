@@ -9,7 +9,7 @@ import pytest
 from assay.benchmarks.text.gsm8k import gsm8k, gsm8k_completion
 from assay.core import Output, Sample
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.scorers.math.numbers import Gsm8k
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "gsm8k"

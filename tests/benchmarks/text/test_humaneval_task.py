@@ -8,7 +8,7 @@ import pytest
 from assay.benchmarks.text.humaneval import humaneval, humaneval_generate
 from assay.core import AssayError
 from assay.models.scripted import Scripted
-from assay.runner import run, score
+from assay.runner.run import run, score
 from assay.sandbox import Choice, choice, choose
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "humaneval"

@@ -11,7 +11,7 @@ import pytest
 
 from assay.benchmarks.text.ifeval import ifeval
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "ifeval"
 ANSWERS = DATA / "input_response_data_gpt4_20231107_145030.jsonl"

@@ -8,7 +8,7 @@ import pytest
 from assay.benchmarks.text.lambada import lambada
 from assay.core import Likelihood, ModalityMismatch, Output
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 
 
 class Weigher(Scripted):

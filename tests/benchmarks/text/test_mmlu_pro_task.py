@@ -8,7 +8,7 @@ import pytest
 from assay.benchmarks.text.mmlu_pro import mmlu_pro, mmlu_pro_cot, mmlu_pro_cot_5shot
 from assay.core import Outcome, Output, Sample, UsageError
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.scorers.choice.choice import Choice
 from assay.scorers.choice.mmlu_pro import MmluPro
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, get_args
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
-from ..vision.vqa_text import strip_marks
+from ..text.vqa_text import strip_marks
 
 Rule = Literal["words", "pope_official", "mme_official", "lmms_eval"]
 Verdict = Literal["yes", "no"]

@@ -18,7 +18,7 @@ from typing import ClassVar
 from ...core import MissingExtra, Output, Sample, Score, ScorerError, UsageError, trust
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
-from ..vision._ptb import ptb_tokens
+from ._ptb import ptb_tokens
 
 SIZE = 23
 """Numbers in a line of METEOR's counts."""

@@ -1,7 +1,7 @@
 """Captions: what BLEU, ROUGE-L and CIDEr of a whole run are made from, sample by sample.
 
 The value of one sample is its ROUGE-L; the summarizer `caption` makes the rest, because CIDEr weighs words by how many
-pictures of the run mention them. Captions are tokenized as coco-caption does it.
+images of the run mention them. Captions are tokenized as coco-caption does it.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ...core import Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
-from ._ptb import ptb_tokens
+from ..text._ptb import ptb_tokens
 
 ORDERS = 4
 BETA = 1.2

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
-from .vqa_text import flatten, vqa_normal
+from ..text.vqa_text import flatten, vqa_normal
 
 Behaviour = Literal["always", "a013f00", "vlmevalkit"]
 

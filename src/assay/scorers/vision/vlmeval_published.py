@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 from ...core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, no_target
+from ..choice.choice_vlmeval import match_as_vlmeval
+from ..choice.yes_no import read_words
 from ..judge.exchange import question_of
 from ..vision.mmvet import TEMPERATURES, grading_prompt
-from .choice_vlmeval import match_as_vlmeval
-from .yes_no import read_words
 
 TRIES = 3
 SEED = 2680
