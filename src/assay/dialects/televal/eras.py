@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -32,6 +32,7 @@ SUPPLIED: Mapping[str, frozenset[Era]] = {
 """Classes that TELEVAL lacks in some eras: its own registry names the first two all the same."""
 
 _era: ContextVar[Era | None] = ContextVar("era", default=None)
+_root: ContextVar[Path | None] = ContextVar("root", default=None)
 
 
 @contextmanager
@@ -50,12 +51,18 @@ class Rule:
 
     era: Era = NEWEST
     is_upstream: bool = False
+    root: Path | None = field(default=None, compare=False)
+    """The folder of the tree, where prompts of the user's own checkout may lie."""
 
     @contextmanager
     def applied(self) -> Iterator[None]:
         """While this holds, what is built and asked follows it."""
-        with using(self.era), following("televal", UPSTREAM if self.is_upstream else OURS):
-            yield
+        token = _root.set(self.root)
+        try:
+            with using(self.era), following("televal", UPSTREAM if self.is_upstream else OURS):
+                yield
+        finally:
+            _root.reset(token)
 
     def kept(self) -> AbstractContextManager[None]:
         """The same around each single call of what was built: it costs nothing where ours is followed."""
@@ -76,6 +83,13 @@ def era_here() -> Era:
     return _era_near(os.path.dirname(os.path.abspath(main)) if main else "", os.getcwd())
 
 
+def root_here() -> Path:
+    """The folder of the tree in force: that of the run, else the one the script or the working folder lies in."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    script = os.path.dirname(os.path.abspath(main)) if main else ""
+    return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()
+
+
 def era_of(root: Path) -> Era:
     """The era of a tree, by its own `src/dataset.py` where there is one, else by words of its YAML files.
 
@@ -88,11 +102,16 @@ def era_of(root: Path) -> Era:
 
 @lru_cache(maxsize=64)
 def _era_near(script: str, working: str) -> Era:
+    tree = _tree_near(script, working)
+    return era_of(tree) if tree is not None else NEWEST
+
+
+def _tree_near(script: str, working: str) -> Path | None:
     for start in (script, working):
         for folder in (Path(start), *Path(start).parents)[:NEAR] if start else ():
             if (folder / "src" / "dataset.py").is_file() or kinds_in(folder / "registry"):
-                return era_of(folder)
-    return NEWEST
+                return folder.resolve()
+    return None
 
 
 def _from_source(file: Path) -> Era | None:

@@ -58,7 +58,7 @@ class Workshop:
     @cached_property
     def rule(self) -> Rule:
         """The era that was asked for, else that of the tree; and whose rule it follows."""
-        return Rule(self.era or era_of(self.tree.root), self.is_upstream)
+        return Rule(self.era or era_of(self.tree.root), self.is_upstream, self.tree.root.resolve())
 
     @property
     def shape(self) -> Era:

@@ -7,10 +7,11 @@ The judged text stands between marks and is declared to be data; the verdict is 
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ....protocol import is_upstream
-from ...eras import NEWEST, SEED, Era, era_here
+from ...eras import NEWEST, SEED, Era, era_here, root_here
 
 SCALE = (
     "Give a score from 0 to 5; one decimal is allowed. 5: everything asked for is there; 3: partly; 1: hardly; "
@@ -106,14 +107,14 @@ ONLY_HERE = frozenset({"empathy_response"})
 """A task that upstream's registry names and upstream lacks."""
 OF_ONE_ERA: Mapping[str, Era] = {"para_care": SEED, "nsv_care": NEWEST}
 
-_theirs: list[Callable[[], Mapping[str, Callable[..., str]]]] = []
-"""What reads the prompts of the checkout that is in use, where there is one."""
+_theirs: dict[Path, Callable[[], Mapping[str, Callable[..., str]]]] = {}
+"""What reads the prompts of a checkout, by its folder."""
 
 
 def names_for(guest: Any) -> dict[str, Any]:
     """Notes where the user's checkout has prompts of its own: they are asked where upstream's rule was chosen."""
     if guest.has_own("src.prompt.llm_judge"):
-        _theirs[:] = [lambda: guest.own_module("src.prompt.llm_judge").TASK_PROMPT_MAP]
+        _theirs[guest.root] = lambda: guest.own_module("src.prompt.llm_judge").TASK_PROMPT_MAP
     return {}
 
 
@@ -121,8 +122,8 @@ def prompt_of(judge_task: str) -> Callable[..., str] | None:
     """What a judge is asked: by the user's own checkout where upstream's rule was chosen, else in our words."""
     if not is_upstream("televal"):
         return TASK_PROMPT_MAP.get(judge_task)
-    if _theirs:
-        return _theirs[0]().get(judge_task)
+    if (theirs := _theirs.get(root_here())) is not None:
+        return theirs().get(judge_task)
     if judge_task in ONLY_HERE or OF_ONE_ERA.get(judge_task, era_here()) != era_here():
         return None
     return TASK_PROMPT_MAP.get(judge_task)
