@@ -29,6 +29,7 @@ from ...core import (
 )
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
+from ..plain import LEAVES
 from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
 from .lines import LINE, info_of, prediction_lines
@@ -245,8 +246,10 @@ def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
         has = ", ".join(map(str, result)) if isinstance(result, Mapping) else f"a {type(result).__name__}"
         raise TypeError(f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}")
     raw = plain_number(result["score"])
-    kept = {"key": line.get("key")} if "key" not in result else {}
-    details: dict[str, Any] = {"result": encoded({**kept, **result, "score": raw})}
+    verdict = {**result, "score": raw} if "key" in result else {"key": line.get("key"), **result, "score": raw}
+    # Most verdicts are plain numbers and texts; only others have tuples to mark.
+    is_plain = all(type(value) in LEAVES for value in verdict.values())
+    details: dict[str, Any] = {"result": verdict if is_plain else encoded(verdict)}
     if raw is None:
         return Score(None, Outcome.JUDGE_ERROR, details={**details, "error": f"evaluator {name!r} gave no score"})
     return Score(number_of(raw), details=details)
