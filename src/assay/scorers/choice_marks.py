@@ -30,8 +30,8 @@ _LETTER = re.compile(
 """A letter by itself, and no part of an abbreviation (D.C.), a unit (25 °C), a name (Louis C. K.) or a call: P(A)."""
 _NO_MENTION = re.compile(
     r"\(|\s?[+*^=°\\×]|\s(?:[a-z]\b(?!\))|\d)|\.\s[a-z](?!ecause\b|ince\b)"
-    r"|(?<=A)\s+(?!(?:is|was|because|since|as|due|based|which|with|for|not|rather|and|or|but|it)\b)[a-zß-ÿа-я]"
-    r"|(?<=I)(?!\s+(?:is|because|since|and|or|it)\b)\s+[a-zß-ÿа-я]"
+    r"|(?<=A)\s+(?!(?:is|was|because|since|as|due|based|which|with|for|not|rather|and|or|but|it|can|cannot)\b)[a-zß-ÿа-я]"
+    r"|(?<=I)(?!\s+(?:is|because|since|and|or|it|rather|can|not)\b)\s+[a-zß-ÿа-я]"
     r"|(?<=[a-z])(?!\s?(?:[.,:)]\s*)?(?:$|\n|because\b|since\b)|\))"
 )
 """What follows a letter of a formula, a name (E. coli), an article (A dog), a pronoun (I was), a small letter in a text."""
@@ -123,7 +123,7 @@ def mark(plain: str, texts: OptionTexts, *, is_cut: bool) -> str:
             continue
         chars[place] = chr(ord(FIRST) + ord(name) - ord("A"))
         own_start = _SIGN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything
-        chars[own_start:own_end] = OWN * (own_end - own_start)
+        chars[own_start:own_end] = [one if one == "\n" else OWN for one in plain[own_start:own_end]]
         done = own_end
     marks = "".join(chars)
     for place in _listed(marks) | _joined(marks):
@@ -133,13 +133,13 @@ def mark(plain: str, texts: OptionTexts, *, is_cut: bool) -> str:
 
 def _joined(marks: str) -> set[int]:
     """The places of marks that are joined to another letter's."""
-    joined: set[int] = set()
-    run: list[int] = []
+    runs: list[list[int]] = []
     for place in reversed([place for place, one in enumerate(marks) if FIRST <= one <= SEVERAL]):
-        run = [place, *run] if run and _is_joined(marks, place, run[0], run[-1]) else [place]
-        if len({marks[one] for one in run}) > 1:
-            joined.update(run)
-    return joined
+        if runs and _is_joined(marks, place, runs[-1][-1], runs[-1][0]):
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return {place for run in runs if len({marks[place] for place in run}) > 1 for place in run}
 
 
 def _is_joined(marks: str, first: int, second: int, last: int) -> bool:

@@ -13,6 +13,10 @@ def _any(*phrases: str) -> re.Pattern[str]:
     return re.compile("|".join(phrases).replace(" ", r"\s+"), re.IGNORECASE | re.MULTILINE)
 
 
+def _or(*phrases: str) -> str:
+    return "|".join(phrases)
+
+
 def _words(table: str) -> str:
     """One expression for all phrases of a table."""
     phrases = [phrase.replace("_", " ") for phrase in table.split()]
@@ -25,7 +29,7 @@ _ANSWER = _words("""answers? solution respuestas? respostas? risposta r[ée]pons
     cevap odpowied[źz] svar(?:et)? l[öo]sung đáp_án câu_trả_lời ответ вариант (?:opci[óo]n|alternativa)_corr?e[ct]+a
     opç[ãa]o_corret[ao] opzione_corretta option_correcte bon_choix bonne_option (?:richtige|korrekte)_(?:option|wahl)
     الإجابة الجواب उत्तर जवाब""")
-_IS = _words("""(?:is|was) (?:must|should|has_to|can_only|will|would|to)_be es est ist é è är er lautet adalah ialah là
+_IS = _words("""(?:is|was) (?:must|should)(?:_\\w+)?_be (?:has_to|can_only|will|would|to)_be es est ist é è är er lautet adalah ialah là
     будет هي هو""")
 _SO_IS = rf"(?:{_IS}|\bto(?=\W*[{MARK}])|'s\b|[:=]|[-=]>|→|⇒|[-–—](?= ))"
 _RIGHT = _words(r"correct right best final only closest chosen selected valid my our most_\w+ (?:one_)?remaining")
@@ -35,23 +39,23 @@ _CHOOSE = _words("""choos(?:e|ing) chosen? select(?:ed|ing)? pick(?:ed|ing)? go_
     vote_for prefer settle_on lean_towards? take conclude submit answer answer_with""")
 _GAP = rf"(?:(?!\bansw|{_IS})[^\n.!?:;=。{MARK}]){{0,60}}?"
 
-DECLARATIONS: dict[str, re.Pattern[str]] = {
-    "boxed": _any(r"\\f?boxed\s?\{?"),
-    "answer-tag": _any(r"<\s?(?:final_?)?(?:answer|choice|option)\s?>"),
-    "answer-key": _any(
+DECLARATIONS: dict[str, str] = {
+    "boxed": _or(r"\\f?boxed\s?\{?[{\s]{0,2}(?:option|choice|answer)?"),
+    "answer-tag": _or(r"<\s?(?:final_?)?(?:answer|choice|option)\s?>"),
+    "answer-key": _or(
         r"[\"'](?:\w{2,9}_)?(?:answer|choice|option|letter|prediction)[\"']\s?:\s?\{?\s?(?:[\"']\w{3,9}[\"']\s?:)?"
     ),
-    "declared": _any(
+    "declared": _or(
         rf"{_ANSWER}(?: (?:choice|option)\b)?{_GAP}{_SO_IS}", rf"{_RIGHT} (?:and \w+ )?{_OPTION}{_GAP}{_SO_IS}",
         rf"^\W{{0,4}}(?:{_LABEL}\s?[:=-]|(?:final |correct )?answer[^\w{MARK}]{{0,4}}$)",
         rf"\b(?:what remains|what is left|(?:option|choice|statement) (?:that|which))\b{_GAP}\bis\b|\b(?:that|which) leaves\b",
         r"(?:答案|正[确確]的?选?[项項]?|选项)(?:应该?|應該?|应当|就|便|只能)?(?:选择|是|为|為|选|選|即|:|=|】)",
-        rf"答案[】\]]?(?=\s*[{MARK}]\s*(?:[,.。]|$))",
+        rf"答案[】\]]?(?=\s*[{MARK}][\s{OWN}]*(?:[,.。]|$))",
         r"(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{1,6})?(?:は|が|:|=)",
         r"(?:정답|답안|답|올바른 (?:선택지|것))(?:은|는|이|:|=)",
         _words("doğru_cevap (?:правильный|верный)_(?:ответ|вариант) richtig_ist ist_die_(?:richtige|korrekte)_antwort ответом_является (?:सही_)?(?:उत्तर|विकल्प|जवाब)"),
     ),
-    "chosen": _any(
+    "chosen": _or(
         r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?: (?:would|will|must|should|have to|am|have))?(?: (?:therefore|thus|then))? "
         + _CHOOSE, r"\b(?:so|therefore|thus|hence|please|you should|let's),? " + _words("choose select pick mark go_with"),
         _words("je_choisis je_prends ich_w[äa]hle ich_nehme elijo escojo escolho scelgo ik_kies выбираю"),
@@ -59,36 +63,37 @@ DECLARATIONS: dict[str, re.Pattern[str]] = {
     ),
 }  # fmt: skip
 """What stands before a declared letter. The rule that is recorded is the key."""
-
-VERDICT = _any(
-    rf"(?P<mark>[{MARK}])[)\]\"',.:\s{OWN}]*+(?:(?:is|must be|has to be)(?: (?:indeed|clearly|therefore|thus|definitely|the|my"
-    r"|our|only|most|one|obviously))* (?:correct|right|best|appropriate|accurate|answer|choice|pick)\b(?: (?:answer|option"
-    r"|choice|one))?|it is\b(?=\W*$)|es (?:la )?(?:respuesta )?correct[ao]|est (?:la (?:bonne )?r[ée]ponse|correct)"
-    r"|ist (?:die )?(?:richtig|korrekt)|[ée] a (?:resposta )?corret[ao]|è (?:la )?(?:risposta )?corrett[ao]|です。?$|입니다\.?$"
-    r"|が正解|が正しい|[가이은는] (?:정답|맞)|を選|를 선택"
-    r"|(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])|符合题意|对的))",
+_VERDICT = (
+    rf"(?:^|(?<=[^\w\s{MARK}])|(?<=[\u3040-\uffff])|\b(?:options?|choice|answer|letter|that|so|hence|thus|therefore|think"
+    r"|believe|say|is|only|but|and|then|clearly|statement|the|because|sure))(?P<cue>)"
+    rf"(?=[^\w{MARK}]{{0,6}}[{MARK}][)\]\"',.:\s{OWN}]*+(?:(?:is|must be|has to be|would be(?= the best))(?: (?:indeed|clearly|therefore|thus|definitely|the|my|our"
+    r"|only|most|one|obviously))* (?:correct|right|best|appropriate|accurate|answer|choice|pick|(?:option|one) that (?:fits|matches|works))\b|it is\b(?=\W*$)|best (?:fits|describes|matches)"
+    r"|es (?:la )?(?:respuesta )?correct[ao]|est (?:la (?:bonne )?r[ée]ponse|correct)|ist (?:die )?(?:richtig|korrekt)"
+    r"|[ée] a (?:resposta )?corret[ao]|è (?:la )?(?:risposta )?corrett[ao]|です。?$|입니다\.?$|が正解|が正しい|[가이은는] (?:정답|맞)|を選"
+    r"|를 선택|(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])|符合题意|对的)))"
 )
 """An option called right. It counts where nothing is declared and only one option is called so."""
-CLAUSE_START = _any(
-    r"(?:^|[^\w\s]|\b(?:options?|choice|answer|letter|that|so|hence|thus|therefore|think|believe|say|is|only|but|and|then"
-    r"|clearly|statement|the|because|sure)|[\u3040-\uffff])\s*\Z"
-)
 _BREAK = r"[,:]|[-=]>|→|⇒|…|#{2,}|(?<!anything.)\bbut\b|" + _words("""however so(?!_(?:is|are|was)) therefore thus hence
     consequently yet still we_get we_find donc daher deshalb also portanto quindi поэтому значит aber pero mais mas ma но
     所以 因此 因而 故 但 而是 可知 应 したがって よって 따라서""")
 BREAK = _any(_BREAK)
 """Where a new clause begins: what was denied, supposed or said by others before it is not said of what follows."""
-TURN = _any(_BREAK, _words("then which leaving this that it i.e"))
-"""Where the last clause of a sentence may begin."""
-CONCLUSION = _any(
-    "(?:" + _words("""so thus therefore hence finally overall in_conclusion actually instead no yes okay well and but then
-    wait hmm sorry definitely correction clearly i_meant? rather 所以 因此 综上(?:所述)? 故 应该? 那么 而是 我觉得 我认为""")
+_SKIP = (
+    r"(?:[\s:=,>…–—-]|\.\.\.|" + _words("""the option choice letter answer alternative most likely probably clearly
+    definitely therefore thus indeed simply actually obviously it is i_think be number la die opci[óo]n opção opzione вариант
+    буква lettre (?:a_)?letra r[ée]ponse respuesta r[ei]sposta antwort ответ donc also a(?=\\s*[\ue000-\ue0ff]) 选项? 選項 选择 是 为""") + "){0,6}"
+)  # fmt: skip
+_CONCLUDED = (
+    rf"(?:\A|[\n!?。;]|\.\s|{_BREAK}|" + _words("then which leaving this that it i.e") + r")\s*(?=(?P<cue>(?:"
+    + _words("""so(?!_(?:is|are|was)) thus therefore hence finally overall in_conclusion actually instead no yes okay well and but then wait hmm
+    sorry definitely correction clearly i_meant? rather 所以 因此 综上(?:所述)? 故 应该? 那么 而是 我觉得 我认为""")
     + r"[,:;.\s-]{0,3}){0,3}(?:(?:i think|i believe|i meant?|i(?: am|'m) \w+ confident)\b)?"
     r"(?:\s?\b(?:it|that|this|which|the one|everything)\b)?(?:\s?(?:" + _words("""is was (?:must|should|has_to|would)_be
     corresponds_to matches points_to leaves(?:_us_with|_only)? leaving(?:_only)? means only say""")
-    + r"|i\.e|'s|[就应]?该?是|选))?[,:;.\s]{0,2}"
+    + rf"|i\.e|'s|[就应]?该?是|选))?){_SKIP}[^\w{MARK}]{{0,9}}[{MARK}]"
+    rf"(?:[\s.!)\]}}\"'。$】*|{OWN}]*+\Z|[)\]{OWN}]*\s?,? (?:not|rather than|instead of) ))"
 )  # fmt: skip
-"""What may stand before the letter in a last clause that has nothing else: "So it must be C"."""
+"""A last clause that has nothing but its letter: "So it must be C"."""
 CORRECTION = _any(
     r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no|however)\b|\bactually,", _words(r"""wait hold_on scratch_that correct(?:ion|ed)
     on_(?:second|further)_(?:thou?ghts?|reflection|look) oops sorry my_mistake let_me_(?:re\w+|correct|fix|double) upon_\w+
@@ -109,20 +114,19 @@ DENIED = _any(
     не неправильн\w* неверн\w* niet nie bukan salah değil yanlış không sai fout\w* verkeerde inte ikke
     不 别选 错 勿 没有 并非 排除 誤 間違 틀린 오답 아닌 ليس خاطئة गलत"""),
 )  # fmt: skip
-DENIED_AFTER = _any(
+UNDONE = _any(
     rf"(?<=[{MARK}])[)\]\"'\s{OWN}]*+(?:选项|项)?(?:不(?!是)|错|是错|では(?:ない|ありません|なく)|じゃな|[은는이가] 아[니닙]|नहीं)",
-    rf"[)\]\"'.,*}}\s{OWN}]*+(?:(?:is|are|was|(?:would|can|could|may|might) be|seems|looks)(?: \w+ly| also)? (?:not|wrong"
+    rf"(?:[)\]\"']?{OWN}++)?[)\]\"'.,*}}\s]*+(?:(?:is|are|was|(?:would|can|could|may|might) be|seems|looks)(?: \w+ly| also)? (?:not|wrong"
     r"|incorrect|false|ruled|eliminated|excluded|tempting|a |the wrong)|isn't|wasn't|can't|cannot|can be|no es|n'est pas"
     r"|ist (?:nicht|falsch)|não é|non è|не |değil)",
+    rf"[)\]\"'*,\s{OWN}]*+(?:(?:if|unless|only if|provided|assuming|were|had|when|in case|si|wenn|se|если)\b|的话|吗|か\?|\?)",
 )
+"""What follows an answer that is denied or only supposed."""
 SUPPOSED = _any(
     r"^\W{0,3}(?:had|should)\b", _words(r"""(?:for|expect|want)_the_(?:\w+_)?answer_to_be if(?!_i_had_to) unless imagine
     suppos(?:e|ing|ed) assum(?:e|ing|ed) whether hypothetically provided_that were in_case si wenn se если eğer jeśli nếu
     jika 如果 假如 假设 倘若 若 要是 是否 もし 만약 إذا अगर यदि"""),
 )  # fmt: skip
-SUPPOSED_AFTER = _any(
-    rf"[)\]\"'*,\s{OWN}]*+(?:(?:if|unless|only if|provided|assuming|were|had|when|in case|si|wenn|se|если)\b|的话|吗|か\?|\?)"
-)
 _OTHERS = _words(r"""students? people many some(?:one|body)? others? most_\w+s everyone beginners? learners
     novices candidates key colleagues? friends? teacher textbook he she they you author forum website user classmates?
     (?<!this.)(?<!which.)one_(?:might|may|could|would) neighbou?r mistak\w+ errors? traps? pitfall misconception commonly
@@ -150,23 +154,15 @@ REFUSAL = _any(
     r"(?:无法|不能|没法|無法|难以|拒绝)[^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|解答|讨论)",
     r"抱歉|对不起|對不起|不知道|不清楚|信息不足|\bneed (?:more|additional|further) (?:context|information)",
 )  # fmt: skip
-SKIP = _any(
-    r"(?:[\s:=,>…–—-]|\.\.\.|" + _words("""the option choice letter answer alternative most likely probably clearly
-    definitely therefore thus indeed simply actually obviously it is i_think be number la die opci[óo]n opção opzione вариант
-    буква lettre (?:a_)?letra r[ée]ponse respuesta r[ei]sposta antwort ответ donc also a(?=\\s*[\ue000-\ue0ff]) 选项? 選項 选择 是 为""") + "){0,6}"
-)  # fmt: skip
 _OPENER = _words(r"""the sorry wait no oops hmm actually this that it an? because since as in explanation reason\w* if we by
     there these they when here its to for based using given from my although while other option both all only what not many
     some most students people do don't be one selecting choosing picking [\u3040-\uffff]""")
 """How a remark behind a leading letter begins; a name does not: "J. Smith"."""
-LONE = _any(
-    rf"(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:option|choice|letter|answer|选项|选择?|答)[^\w{MARK}]{{0,4}})?(?P<mark>[{MARK}])"
-    rf"(?:[\s.,]{{1,3}}(?P=mark)){{0,60}}(?:\s?(?:选项|项|吧|です|입니다))?[^\w{MARK}]*",
-)
 LEADING = _any(
-    rf"[^\w{MARK}\n]{{0,6}}(?:(?:option|choice|选项|it's|it is|it has to be|that's)\s?)?(?P<mark>[{MARK}])[)\]\"'】]{{0,3}}(?:"
-    rf"(?P<own>[.:),–—-]{{1,2}}{OWN}+|{OWN}++(?![)\]]?[^\S\n]*\w))|(?P<bare>[.:)\]】、,–—*\"'|-]*[^\S\n]*(?:\n|\Z))"
-    r"|(?P<reason>[,.:–—-]?\s{0,3}(?:because|since|as|due|rather than|not)\b|(?:选项|项)?[,。因])"
+    rf"(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:option|choice|letter|answer|选项|选择?|答|it's|it is|it has to be|that's)[^\w{MARK}]{{0,4}})?"
+    rf"(?P<mark>[{MARK}])[)\]\"'】]{{0,3}}(?:[\s.,]{{1,3}}(?P=mark)){{0,60}}(?:"
+    rf"(?P<own>[.:),–—-]{{1,2}}{OWN}+|{OWN}++(?![)\]]?[^\S\n]*\w))|(?P<bare>(?:\s?(?:选项|项|吧|です|입니다))?[^\w\n{MARK}]*(?:\n[^\w{MARK}]*)?(?:(?<=\n)|\Z|(?<=\n\s)))"
+    r"|(?P<reason>[,.:–—-]?\s{0,3}(?:because|since|as|due|rather than|not)\b|(?:选项|项)?(?:,(?=[\u3040-\uffff])|。|因))"
     rf"|(?P<remark>[:\]】、]|(?<=[)\]】])\s|\)|[.–—-]\W*(?:{_OPENER}|{_OTHERS})|,\W*(?:as|the|this|it)\b))"
 )
 OTHER_ENTRY = _any(
@@ -174,16 +170,15 @@ OTHER_ENTRY = _any(
     rf"(?:\.\)|[):\]、](?=\s?[^\s.,;!?)])|\.(?=\s?\w|{OWN})|\s?[-=]\s)"
 )
 NO_FRAME = _any(rf"[{MARK}]|(?!\A)[.;!?]\s")
-LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}([{MARK}])[^\w\n{MARK}]{{0,6}}$")
-SENTENCE_END = _any(r"\n|[!?。;।]|(?<!\b[A-Za-z])\.(?=[\"')]?(?:\s|$))")
-ENDS = _any(rf"[\s.!)\]}}\"'。$】*|{OWN}]*+(?:</\w+>)?")
+LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
+SENTENCE_END = _any(r"\n|[!?。;।]|(?<!\b[A-Za-z])\.(?=[\"')]?(?:\s|$))|\.(?=\s{1,4}(?-i:[A-Z])[a-z])")
 CONCEDES = _any(r"\W*(?:though|although|while|whereas|unlike|despite|even)\b")
-SEVERAL = _any(r"(?:both|either|all of|any of|an? (?:combination|mix)|among|between|one of)\b|都|以上")
-OPEN = _any(r"[\s\"'(\[{<$\\【「『]{0,9}")
 TEXT_JOINED = _any(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")
 BESIDE = _any(rf"[^\w\n{MARK}]*(?:the|and|or|so|和|或)?[^\w\n{MARK}]*")
-NOT_OTHERS = _any(rf"[)\]{OWN}]*\s?,? (?:not|rather than|instead of) ")
 NO_CONCLUSION = _any(r"\b(?:(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?|(?:each|options|choices)\b[^.!]{0,30}:)$")
 CONNECTIVES = _any(
     r"\W{0,9}(?:(?:so|therefore|thus|hence|overall|i think|the|my|best|correct|right|final|that)\W{1,9}){0,6}"
 )
+SKIP, OPEN = _any(_SKIP), _any(r"[\s\"'(\[{<$\\【「『]{0,9}")
+RULES = {rule: _any(f"(?P<cue>{pattern})") for rule, pattern in DECLARATIONS.items()}
+RULES |= {"verdict": _any(_VERDICT), "concluded": _any(_CONCLUDED)}

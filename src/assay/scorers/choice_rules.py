@@ -39,11 +39,10 @@ class _Claim(NamedTuple):
 
 _MOST_CUES = 50  # of a phrase repeated without end only the first and the last are read
 _STRUCTURED = ("boxed", "answer-tag", "answer-key")
-_BARE = re.compile(r"[ \n\t]*[(\[\"']?([A-Za-z])[)\]\"']?[.:,)]?[ \n\t]*")
-_PLAIN = re.compile(
-    r"[ \n\t]*(?:(?:[Ss]o |[Tt]hus |[Tt]herefore,? )?[Tt]he )?(?:correct |final )?"
-    r"(?P<claim>(?:[Aa]nswer|ANSWER)(?: is:?|:) ?[(\"']?(?P<letter>[A-Z]))[)\"']?\.?[ \n\t]*"
-)
+_SHORT = re.compile(
+    r"\s*(?P<claim>(?:(?:so |thus |therefore,? )?(?:the )?(?:correct |final )?answer(?: is:?|:) ?)?[(\[\"']?"
+    r"(?P<letter>[A-Z]))[)\]\"']?[.:,)]?\s*", re.IGNORECASE,
+)  # fmt: skip
 
 
 def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
@@ -56,10 +55,10 @@ def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = Fals
     """
     texts = OptionTexts(options)
     # Most short answers are a letter, or the sentence that was asked for: what the rules below say of them, at once.
-    if (bare := _BARE.fullmatch(text)) and bare[1].upper() in texts.options:
-        return Extraction(bare[1].upper(), "lone-letter", "scored", text.strip())
-    if (plain := _PLAIN.fullmatch(text)) and plain["letter"] in texts.options and not (is_cut and text[-1] in "AI"):
-        return Extraction(plain["letter"], "declared", "scored", plain["claim"])
+    short = _SHORT.fullmatch(text) if len(text) < 60 else None
+    if short and short["letter"].upper() in texts.options and not (is_cut and text[-3:-1].strip()):
+        rule = "declared" if short.end("claim") - short.start("claim") > 3 else "lone-letter"
+        return Extraction(short["letter"].upper(), rule, "scored", short["claim"])
     spoken = strip_reasoning(text)
     turn = first_turn(spoken)
     found = _read(flatten(turn), texts, is_cut)
@@ -72,7 +71,7 @@ def _read(plain: str, texts: OptionTexts, is_cut: bool) -> Extraction:
     if not plain:
         return Extraction(None, "empty", "unparsed")
     answer = _Answer(plain, mark(plain, texts, is_cut=is_cut), texts, is_cut)
-    found = answer.declared() or answer.lone() or answer.leading()
+    found = answer.declared() or answer.leading()
     if found is None and not is_cut:
         found = answer.by_text() or answer.verdict() or answer.concluded(0) or answer.refusal()
     return found or Extraction(None, "none", "unparsed")
@@ -93,36 +92,41 @@ class _Answer:
 
     def declared(self) -> Extraction | None:
         """The first declaration, or the later one that corrects it or is called final."""
-        claims, text = sorted(self.claims()), self.text
+        claims = sorted(claim for rule in phrases.DECLARATIONS for claim in self.claims(rule))
         if not claims:
             return None
         stands = first = claims[0]
         for claim in claims[1:]:
-            corrects = phrases.CORRECTION.search(text, stands.end, claim.start)
-            if claim.answer != stands.answer and (corrects or (claim.is_final and not stands.is_final)):
+            corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
+            is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
+            if claim.answer != stands.answer and is_better:
                 stands = claim
-        if taken_back := phrases.CORRECTION.search(text, stands.end):
+        if taken_back := phrases.CORRECTION.search(self.text, stands.end):
             if newer := self.concluded(taken_back.start()):
                 return Extraction(newer.answer, "corrected", "scored", newer.evidence)
-            if phrases.WITHDRAWN.search(text, taken_back.start(), taken_back.start() + 80):
+            if phrases.WITHDRAWN.search(self.text, taken_back.start(), taken_back.start() + 80):
                 return Extraction(None, "retracted", "unparsed", self.plain[taken_back.start() :][:160])
         # Two in a row are one utterance, of several letters.
         other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
-        is_pair = other and stands is first and phrases.BESIDE.fullmatch(text, stands.end, other.start)
+        is_pair = other and stands is first and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
         return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
 
-    def claims(self) -> Iterator[_Claim]:
-        """Every declaration that is neither denied, supposed, nor put in another's mouth."""
-        for rule, pattern in phrases.DECLARATIONS.items():
-            cues = list(pattern.finditer(self.text))
-            for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
-                before = self.sentence_before(cue.start())
-                if rule not in _STRUCTURED and is_idle(before, cue[0]):
-                    continue
-                name, end = self.named_at(cue.end()) or ("", 0)
-                if name != "" and not self.is_undone(end):
-                    is_final = rule in _STRUCTURED or "final" in (before[-12:] + cue[0]).lower()
-                    yield _Claim(end, cue.start(), rule, name, is_final)
+    def claims(self, rule: str, start: int = 0) -> Iterator[_Claim]:
+        """Every place where a rule names an answer that is neither denied, supposed, nor put in another's mouth."""
+        cues = list(phrases.RULES[rule].finditer(self.text, start))
+        for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
+            before = self.sentence_before(cue.start("cue"))
+            if rule not in _STRUCTURED and is_idle(before, cue["cue"]):
+                continue
+            name, end = self.named_at(cue.end("cue")) or ("", 0)
+            if name != "" and not phrases.UNDONE.match(self.text, end) and not self.is_asked(end):
+                is_final = rule in _STRUCTURED or "final" in (before[-12:] + cue["cue"]).lower()
+                yield _Claim(end, cue.start("cue"), rule, name, is_final)
+
+    def is_asked(self, end: int) -> bool:
+        """Whether the sentence of an answer is a question."""
+        found = phrases.SENTENCE_END.search(self.text, end, end + 200)
+        return found is not None and found[0] == "?"
 
     def named_at(self, start: int) -> tuple[str | None, int] | None:
         """The option named at a place, with its end; `(None, end)` for several or a letter that no option has."""
@@ -130,13 +134,10 @@ class _Answer:
         begin = _end(phrases.OPEN, self.text, skipped)
         if (name := self.name(begin)) != "":
             return name, begin + 1
-        if phrases.SEVERAL.match(self.text, skipped):
-            return None, skipped
-        for place in (skipped, start):
-            if found := self.texts.at(self.plain, place):
-                after = phrases.TEXT_JOINED.match(self.text, found[1])
-                other = self.texts.at(self.plain, after.end()) if after else None
-                return (None if other and other[0] != found[0] else found[0]), found[1]
+        if found := self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start):
+            after = phrases.TEXT_JOINED.match(self.text, found[1])
+            other = self.texts.at(self.plain, after.end()) if after else None
+            return (None if other and other[0] != found[0] else found[0]), found[1]
         return None
 
     def name(self, place: int) -> str | None:
@@ -147,76 +148,57 @@ class _Answer:
         letter = chr(ord(one) - ord(FIRST) + ord("A"))
         return letter if letter in self.texts.options else None
 
-    def is_undone(self, end: int) -> bool:
-        """Whether what follows an answer says that it is wrong or only supposed."""
-        return bool(phrases.DENIED_AFTER.match(self.text, end) or phrases.SUPPOSED_AFTER.match(self.text, end))
-
-    def lone(self) -> Extraction | None:
-        """The whole output is one letter, whatever its case, punctuation or markup; several are none."""
-        lone = phrases.LONE.fullmatch(self.text)
-        return self.took(self.name(lone.start("mark")), "lone-letter", 0, 160) if lone else None
-
     def leading(self) -> Extraction | None:
-        """The output opens with one option's letter, gives a reason, its text or nothing, and lists no other."""
+        """The output opens with one option's letter, then its text, a reason or nothing, and lists no other."""
         opening = phrases.LEADING.match(self.text)
-        if opening is None or not (name := self.name(place := opening.start("mark"))):
+        name = self.name(opening.start("mark")) if opening else ""
+        if opening is None or name == "":
             return None
-        end, mark_, way = opening.end(), opening["mark"], opening.lastgroup
-        if way == "bare" and set(phrases.LINE_MARK.findall(self.text, end)) - {mark_}:
+        place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
+        is_lone = way == "bare" and end == len(self.text)
+        others = phrases.LINE_MARK if way == "bare" else phrases.OTHER_ENTRY
+        listed = {one["mark"] for one in others.finditer(self.text, end) if not self.is_denied(one.start())}
+        if way == "bare" and (name is None and is_lone or listed - {opening["mark"]}):
             return self.took(None, "", 0, 80)
-        denied = phrases.DENIED.search
-        entries = [one for one in phrases.OTHER_ENTRY.finditer(self.text, end) if one["mark"] != mark_]
-        lists = any(not denied(self.text, max(0, one.start() - 8), one.start()) for one in entries)
-        is_list = lists and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
-        is_word = self.plain[place].islower() and way == "remark"
+        is_list = listed - {opening["mark"]} and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
-        if is_list or is_word or is_open or self.is_undone(place + 1):
+        is_word = self.plain[place].islower() and way == "remark"
+        if not name or is_list or is_open or is_word or (not is_lone and phrases.UNDONE.match(self.text, place + 1)):
             return None
         corrected = phrases.CORRECTION.search(self.text, place + 1)
         newer = self.concluded(corrected.start()) if corrected else None
-        return newer or self.took(name, "leading-letter", 0, end + 60)
+        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", 0, end + 60)
+
+    def is_denied(self, place: int) -> bool:
+        return phrases.DENIED.search(self.text, max(0, place - 8), place) is not None
 
     def by_text(self) -> Extraction | None:
         """The output opens with an option's text, as a line or a sentence, or is one sentence that ends in it."""
-        text = self.plain
-        for begin in sorted({0, _end(phrases.FRAME, text[:200], 0)}):
-            name, end = self.texts.at(text, begin) or ("", 0)
-            rest, frame = text[end:], self.text[:begin]
-            if not name or (frame and is_idle("", frame)) or phrases.NO_FRAME.search(self.text, 0, end):
+        for begin in sorted({0, _end(phrases.FRAME, self.text[:200], 0)}):
+            name, end = self.texts.at(self.plain, begin) or ("", 0)
+            rest, frame = self.plain[end:], self.text[:begin]
+            if not name or is_idle("", frame) or phrases.NO_FRAME.search(frame) or self.name(0) != "":
                 continue
             closed = re.match(rf"[ \t.!。\"')]*(?:\(?(?:option |choice )?\(?{name}\)\W*)?(?:\n|$)", rest)
-            is_sentence = not frame and len(text) <= 320 and re.match(r"[ \t\"')]*[.!。](?!\w)", rest)
-            is_yes_no = not frame and re.match(r"(?:yes|no|true|false|[是否]),", text, re.IGNORECASE)
+            is_sentence = not frame and len(self.plain) <= 320 and re.match(r"[ \t\"')]*[.!。](?!\w)", rest)
+            is_yes_no = not frame and re.match(r"(?:yes|no|true|false|[是否]),", self.plain, re.IGNORECASE)
             if is_sentence or is_yes_no or (closed and (not frame or closed.end() == len(rest))):
                 return self.took(name, "option-text" if frame else "leading-text", begin, end)
         return None
 
     def verdict(self) -> Extraction | None:
         """The one option that is called right."""
-        verdicts: dict[str | None, Extraction] = {}
-        for found in phrases.VERDICT.finditer(self.text):
-            before, name = self.sentence_before(found.start()), self.name(found.start("mark"))
-            is_said = phrases.CLAUSE_START.search(before) and not is_idle(before, found[0])
-            if is_said and not phrases.SUPPOSED_AFTER.match(self.text, found.end()):
-                verdicts.setdefault(name, self.took(name, "verdict", found.start(), found.end()))
-        return next(iter(verdicts.values())) if len(verdicts) == 1 and None not in verdicts else None
+        verdicts = {claim.answer: claim for claim in self.claims("verdict")}
+        claim = next(iter(verdicts.values())) if len(verdicts) == 1 and None not in verdicts else None
+        return self.took(claim.answer, "verdict", claim.start, claim.end + 40) if claim else None
 
     def concluded(self, start: int) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
-        text = self.text
-        first = max(start, len(text) - 800)
-        ends = [end.end() for end in phrases.SENTENCE_END.finditer(text, first) if phrases.ENDS.fullmatch(text, end.end()) is None]
-        begin = max(ends[-1] if ends else first, len(text) - 200)
-        if phrases.NO_CONCLUSION.search(text[:begin].rstrip()[-80:]):  # "Which one is wrong? B."
-            return None
-        for turn in (begin, *(turn.end() for turn in phrases.TURN.finditer(text, begin))):
-            lead = _end(phrases.OPEN, text, _end(phrases.SKIP, text, _end(phrases.CONCLUSION, text, turn)))
-            name = self.name(lead)
-            if not name or self.plain[lead].islower() or is_idle(text[begin:turn], text[turn:lead]):
-                continue
-            is_next = turn == begin and not start and chr(ord(text[lead]) - 1) in text[:lead] and len(text) - begin < 4
-            if not is_next and phrases.ENDS.fullmatch(text, lead + 1) or phrases.NOT_OTHERS.match(text, lead + 1):
-                return self.took(name, "concluded", begin, len(text))
+        start = max(start, len(self.text) - 240)
+        for claim in self.claims("concluded", start):
+            asked = self.text[: claim.start].rstrip()[-80:]  # "Which one is wrong? B."
+            if claim.answer and self.plain[claim.end - 1].isupper() and not phrases.NO_CONCLUSION.search(asked):
+                return self.took(claim.answer, "concluded", claim.start, len(self.text))
         return None
 
     def refusal(self) -> Extraction | None:
