@@ -1,7 +1,7 @@
 """Where an answer names its options: each letter that may name one becomes a mark, so that rules need not know which.
 
-An option's own text behind its letter is blanked (`OWN`): `B. dog` and `B` look alike. Marks that are joined ("A and B")
-or list the options are `SEVERAL`. No place moves: what stands at a place of the marks can be read in the text itself.
+An option's own text behind its letter is blanked (`OWN`): `B. dog` and `B` look alike. Marks that are joined ("A and
+B") or list the options are `SEVERAL`. No place moves: what stands at a place can be read in the text itself.
 """
 
 import re
@@ -23,33 +23,38 @@ _ARTICLES = ("a", "an", "the")
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
 _LETTER = re.compile(
-    rf"(?<![{_WORDLY}'°\\@])(?<![A-Za-z]\.)(?<!\d )(?<!\w-)(?<!\w/)(?<![^A-Za-z][A-Za-z]\()(?P<letter>[A-Za-z])"
-    rf"(?![{_WORDLY}]|'[a-z]|\.[A-Za-z]\b|#|[-–]\w)"
-    rf"|(?<=[A-Z]/)(?P<other>[A-Z])(?![{_WORDLY}])|(?<=')(?P<quoted>[A-Z])(?=')"
+    rf"(?<![{_WORDLY}'°\\@])(?<![A-Za-z]\.)(?<!\w-)(?<!\w/)(?<![^A-Za-z][A-Za-z]\()[A-Za-z]"
+    rf"(?![{_WORDLY}]|'[a-z]|\.[A-Za-z]\b|#|[-–]\w)|(?<=[A-Z]/)[A-Z](?![{_WORDLY}])|(?<=')[A-Z](?=')"
 )
 """A letter by itself, and no part of an abbreviation (D.C.), a unit (25 °C), a name (Louis C. K.) or a call: P(A)."""
 _NO_MENTION = re.compile(
-    r"\(|\s?[+*^=°\\×]|\s(?:[a-z]\b(?!\))|\d)|\.\s[a-z](?!ecause\b|ince\b)"
-    r"|(?<=A)\s+(?!(?:is|was|because|since|as|due|based|which|with|for|not|rather|and|or|but|it|can|cannot)\b)[a-zß-ÿа-я]"
-    r"|(?<=I)(?!\s+(?:is|because|since|and|or|it|rather|can|not)\b)\s+[a-zß-ÿа-я]"
+    r"\(|\s?[+*^=°\\×]|[^\S\n](?:[a-z]\b(?!\))|\d)|\.\s[a-z](?!ecause\b|ince\b)"
+    r"|(?<=A)(?<![a-zà-ÿ,;] A)[^\S\n]+(?!(?:is|was|because|since|as|due|based|which|with|for|not|rather|and"
+    r"|or|but|it|can|cannot)\b)[a-zß-ÿа-я]"
+    r"|(?<=I)(?!\s+(?:is|because|since|and|or|it|rather|can|not)\b)[^\S\n]+[a-zß-ÿа-я]"
     r"|(?<=[a-z])(?!\s?(?:[.,:)]\s*)?(?:$|\n|because\b|since\b)|\))"
 )
-"""What follows a letter of a formula, a name (E. coli), an article (A dog), a pronoun (I was), a small letter in a text."""
+"""What follows the letter of a formula, a name (E. coli), an article (A man), a pronoun (I was), a small word."""
+_UNIT = re.compile(r"\d ")
 _SIGN = re.compile(r"[.:)\]】、,–—-]{0,2}")
 _LINE_ENTRY = re.compile(
-    rf"(?im)^[ \t>#*•(\[-]{{0,6}}(?:option )?(?P<mark>[{MARK}])(?:[ \t]?[.:)\]、-]{{1,3}}(?=[^\n]{{0,9}}\w)|[.:)]{{0,3}}{OWN})"
+    rf"(?im)^[ \t>#*•(\[-]{{0,6}}(?:option )?(?P<mark>[{MARK}])"
+    rf"(?:[ \t]?[.:)\]、-]{{1,3}}(?=[^\n]{{0,9}}\w)|[.:)]{{0,3}}{OWN})"
 )
 _ENTRY = re.compile(
-    rf"(?:^|[\s,:;(\[。?])[(\[]?(?P<mark>[{MARK}])(?:\.\)|[.):、](?=\s?\w)|\s[-=]\s|{OWN}|(?=[\u3400-\u9fff]))", re.MULTILINE
+    rf"(?:^|[\s,:;(\[。?])[(\[]?(?P<mark>[{MARK}])(?:\.\)|[.):、](?=\s?\w)|\s[-=]\s|{OWN}|(?=[\u3400-\u9fff]))",
+    re.MULTILINE,
 )
 _SEPARATOR = re.compile(
-    rf"[)\]\"'.}}$:\s(】{OWN}]*+(?P<word>(?:,\s*)?(?:\b(?:and/or|and|or|plus|as well as|but also|y|o|u|und|oder|et|ou|e|of|en"
-    r"|lub|i|veya|ya da|ve|hoặc|và|atau|dan|и|или)\b|和|或者?|与|及|以及|跟|还是|とか?|か|または|および|및|또는|이나|[와과]|أو|या|और)"
-    r"|[,;/&+|、])?\s*+(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b\s*+)*(?:(?:option|choice|选项)\s?)?"
+    rf"[)\]\"'.}}$:\s(】{OWN}]*+(?P<word>(?:,\s*)?(?:\b(?:and/or|and|or|plus|as well as|but also|y|o|u|und|oder|et|ou|e"
+    r"|of|en|lub|i|veya|ya da|ve|hoặc|và|atau|dan|и|или)\b|和|或者?|与|及|以及|跟|还是|とか?|か|または|および|및|또는"
+    r"|이나|[와과]|أو|या|और)|[,;/&+|、])?\s*+(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b\s*+)*(?:(?:option|choice|选项)\s?)?"
     r"(?:\\f?boxed)?[(\[\"'{$\s【]*", re.IGNORECASE,
 )  # fmt: skip
 _CLOSED = re.compile(
-    rf"[)\]\"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|are\b(?! (?:wrong|incorrect|not|false|all wrong))|都)", re.I
+    rf"[)\]\"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|都"
+    r"|are\b(?! (?:wrong|incorrect|not|false|all wrong)))",
+    re.IGNORECASE,
 )
 
 
@@ -108,7 +113,11 @@ class OptionTexts:
         if found and found[0] == letter:
             return found[1]
         own = self.options.get(letter, "").strip(" .()\"'")  # a letter, where blood groups are asked
-        single = re.compile(rf"[\s.:()\"']{{1,4}}{own}(?!\w)").match(text, start) if len(own) == 1 and own.isalpha() else None
+        single = (
+            re.compile(rf"[\s.:()\"']{{1,4}}{own}(?!\w)").match(text, start)
+            if len(own) == 1 and own.isalpha()
+            else None
+        )
         return single.end() if single else start
 
 
@@ -118,8 +127,13 @@ def mark(plain: str, texts: OptionTexts, *, is_cut: bool) -> str:
     for found in _LETTER.finditer(plain):
         place, end, name = found.start(), found.end(), found[0].upper()
         own_end = texts.own_end(name, plain, end)
-        is_word = name == "I" and name not in texts.options or (is_cut and name in "AI" and 2 < len(plain) == end)
-        if place < done or is_word or (own_end == end and _NO_MENTION.match(plain, end)):
+        other = (
+            texts.at(plain, end) if name == "A" and own_end == end and plain[end : end + 1] == " " else None
+        )  # "A dog"
+        is_word = other is not None or (name == "I" and name not in texts.options)
+        is_cut_off = is_cut and name in "AI" and 2 < len(plain) == end
+        is_unit = done < place - 1 and _UNIT.fullmatch(plain, max(0, place - 2), place)
+        if place < done or is_word or is_cut_off or is_unit or (own_end == end and _NO_MENTION.match(plain, end)):
             continue
         chars[place] = chr(ord(FIRST) + ord(name) - ord("A"))
         own_start = _SIGN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything

@@ -98,7 +98,8 @@ class _Answer:
         stands = first = claims[0]
         for claim in claims[1:]:
             corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
-            is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
+            is_past = " was " in self.text[stands.start : stands.end]
+            is_better = corrects or is_past or stands.answer is None or (claim.is_final and not stands.is_final)
             if claim.answer != stands.answer and is_better:
                 stands = claim
         if taken_back := phrases.CORRECTION.search(self.text, stands.end):
@@ -157,10 +158,16 @@ class _Answer:
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         is_lone = way == "bare" and end == len(self.text)
         others = phrases.LINE_MARK if way == "bare" else phrases.OTHER_ENTRY
-        listed = {one["mark"] for one in others.finditer(self.text, end) if not self.is_denied(one.start())}
-        if way == "bare" and (name is None and is_lone or listed - {opening["mark"]}):
+        denied = phrases.DENIED.search
+        entries = [
+            one
+            for one in others.finditer(self.text, end)
+            if not denied(self.text, max(0, one.start() - 8), one.start())
+        ]
+        listed = {one["mark"] for one in entries} - {opening["mark"]}
+        if way == "bare" and ((name is None and is_lone) or listed):
             return self.took(None, "", 0, 80)
-        is_list = listed - {opening["mark"]} and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
+        is_list = listed and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
         is_word = self.plain[place].islower() and way == "remark"
         if not name or is_list or is_open or is_word or (not is_lone and phrases.UNDONE.match(self.text, place + 1)):
@@ -168,9 +175,6 @@ class _Answer:
         corrected = phrases.CORRECTION.search(self.text, place + 1)
         newer = self.concluded(corrected.start()) if corrected else None
         return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", 0, end + 60)
-
-    def is_denied(self, place: int) -> bool:
-        return phrases.DENIED.search(self.text, max(0, place - 8), place) is not None
 
     def by_text(self) -> Extraction | None:
         """The output opens with an option's text, as a line or a sentence, or is one sentence that ends in it."""

@@ -7,8 +7,10 @@ HEAD_CHARS = 4_000
 TAIL_CHARS = 24_000
 """A longer output is read at both ends only: answers stand there, and the rules stay cheap on 1 MB of noise."""
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0e\ufe0f\ue000-\uf8ff\x00-\x08\x0b-\x1f\x7f]")
-_QUOTES = str.maketrans("‘’“”„«»−‑\r", "''\"\"\"\"\"--\n")
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0e\ufe0f\ue000-\uf8ff\x00-\x08\x0b-\x1f\x7f]"
+)
+_QUOTES = str.maketrans("‘’“”„«»−‑\r", '\'\'"""""--\n')
 _MARKUP: tuple[tuple[str, str], ...] = (
     (r"~~[^~\n]{1,200}~~", " "),
     # Capitals stay: `<B>` is an answer in brackets.
