@@ -32,7 +32,7 @@ _RIGHT = _words(r"correct right best final only closest chosen selected valid my
 _OPTION = _words("option choice alternative selection pick guess response letter statement match conclusion vote one")
 _LABEL = _words("final option choice letter output prediction selected? result ans correct response solution assistant")
 _CHOOSE = _words("""choos(?:e|ing) chosen? select(?:ed|ing)? pick(?:ed|ing)? go_with go_for going_with say guess
-    opt_for vote_for prefer settle_on lean_towards? take conclude submit answer answer_with
+    opt_for vote_for prefer settled?_on lean_towards? take conclude submit answer answer_with
     (?:change|revise)_(?:it|my_answer)_to switch_to""")
 _GAP = rf"(?:(?!\bansw|{_IS})[^\n.!?:;=。{MARK}]){{0,60}}?"
 
@@ -43,7 +43,7 @@ DECLARATIONS: dict[str, tuple[str, ...]] = {
         r"[\"'](?:\w{2,9}_)?(?:answer|choice|option|letter|prediction)[\"']\s?:\s?\{?\s?(?:[\"']\w{3,9}[\"']\s?:)?",
     ),
     "declared": (
-        rf"{_ANSWER}(?: (?:choice|option)\b)?{_GAP}{_SO_IS}", rf"{_RIGHT} (?:and \w+ )?{_OPTION}{_GAP}{_SO_IS}",
+        rf"{_ANSWER}(?: (?:choice|option)\b)?{_GAP}{_SO_IS}", rf"{_RIGHT} (?:(?:and )?\w+ )?{_OPTION}{_GAP}{_SO_IS}",
         rf"^\W{{0,4}}(?:{_LABEL}\s?[:=-]|(?:final |correct )?answer[^\w{MARK}]{{0,4}}$)",
         rf"\b(?:what (?:remains|is left)|(?:option|choice|statement) (?:that|which))\b{_GAP}\bis\b",
         r"\b(?:that|which) leaves\b|\b(?:option|choice|statement) (?:that|which) is \w+ is\b",
@@ -55,7 +55,8 @@ DECLARATIONS: dict[str, tuple[str, ...]] = {
     ist_die_(?:richtige|korrekte)_antwort (?:सही_)?(?:उत्तर|विकल्प|जवाब)"""),
     ),
     "chosen": (
-        r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?: (?:would|will|must|should|have to|am|have))?(?: (?:therefore|thus|then))? "
+        r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?: (?:would|will|must|should|have to|am|have))?(?: (?:therefore|thus|then"
+        r"|now))? "
         + _CHOOSE,
         r"(?:^|\b(?:so|therefore|thus|hence|please|you should"
         r"|let's),? )" + _words("choose select pick mark go_with tick"),
@@ -67,15 +68,18 @@ DECLARATIONS: dict[str, tuple[str, ...]] = {
 _VERDICT = (
     rf"(?:^|(?<=[^\w\s{MARK}])|(?<=[\u3040-\uffff])|\b(?:options?|choice|answer|letter|that|so|hence|thus|therefore"
     rf"|think"
-    rf"|believe|say|is|only|but|and|then|clearly|statement|the|because|sure))(?P<cue>)(?=[^\w{MARK}]{{0,6}}[{MARK}]"
+    rf"|believe|say|is|only|but|and|then|clearly|statement|the|because|sure"
+    rf"|makes?))(?P<cue>)(?=[^\w{MARK}]{{0,6}}[{MARK}]"
     rf"[)\]\"',.:\s{OWN}]*+(?:(?:is|must be|has to be|would be(?= the best))(?: (?:indeed|clearly|therefore|thus"
     rf"|definitely"
     r"|the|my|our|only|most|one|obviously))* (?:correct|right|best|appropriate|accurate|answer|choice|pick|consistent"
     r"|true"
-    r"|(?:option|one) that (?:fits|matches|works))\b|it is\b(?=\W*$)|best (?:fits|describes|matches)"
+    r"|(?:option|one) that (?:fits|matches|works))\b|it is\b(?=\W*$)|(?:as )?the (?:correct|right|best) (?:answer"
+    r"|option|choice)|best (?:fits|describes|matches)"
     r"|es (?:la )?(?:respuesta )?correct[ao]|est (?:la (?:bonne )?r[ée]ponse|correct)|ist (?:die )?(?:richtig|korrekt)"
     r"|[ée] a (?:resposta )?corret[ao]|è (?:la )?(?:risposta )?corrett[ao]|です。?$|입니다\.?$|が正解|が正しい"
-    r"|[가이은는] (?:정답|맞)|を選|를 선택|(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])|符合题意"
+    r"|[가이은는] (?:정답(?!이 아)|맞)|を選|를 선택|(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])"
+    r"|符合题意"
     r"|对的)))"
 )
 """An option called right. It counts where nothing is declared and only one option is called so."""
@@ -137,9 +141,9 @@ UNDONE = _any(
 )
 """What follows an answer that is denied or only supposed."""
 SUPPOSED = _any(
-    r"^\W{0,3}(?:had|should|were)\b", _words(r"""(?:for|expect|want)_the_(?:\w+_)?answer_to_be if(?!_i_had_to)
-    unless imagine suppos(?:e|ing|ed) assum(?:e|ing|ed) whether hypothetically provided_that in_case si wenn se если
-    eğer jeśli nếu jika 如果 假如 假设 倘若 若 要是 是否 もし 만약 إذا अगर यदि"""),
+    r"^\W{0,3}(?:had|should|were|say|let|consider)\b", _words(r"""(?:for|expect|want)_the_(?:\w+_)?answer_to_be
+    if(?!_i_had_to) unless imagine suppos(?:e|ing|ed) assum(?:e|ing|ed) whether hypothetically provided_that in_case
+    depend(?:s|ing) si wenn se если eğer jeśli nếu jika 如果 假如 假设 倘若 若 要是 是否 もし 만약 إذا अगर यदि"""),
 )  # fmt: skip
 _OTHERS = _words(r"""students? people many some(?:one|body)? others? most_\w+s everyone beginners? learners novices
     candidates key colleagues? friends? teacher textbook he she they you(?!_should) author forum website user
@@ -152,7 +156,13 @@ _OTHERS = _words(r"""students? people many some(?:one|body)? others? most_\w+s e
     многие некоторые студенты veel sommige errore erreur fehler erro ошибк\w* spesso souvent oft häufig frecuente\w*
     часто 有人 很多 许多 有些 同学 学生 考生 容易 误[选以认] 似乎 起初 一开始 原以为 可能 也许 上一?题 例题 人は
     一見 많은 학생 처음""")
-ATTRIBUTED = _any(r"\w\W{0,3}\"the\b", _OTHERS)
+ATTRIBUTED = _any(r"\w\W{0,3}\"(?:the\b|(?=answer|correct))|(?<!我)说(?!明)", _OTHERS)
+REPORTED = _any(r"\b(?:that|where|case|says?|said|claims?|thinks?|believes?|told|whom)\W*(?:(?:the|my|its|their) )?\Z")
+OWN_VIEW = _any(
+    _words(r"""i we us me this so follows clear\w* evident obvious certain confident sure conclu\w+
+    means? implies shows? indicates? suggests? know doubt see""")
+)
+"""Who may say that the answer is B: whoever writes, or the facts."""
 FRAME = _any(
     r"(?:it|this|that|the|there|he|she|we|these|those|i see|i think)\b[^,;:\n]{0,80}(?<![\w'])(?:is|are|was|were|be"
     r"|shows?"
@@ -195,7 +205,7 @@ LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$
 SENTENCE_END = _any(r"\n|[!?。;।]|(?<!\b[A-Za-z])\.(?=[\"')]?(?:\s|$))|\.(?=\s{1,4}(?-i:[A-Z])[a-z])")
 CONCEDES = _any(r"\W*(?:though|although|while|whereas|unlike|despite|even)\b")
 TEXT_JOINED = _any(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")
-BESIDE = _any(rf"[^\w\n{MARK}]*(?:(?:the|and|or|so|和|或)[^\w\n{MARK}]*){{0,3}}")
+BESIDE = _any(rf"[^.!?。\n{MARK}]*\Z|[^\S\n]*[^\w\n{MARK}]*(?:(?:the|and|or|so|和|或)[^\w\n{MARK}]*){{0,3}}")
 NO_CONCLUSION = _any(r"\b(?:(?:wrong|incorrect|false|not)\b[^.!]{0,40}\?|(?:each|options|choices)\b[^.!]{0,30}:)$")
 CONNECTIVES = _any(
     r"\W{0,9}(?:(?:so|therefore|thus|hence|overall|i think|the|my|best|correct|right|final|that)\W{1,9}){0,6}"

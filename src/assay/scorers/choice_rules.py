@@ -107,7 +107,7 @@ class _Answer:
                 return Extraction(newer.answer, "corrected", "scored", newer.evidence)
             if phrases.WITHDRAWN.search(self.text, taken_back.start(), taken_back.start() + 80):
                 return Extraction(None, "retracted", "unparsed", self.plain[taken_back.start() :][:160])
-        # Two in a row are one utterance, of several letters.
+        # Two in a sentence or in a row are one utterance, of several letters.
         other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
         is_pair = other and stands is first and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
         return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
@@ -229,7 +229,10 @@ def is_idle(before: str, cue: str) -> bool:
     clause = before[clause_start:] + cue
     is_supposed = "would be" in cue and not phrases.CONNECTIVES.fullmatch(before)
     is_denied = phrases.DENIED.search(before[comma:] + cue)
-    return bool(is_supposed or is_denied or phrases.ATTRIBUTED.search(clause) or phrases.SUPPOSED.search(clause))
+    is_reported = phrases.REPORTED.search(before) and not phrases.OWN_VIEW.search(before, comma)
+    return bool(
+        is_supposed or is_denied or is_reported or phrases.ATTRIBUTED.search(clause) or phrases.SUPPOSED.search(clause)
+    )
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
