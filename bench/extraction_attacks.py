@@ -1,10 +1,11 @@
 """Attacks on the reading of a letter: families of phrasings, with the letter that stands in each, or none.
 
 `tests/scorers/corpus/attacks.jsonl` has one phrasing a line. `{X}` is the letter the answer takes and `{tx}` its text,
-`{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all. `half` says what it was for: the
-rules were written with `tune` in view and first judged on `report`; `second`, `third` and `fourth` came later, each
-written before the rules were run on it. Of the fifth round one part was tried at once and `fifth-held` only at the
-end; a phrasing that `is_cut` stands for an answer that ran into the token limit. Every phrasing meets every set of options with six choices of letters.
+`{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all, `is_cut` whether the answer ran into
+the token limit. `half` says what it was for: the rules were written with `tune` in view and first judged on `report`;
+the rounds `second` to `sixth` came later, each written before the rules were run on it. Of the fifth round one part was
+tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with six
+choices of letters.
 """
 
 import json
