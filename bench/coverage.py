@@ -201,7 +201,7 @@ def corpora() -> Iterator[Case]:
     for name, p, alike in (("5 %", 0.05, 0.1), ("20 %", 0.2, 0.15), ("2 %, uneven", 0.02, 0.3)):
         for n in (10, 30, 100, 500):
             yield Case("WER", f"{name}, n={n}", p, _wer(n, p, alike))
-    for n in (300, 500, 1000):
+    for n in (100, 150, 200, 300, 500, 1000):
         yield Case("WER", f"5 %, loops in 1 %, n={n}", 0.05 + 0.01 * 139.5 / 14.5, _wer(n, 0.05, 0.1, loops=0.01))
     for speakers in (5, 10, 20, 40):
         yield Case("WER", f"10 %, {speakers} speakers", 0.1, _speakers(speakers))
