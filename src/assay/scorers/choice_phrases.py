@@ -55,7 +55,8 @@ DECLARATIONS: dict[str, tuple[str, ...]] = {
     ist_die_(?:richtige|korrekte)_antwort (?:सही_)?(?:उत्तर|विकल्प|जवाब)"""),
     ),
     "chosen": (
-        r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?: (?:would|will|must|should|have to|am|have))?(?: (?:therefore|thus|then"
+        r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?: (?:would|will|must|should|have to|am going to|am|have))?(?: (?:therefore"
+        r"|thus|then"
         r"|now))? "
         + _CHOOSE,
         r"(?:^|\b(?:so|therefore|thus|hence|please|you should"
@@ -142,12 +143,13 @@ UNDONE = _any(
 """What follows an answer that is denied or only supposed."""
 SUPPOSED = _any(
     r"^\W{0,3}(?:had|should|were|say|let|consider)\b", _words(r"""(?:for|expect|want)_the_(?:\w+_)?answer_to_be
-    if(?!_i_had_to) unless imagine suppos(?:e|ing|ed) assum(?:e|ing|ed) whether hypothetically provided_that in_case
-    depend(?:s|ing) si wenn se если eğer jeśli nếu jika 如果 假如 假设 倘若 若 要是 是否 もし 만약 إذا अगर यदि"""),
+    if(?!_i_had_to) unless imagine suppos(?:e|ing|ed) assum(?:e|ing|ed) whether hypothe\w+ assumption scenario
+    provided_that in_case depend(?:s|ing) si wenn se если eğer jeśli nếu jika 如果 假如 假设 倘若 若 要是 是否 もし
+    만약 إذا अगर यदि"""),
 )  # fmt: skip
 _OTHERS = _words(r"""students? people many some(?:one|body)? others? most_\w+s everyone beginners? learners novices
-    candidates key colleagues? friends? teacher textbook he she they you(?!_should) author forum website user
-    classmates? (?<!this.)(?<!which.)one_(?:might|may|could|would) neighbou?r mistak\w+ errors? traps? pitfall
+    candidates key(?!:) colleagues? friends? teacher textbook he she they you(?!_should) author forum website
+    user classmates? (?<!this.)(?<!which.)one_(?:might|may|could|would) neighbou?r mistak\w+ errors? traps? pitfall
     misconception commonly distractors? tempt\w+ often frequently usually typically (?<!second.)(?<!further.)thought
     initially at_first first_(?:instinct|guess|thought|impression) previous\w* earlier
     (?:other|another|next)_questions? question_\d+ example misread\w* might may could maybe perhaps seems? appears?
@@ -155,12 +157,14 @@ _OTHERS = _words(r"""students? people many some(?:one|body)? others? most_\w+s e
     muchos algunos beaucoup certains élèves viele manche einige schüler muitos alguns alunos molti alcuni studenti
     многие некоторые студенты veel sommige errore erreur fehler erro ошибк\w* spesso souvent oft häufig frecuente\w*
     часто 有人 很多 许多 有些 同学 学生 考生 容易 误[选以认] 似乎 起初 一开始 原以为 可能 也许 上一?题 例题 人は
-    一見 많은 학생 처음""")
+    一見 많은 학생 처음 quiz[áa]s? tal_vez podr[íi]a ser[íi]a peut-être pourrait serait vielleicht könnte wäre
+    möglicherweise talvez poderia seria forse potrebbe sarebbe misschien zou возможно может наверное belki olabilir
+    może có_thể có_lẽ mungkin ربما शायद 아마 かもしれ たぶん 或许 大概 恐怕""")
 ATTRIBUTED = _any(r"\w\W{0,3}\"(?:the\b|(?=answer|correct))|(?<!我)说(?!明)", _OTHERS)
 REPORTED = _any(r"\b(?:that|where|case|says?|said|claims?|thinks?|believes?|told|whom)\W*(?:(?:the|my|its|their) )?\Z")
 OWN_VIEW = _any(
-    _words(r"""i we us me this so follows clear\w* evident obvious certain confident sure conclu\w+
-    means? implies shows? indicates? suggests? know doubt see""")
+    _words(r"""i we us me this so follows clear\w* evident obvious certain confident sure conclu\w+ means? implies
+    shows? indicates? suggests? know doubt see""")
 )
 """Who may say that the answer is B: whoever writes, or the facts."""
 FRAME = _any(
@@ -201,6 +205,7 @@ OTHER_ENTRY = _any(
     rf"(?:\.\)|[):\]、](?=\s?[^\s.,;!?)])|\.(?=\s?\w|{OWN})|\s?[-=]\s)"
 )
 NO_FRAME = _any(rf"[{MARK}]|(?!\A)[.;!?]\s")
+MARKED_FIRST = _any(rf"[^\w{MARK}]*[{MARK}]")
 LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
 SENTENCE_END = _any(r"\n|[!?。;।]|(?<!\b[A-Za-z])\.(?=[\"')]?(?:\s|$))|\.(?=\s{1,4}(?-i:[A-Z])[a-z])")
 CONCEDES = _any(r"\W*(?:though|although|while|whereas|unlike|despite|even)\b")

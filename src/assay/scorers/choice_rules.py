@@ -181,7 +181,12 @@ class _Answer:
         for begin in sorted({0, _end(phrases.FRAME, self.text[:200], 0)}):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
             rest, frame = self.plain[end:], self.text[:begin]
-            if not name or is_idle("", frame) or phrases.NO_FRAME.search(frame) or self.name(0) != "":
+            if (
+                not name
+                or is_idle("", frame)
+                or phrases.NO_FRAME.search(frame)
+                or phrases.MARKED_FIRST.match(self.text)
+            ):
                 continue
             closed = re.match(rf"[ \t.!。\"')]*(?:\(?(?:option |choice )?\(?{name}\)\W*)?(?:\n|$)", rest)
             is_sentence = not frame and len(self.plain) <= 320 and re.match(r"[ \t\"')]*[.!。](?!\w)", rest)
