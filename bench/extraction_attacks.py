@@ -3,10 +3,9 @@
 `tests/scorers/corpus/attacks.jsonl` has one phrasing a line. `{X}` is the letter the answer takes and `{tx}` its text,
 `{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all, `is_cut` whether the answer ran into
 the token limit. `half` says what it was for: the rules were written with `tune` in view and first judged on `report`;
-the
-rounds `second` to `seventh` came later, each written before the rules were run on it. Of the fifth round one part was
-tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with six
-choices of letters.
+the rounds `second` to `seventh` came later, each written before the rules were run on it. Of the fifth round one part
+was tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with
+six choices of letters.
 """
 
 import json

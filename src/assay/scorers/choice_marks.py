@@ -47,8 +47,8 @@ _ENTRY = re.compile(
 )
 _SEPARATOR = re.compile(
     rf"[)\]\"'.}}$:\s(】{OWN}]*+(?P<word>(?:,\s*)?(?:\b(?:and/or|and|or|plus|as well as|but also|y|o|u|und|oder|et|ou|e"
-    r"|of|en|lub|albo|i|veya|ya da|ve|hoặc|hay|và|atau|dan|и|или)\b|和|或者?|与|及|以及|跟|还是|とか?|か|または|それとも"
-    r"|および|및|또는|아니면|이나|[와과]|أو|या|और)|[,;/&+|、])?\s*+(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b\s*+)*"
+    r"|of|en|lub|albo|i|veya|ya da|ve|hoặc|hay|và|atau|dan|и|или)\b|和|或者?|与|及|以及|跟|还是|とか?|か|または"
+    r"|それとも|および|및|또는|아니면|이나|[와과]|أو|या|और)|[,;/&+|、])?\s*+(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b\s*+)*"
     r"(?:(?:option|choice|选项)\s?)?(?:\\f?boxed)?[(\[\"'{$\s【]*", re.IGNORECASE,
 )  # fmt: skip
 _CLOSED = re.compile(
