@@ -16,9 +16,9 @@ from typing import Any
 
 from extraction_attacks import attacks
 
-from assay.scorers.choice_rules import Extraction, extract_choice
+from assay.scorers.choice.choice_rules import Extraction, extract_choice
 
-CORPUS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "corpus" / "choices.jsonl"
+CORPUS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "choice" / "corpus" / "choices.jsonl"
 
 
 def read_corpus(path: Path) -> list[dict[str, Any]]:

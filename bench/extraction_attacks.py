@@ -1,6 +1,6 @@
 """Attacks on the reading of a letter: families of phrasings, with the letter that stands in each, or none.
 
-`tests/scorers/corpus/attacks.jsonl` has one phrasing a line. `{X}` is the letter the answer takes and `{tx}` its text,
+`tests/scorers/choice/corpus/attacks.jsonl` has a phrasing a line. `{X}` is the letter an answer takes, `{tx}` its text,
 `{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all, `is_cut` whether the answer ran into
 the token limit. `half` says what it was for: the rules were written with `tune` in view and first judged on `report`;
 the rounds `second` to `seventh` came later, each written before the rules were run on it. Of the fifth round one part
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PHRASINGS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "corpus" / "attacks.jsonl"
+PHRASINGS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "choice" / "corpus" / "attacks.jsonl"
 LETTERS = "ABCDEFGHIJ"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
     ("cat", "dog", "bird", "fish"),

@@ -1,9 +1,8 @@
 """The direction of imports: a room imports only from groups to its left."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 GROUPS = (
@@ -22,8 +21,25 @@ GROUPS = (
     {"dialects", "benchmarks", "conformance"},
     {"cli"},
 )
+RUNNER = (
+    {"option_fields"},
+    {"options", "events", "result"},
+    {"identity"},
+    {"scoring"},
+    {"counts"},
+    {"tasks"},
+    {"plan"},
+    {"resume"},
+    {"ask"},
+    {"summary"},
+    {"flow"},
+    {"run"},
+)
+"""The rooms of runner/, by the same rule."""
 LEVEL = {room: level for level, group in enumerate(GROUPS) for room in group}
+RUNNER_LEVEL = {room: level for level, group in enumerate(RUNNER) for room in group}
 MODULES = sorted(SOURCE.rglob("*.py"))
+RUNNER_MODULES = sorted((SOURCE / "runner").rglob("*.py"))
 
 
 def room_of(path: Path) -> str:
@@ -32,8 +48,8 @@ def room_of(path: Path) -> str:
     return "cli" if room == "__main__" else room
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """The rooms of assay a module imports, at its top or inside functions."""
+def imported_modules(path: Path) -> set[str]:
+    """The modules of assay a module imports, at its top or inside functions."""
     package = ("assay", *path.relative_to(SOURCE).parent.parts)
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -45,8 +61,14 @@ def imported_rooms(path: Path) -> set[str]:
             names = [module] if module != "assay" else [f"assay.{alias.name}" for alias in node.names]
         else:
             continue
-        found |= {name.split(".")[1] for name in names if name.startswith("assay.")}
-    return {room for room in found if not room.startswith("__")}
+        found |= {name for name in names if name.startswith("assay.")}
+    return found
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms of assay a module imports."""
+    rooms = {name.split(".")[1] for name in imported_modules(path)}
+    return {room for room in rooms if not room.startswith("__")}
 
 
 def test_every_room_has_its_place():
@@ -55,12 +77,54 @@ def test_every_room_has_its_place():
     assert rooms <= set(LEVEL), f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.name != "__init__.py" or p.parent != SOURCE], ids=str)
-def test_a_module_imports_only_to_its_left(path: Path):
-    own = room_of(path)
+def test_a_module_imports_only_to_its_left():
+    wrong = []
+    for path in MODULES:
+        own = room_of(path)
+        if own == "__init__":
+            continue
+        rooms = imported_rooms(path) - {own}
+        wrong += [f"{path.relative_to(SOURCE)} imports {room!r}" for room in rooms if LEVEL[room] >= LEVEL[own]]
 
-    for room in imported_rooms(path) - {own}:
-        assert LEVEL[room] < LEVEL[own], f"{path.name} in {own!r} imports {room!r}, which is not to its left"
+    assert wrong == [], "not to their left"
+
+
+SCORERS = ("choice", "text", "math", "code", "vision", "speech", "image", "judge")
+
+
+def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_in_a_circle():
+    needs: dict[str, set[str]] = {}
+    for path in (SOURCE / "scorers").rglob("*.py"):
+        own = path.relative_to(SOURCE / "scorers").with_suffix("").parts[0]
+        own = own if own in SCORERS else "shared"
+        found = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.scorers.")}
+        needs.setdefault(own, set()).update(found & set(SCORERS) - {own})
+    for group in SCORERS:
+        assert ast.get_docstring(ast.parse((SOURCE / "scorers" / group / "__init__.py").read_text(encoding="utf-8")))
+
+    assert needs["shared"] == set(), "what all groups share needs none of them"
+    TopologicalSorter(needs).prepare()
+
+
+def test_the_rooms_of_the_runner_have_their_place_and_say_what_they_are_for():
+    rooms = {path.relative_to(SOURCE / "runner").with_suffix("").parts[0] for path in RUNNER_MODULES} - {"__init__"}
+
+    assert rooms == set(RUNNER_LEVEL)
+    for folder in {path.parent for path in RUNNER_MODULES}:
+        described = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        assert described and "\n" not in described, f"say in one line of {folder.name}/__init__.py what is in the room"
+
+
+def test_a_module_of_the_runner_imports_only_from_rooms_to_its_left():
+    wrong = []
+    for path in RUNNER_MODULES:
+        own = path.relative_to(SOURCE / "runner").with_suffix("").parts[0]
+        rooms = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.runner.")} - {own}
+        if own != "__init__":
+            wrong += [f"{path.name} in {own!r} imports {room!r}" for room in rooms
+                      if RUNNER_LEVEL[room] >= RUNNER_LEVEL[own]]  # fmt: skip
+
+    assert not wrong
 
 
 def test_the_core_needs_only_the_standard_library():

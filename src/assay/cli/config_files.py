@@ -15,7 +15,7 @@ def gate_of(given: argparse.Namespace) -> Gate | None:
     """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
     if not given.config:
         return None
-    from ..runner.foreign import check_settings, gate_for
+    from ..runner.resume.foreign import check_settings, gate_for
 
     manifest = _read_plain(given.config)
     if not _is_manifest(_config_file(given.config), manifest):
@@ -25,8 +25,8 @@ def gate_of(given: argparse.Namespace) -> Gate | None:
         named[name] = key_values(getattr(given, name) or [], option=f"--{name}")
     if given.base_url:
         named["model_args"]["base_url"] = given.base_url
-    named["judges"] = dict(judge_entry(entry) for entry in given.judge or ())
-    named["tasks"] = flatten_list([*given.tasks, *given.more_tasks])
+    named["judges"] = dict(judge_entry(entry) for entry in given.judges or ())
+    named["tasks"] = flatten_list([*given.tasks, *(given.more_tasks or ())])
     gate = gate_for(manifest, given.config, named, given.trust_code)
     check_settings(read_config(given.config), named, gate, asks_model=True)
     return gate
@@ -53,7 +53,7 @@ def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
 
 
 def _read_plain(path: str) -> Mapping[str, Any]:
-    from ..runner.task_yaml import load_yaml
+    from ..runner.tasks.task_yaml import load_yaml
 
     file = _config_file(path)
     if not file.is_file():

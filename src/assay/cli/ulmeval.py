@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.errors import AssayError, UsageError
 from .arguments import Parser, key_values
-from .run import _stdout_for_people
+from .run import stdout_for_people
 
 
 def parser() -> Parser:
@@ -53,7 +53,7 @@ def parser() -> Parser:
 def command(arguments: Sequence[str]) -> int:
     """Runs every model on every dataset, prints the tables, and returns the worst exit code."""
     given = parser().parse(arguments)
-    with _stdout_for_people(given.json) as stdout:
+    with stdout_for_people(given.json) as stdout:
         from ..dialects.ulmeval.command import run_pairs
         from ..dialects.ulmeval.pairs import Settings
         from .display import finish, watcher

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
-from ...scorers.single_choice_zh import SingleChoiceZh
+from ...scorers.choice.single_choice_zh import SingleChoiceZh
 from .calling import FLAGS, Era
 from .classes import Classes
 from .evaluation import Evaluation, built_in

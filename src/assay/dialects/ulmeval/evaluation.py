@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, Score
 from ...registry import scorers
-from ...runner.cell import Cell
-from ...runner.desk import Desk
+from ...runner.flow.desk import Desk
+from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name

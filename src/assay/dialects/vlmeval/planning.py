@@ -11,8 +11,8 @@ from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
 from ...scorers.answered import answered
-from ...scorers.mmvet import MmVet
-from ...scorers.yes_no import YesNo
+from ...scorers.choice.yes_no import YesNo
+from ...scorers.vision.mmvet import MmVet
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference
 from .classes import ClassDataset, dataset_classes, idle_classes

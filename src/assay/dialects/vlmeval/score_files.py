@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core import UNRESOLVED, Output, Result, Sample, ScoreRecord
 from ...datasets.suffix_files import dump_by_suffix, write_table
-from ...scorers.yes_no import YesNo
+from ...scorers.choice.yes_no import YesNo
 from ...store.file_ledger import FileLedger
 from ...summarizers.mmvet import CAPABILITIES
 from .facade.dataset.utils.multiple_choice import ABBREVIATIONS

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from ...core import EMPTY, Message, Outcome, Output, Prompt, Result, Sample, Score, ScoreRecord, SummaryContext
-from ...scorers.choice import LETTERS, Choice
-from ...scorers.choice_rules import extract_choice
-from ...scorers.yes_no import YesNo
+from ...scorers.choice.choice import LETTERS, Choice
+from ...scorers.choice.choice_rules import extract_choice
+from ...scorers.choice.yes_no import YesNo
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme

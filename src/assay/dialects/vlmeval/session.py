@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...runner.desk import Desk
+from ...runner.flow.desk import Desk
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """`src.evaluator.asr`: does a model say what it writes? A model given as `--judge asr=…` transcribes its speech."""
 
-from .....scorers.consistency import SpeechConsistency
+from .....scorers.speech.consistency import SpeechConsistency
 from .base import BuiltInEvaluator
 
 

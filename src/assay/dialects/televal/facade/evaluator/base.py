@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .....core import Output, Sample, Score
-from .....scorers.exists_match import ExistsMatch
-from .....scorers.single_choice_zh import SingleChoiceZh
+from .....scorers.choice.single_choice_zh import SingleChoiceZh
+from .....scorers.speech.exists_match import ExistsMatch
 from ...references import as_target
 from ..utils import parallel_batch
 

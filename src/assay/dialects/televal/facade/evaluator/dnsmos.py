@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from .....core import Output, Sample, Score
-from .....scorers.dnsmos import Dnsmos
+from .....scorers.speech.dnsmos import Dnsmos
 from .base import BuiltInEvaluator
 
 

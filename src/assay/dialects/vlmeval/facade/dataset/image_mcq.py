@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
-from .....scorers.choice_rules import extract_choice
+from .....scorers.choice.choice_rules import extract_choice
 from ...kinds import ROTATION, is_circular, whole_index
 from ...prompts import options_of, question_with_options
 from ..smp.file import dump, load

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from .....scorers.choice_rules import extract_choice
+from .....scorers.choice.choice_rules import extract_choice
 
 __all__ = ["can_infer", "can_infer_option", "can_infer_text"]
 
