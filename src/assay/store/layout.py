@@ -4,6 +4,7 @@ run.json        what was run: options, versions, digests
 records.jsonl   the journal: what was answered and scored; the truth
 summary.json    the numbers, derived from the journal
 media/          pictures and sounds by content hash
+view.index      what pages need of a long journal, derived from it; may be removed
 """
 
 import errno
@@ -43,6 +44,11 @@ class Layout:
     def media(self) -> Path:
         """Pictures and sounds by content hash."""
         return self.folder / "media"
+
+    @property
+    def view_index(self) -> Path:
+        """What pages need of the journal; made again where it is missing."""
+        return self.folder / "view.index"
 
     @property
     def lock(self) -> Path:
