@@ -10,6 +10,7 @@ import os
 from array import array
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 from .line_heads import (
@@ -65,6 +66,8 @@ class JournalIndex:
         self.calls: dict[bytes, int] = {}
         """By hashed key: where the line of what a judge or another helper was asked lies."""
         self.words = TextLog()
+        self._lines_by_row: tuple[int, Any, Any] | None = None
+        """Lines sorted by their rows, as long as there are no more of them."""
         self._rows: dict[tuple[str, str], dict[str | tuple[str, int], int]] = {}
         self._answers = array("i")
         """Of each row: the line of its first round, and below that of the first scorer's verdict."""
@@ -114,10 +117,22 @@ class JournalIndex:
 
     def lines_of(self, row: int) -> list[tuple[int, int]]:
         """Slot and offset of each line that counts for a row, in the order of the journal."""
-        import numpy as np
+        if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
+            self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
+        _, rows, lines = self._lines_by_row
+        found = lines[rows.searchsorted(row) : rows.searchsorted(row, "right")].tolist()
+        return [(self.line_slots[line], self.offsets[line]) for line in found if self.current[line]]
 
-        found = np.flatnonzero(np.frombuffer(self.line_rows, np.int32) == row)
-        return [(self.line_slots[line], self.offsets[line]) for line in found.tolist() if self.current[line]]
+    def first_lines(self, row: int) -> tuple[int, int]:
+        """Where the answer of the first round lies, and the verdict of the first scorer; -1 where there is none."""
+        answer = verdict = NONE
+        best = 0
+        for slot, offset in self.lines_of(row):
+            if slot >= 0 and (answer == NONE or slot == 0):
+                answer = offset
+            elif slot < 0 and (verdict == NONE or slot > best):
+                verdict, best = offset, slot
+        return answer, verdict
 
     def call(self, task: str, role: str, key: str) -> int:
         """Where the line of a helper's call lies; -1 where there is none."""
@@ -269,6 +284,14 @@ class JournalIndex:
         """Lets go of what is only needed to read on; a journal that grows after all has it made again."""
         self._rows, self._slots = {}, {}
         self._answers, self._judged = array("i"), array("i")
+
+
+def _sorted_lines(line_rows: "array[int]") -> tuple[Any, Any]:
+    import numpy as np
+
+    rows = np.array(line_rows, np.int32)
+    lines = np.argsort(rows, kind="stable").astype(np.int32)
+    return rows[lines], lines
 
 
 def _hashed(task: str, key: str) -> bytes:
