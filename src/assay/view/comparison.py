@@ -76,12 +76,14 @@ def sentence(row: Mapping[str, Any]) -> str:
     digits = 1 if factor == 100 else 3
     size = f"{abs(difference):.{digits}f}{unit}"
     low, high = row["ci"] or (None, None)
-    between = "" if low is None else f", 95 % interval {low * factor:+.{digits}f} to {high * factor:+.{digits}f}"
+    between = "" if low is None else f", 95 % interval {_signed(low * factor, digits)} to {_signed(high * factor, digits)}"
     adjusted = row["p_adjusted"] if row.get("p_adjusted") is not None else row["p"]
     p = "p < 0.001" if adjusted < 0.001 else f"p {adjusted:.2g}"
     holm = " after Holm" if row.get("p_adjusted") not in (None, row["p"]) else ""
-    if row["verdict"] == "not distinguishable":
-        begin = f"The two cannot be told apart: the later run is {_way(difference)} by {size}" if difference else "No difference"
+    if not difference:
+        begin = "No difference"
+    elif row["verdict"] == "not distinguishable":
+        begin = f"The two cannot be told apart: the later run is {_way(difference)} by {size}"
     else:
         begin = f"The later run is {row['verdict']}: {_way(difference)} by {size}"
     lower = "" if row["higher_is_better"] else " (lower is better)"
@@ -102,6 +104,10 @@ def overall(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"Of {len(compared)} numbers the later run is {', '.join(said)} (p values after Holm)."
 
 
+def _signed(value: float, digits: int) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
 def _way(difference: float) -> str:
     return "higher" if difference > 0 else "lower"
 
@@ -114,10 +120,7 @@ def _flips(before: RunView, after: RunView, row: Any, result: Result, statistics
     changed = [(id, older[id], newer[id]) for id in older.keys() & newer.keys() if older[id] != newer[id]]
     changed.sort(key=lambda one: (-abs(one[2] - one[1]), one[0]))
     places = _rows(before, result.task, model), _rows(after, result.task, result.model)
-    return [
-        [id, old, new, places[0].get(id), places[1].get(id)]
-        for id, old, new in changed[:MOST_FLIPS]
-    ]
+    return [[id, old, new, places[0].get(id), places[1].get(id)] for id, old, new in changed[:MOST_FLIPS]]
 
 
 def _values(run: RunView, task: str, model: str, result: Result, statistics: Statistics) -> Mapping[str, float]:

@@ -131,6 +131,7 @@ class RunView:
                     "scorers": list(own.get("scorers", {})),
                     "metric": first or self._spoken_metric(index, task, model, own),
                     "higher_is_better": next((r["higher_is_better"] for r in results), True),
+                    "scale": next((r["details"]["scale"] for r in results if "scale" in (r.get("details") or {})), None),
                     "expected": own.get("n_expected"),
                 }
             )

@@ -46,7 +46,7 @@ function differenceTable(rows) {
       h("td", { class: "number" }, h("b", null, signed(r.difference)), h("div", { class: "muted small" }, r.ci ? `${signed(r.ci[0])} to ${signed(r.ci[1])}` : "no interval")), h("td", null, differenceDot(r, reach(r))),
       h("td", { class: "small" }, `${count(r.wins)} up, ${count(r.losses)} down`, h("div", { class: "muted" }, `of ${count(r.n)}`)),
       h("td", { class: "small" }, h("b", { class: r.verdict === "better" ? "t-good" : r.verdict === "worse" ? "t-bad" : "" }, r.verdict), h("div", { class: "muted" }, `p ${r.p_adjusted === null ? "n/a" : r.p_adjusted < 0.001 ? "< 0.001" : r.p_adjusted.toPrecision(2)}`)))));
-  return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, h("table", { class: "plain differences" }, h("thead", null, h("tr", null, ["Number", "Earlier", "Later", "Difference", "95 % interval", "Samples", "Verdict"].map((t) => h("th", { scope: "col" }, t)))), h("tbody", null, body)));
+  return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, h("table", { class: "plain differences" }, h("thead", null, h("tr", null, ["Number", "Earlier", "Later", "Difference", "95 % interval", "Samples", "Verdict"].map((t, i) => h("th", { scope: "col", class: i > 0 && i < 4 ? "number" : "" }, t)))), h("tbody", null, body)));
 }
 
 /** @param {number} value */
@@ -60,7 +60,13 @@ function flips(r, c, source) {
   const more = h("button", { type: "button", class: "quiet", onclick: () => grow() }, "Show more");
   const grow = () => {
     const all = chosen();
-    list.append(...all.slice(shown, shown + STEP).map((/** @type {any[]} */ flip) => flipRow(flip, r, c, source)));
+    const next = all.slice(shown, shown + STEP);
+    const rows = next.map((/** @type {any[]} */ flip) => flipRow(flip, r, c, source));
+    list.append(...rows);
+    source.rows(c.after.id, next.map((/** @type {any[]} */ flip) => flip[4])).then((/** @type {any[]} */ snippets) => {
+      const known = new Map(snippets.map((one) => [one.row, one.question]));
+      for (const [i, flip] of next.entries()) rows[i].querySelector(".question").textContent = known.get(flip[4]) ?? "";
+    }, () => {});
     shown = Math.min(all.length, shown + STEP);
     more.hidden = shown >= all.length;
   };
@@ -90,7 +96,7 @@ function flipRow([id, before, after, oldRow, newRow], r, c, source) {
     }
   };
   return h("details", { class: "flip", ontoggle: (/** @type {any} */ e) => { if (e.target.open) open(); } },
-    h("summary", null, h("span", { class: `pip ${better ? "t-good" : "t-bad"}`, "aria-hidden": "true" }), h("span", { class: "mono" }, id), h("span", { class: better ? "t-good" : "t-bad" }, `${num(before).replace(/\.000$/, "")} → ${num(after).replace(/\.000$/, "")}`)), inner);
+    h("summary", null, h("span", { class: `pip ${better ? "t-good" : "t-bad"}`, "aria-hidden": "true" }), h("span", { class: "mono" }, id), h("span", { class: "question muted" }), h("span", { class: better ? "t-good" : "t-bad" }, `${num(before).replace(/\.?0+$/, "")} → ${num(after).replace(/\.?0+$/, "")}`)), inner);
 }
 
 /** @param {any} older @param {any} newer @param {any} c @param {import("./source.js").Source} source @param {number} oldRow @param {number} newRow */

@@ -163,3 +163,15 @@ export function copyButton(text) {
   } }, "Copy");
   return button;
 }
+
+/**
+ * The colour of a score: as good as can be, as bad as can be, or in between.
+ * @param {number | null | undefined} value @param {{higher_is_better: boolean, scale?: number[] | null}} cell
+ */
+export function scoreTone(value, cell) {
+  if (value === null || value === undefined) return "o-none";
+  const [low, high] = cell.scale ?? [0, 1];
+  const good = cell.higher_is_better ? value >= high : value <= low;
+  const bad = cell.higher_is_better ? value <= low : value >= high;
+  return good ? "t-good" : bad ? "t-bad" : "t-mid";
+}

@@ -48,7 +48,7 @@ function groupSections(results) {
     const domain = domainOf(rows);
     const title = `${r.task} · ${r.metric} by ${tag}`;
     const body = rows.map((g) => h("tr", null, h("th", { scope: "row" }, g.name || "(empty)"), h("td", { class: "number" }, num(g.value)), h("td", null, intervalDot(g, domain, 160)), h("td", { class: "muted small" }, interval(g.ci)), h("td", { class: "number muted" }, count(g.n))));
-    return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": title }, h("table", { class: "groups" }, h("caption", null, title), h("thead", null, h("tr", null, ["Group", "Value", "", "95 % interval", "n"].map((c) => h(c ? "th" : "td", c ? { scope: "col" } : null, c)))), h("tbody", null, body)));
+    return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": title }, h("table", { class: "groups" }, h("caption", null, title), h("thead", null, h("tr", null, ["Group", "Value", "", "95 % interval", "n"].map((c) => h(c ? "th" : "td", c ? { scope: "col", class: c === "Value" || c === "n" ? "number" : "" } : null, c)))), h("tbody", null, body)));
   })))];
 }
 

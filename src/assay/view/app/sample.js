@@ -1,7 +1,7 @@
 // @ts-check
 /** One sample: the conversation, what was answered and read in it, the verdicts and why, and the record itself. */
 
-import { asText, count, duration, h, num, outcomeClass, outcomeWords, plural, replace } from "./dom.js";
+import { asText, count, duration, h, num, outcomeClass, outcomeWords, plural, replace, scoreTone } from "./dom.js";
 import { waveform } from "./charts.js";
 
 /**
@@ -23,7 +23,7 @@ export function samplePanel(sample, place) {
   const verdict = sample.verdicts[0];
   return h("div", { class: "sample" },
     h("div", { class: "sample-head" }, h("h1", null, sample.id, sample.epoch ? h("span", { class: "muted" }, ` · answer ${sample.epoch + 1}`) : null),
-      ...sample.verdicts.slice(0, 4).map((/** @type {any} */ v) => verdictBadge(v)),
+      ...sample.verdicts.slice(0, 4).map((/** @type {any} */ v) => verdictBadge(v, place.cell)),
       h("p", { class: "muted small" }, `${sample.task} · ${sample.model}`)),
     sample.damage ? h("div", { class: "notice bad", role: "alert" }, h("p", null, sample.damage)) : null,
     tagChips(verdict),
@@ -40,12 +40,12 @@ function section(title, ...inner) {
   return h("section", null, h("h2", null, title), ...inner);
 }
 
-/** @param {any} v */
-export function verdictBadge(v) {
+/** @param {any} v @param {any} [cell] */
+function verdictBadge(v, cell) {
   const values = Object.entries(v.values ?? {});
   const first = values[0]?.[1];
-  const words = v.outcome === "scored" ? values.slice(0, 3).map(([name, value]) => `${name} ${value === null ? "–" : num(/** @type {number} */ (value)).replace(/\.000$/, "")}`).join(", ") : `${v.scorer}: ${outcomeWords(v.outcome)}`;
-  const tone = v.outcome !== "scored" ? outcomeClass(v.outcome) : first === 1 ? "t-good" : first === 0 ? "t-bad" : "t-mid";
+  const words = v.outcome === "scored" ? values.slice(0, 3).map(([name, value]) => `${name} ${value === null ? "–" : num(/** @type {number} */ (value)).replace(/\.?0+$/, "")}`).join(", ") : `${v.scorer}: ${outcomeWords(v.outcome)}`;
+  const tone = v.outcome !== "scored" ? outcomeClass(v.outcome) : scoreTone(/** @type {number | null | undefined} */ (first), cell ?? { higher_is_better: true });
   return h("span", { class: `verdict ${tone}` }, words || outcomeWords(v.outcome));
 }
 
@@ -122,7 +122,7 @@ function answers(round, verdicts, place) {
     const stop = c.stop_reason && c.stop_reason !== "stop" ? h("span", { class: "stop" }, c.stop_reason === "length" ? "cut at the token limit" : c.stop_reason) : null;
     const score = candidates.length > 1 ? verdicts[0]?.candidates?.[i] : undefined;
     const title = candidates.length > 1 ? `answer ${i + 1}` : "answer";
-    return h("div", { class: "turn assistant answer-box" }, h("span", { class: "role" }, title, score !== undefined && score !== null ? h("b", { class: score === 1 ? "t-good" : score === 0 ? "t-bad" : "t-mid" }, ` ${num(score).replace(/\.000$/, "")}`) : null, stop), parts(c.text ?? c.parts ?? "", place, typeof read === "string" ? read : null), tokenStrip(c.tokens));
+    return h("div", { class: "turn assistant answer-box" }, h("span", { class: "role" }, title, score !== undefined && score !== null ? h("b", { class: score === 1 ? "t-good" : score === 0 ? "t-bad" : "t-mid" }, ` ${num(score).replace(/\.?0+$/, "")}`) : null, stop), parts(c.text ?? c.parts ?? "", place, typeof read === "string" ? read : null), tokenStrip(c.tokens));
   });
   if (each.length > 1) boxes.push(h("div", { class: "beside" }, each));
   else boxes.push(...each);

@@ -1,7 +1,7 @@
 // @ts-check
 /** The samples of a run: a list of any length, filters, arrow keys, and the sample that is open beside it. */
 
-import { count, h, num, outcomeClass, outcomeWords, replace, trouble } from "./dom.js";
+import { count, h, num, outcomeClass, outcomeWords, replace, scoreTone, trouble } from "./dom.js";
 import { samplePanel } from "./sample.js";
 
 const ROW = 62;
@@ -45,6 +45,7 @@ export function filtered(columns, f, hits) {
   const outcomes = f.outcome ? new Set(f.outcome.split(",").map((name) => columns.outcomes.indexOf(name === "none" ? "" : name))) : null;
   const cells = new Set(columns.cells.map((/** @type {any} */ c, /** @type {number} */ i) => i).filter((/** @type {number} */ i) => (!f.task || columns.cells[i].task === f.task) && (!f.model || columns.cells[i].model === f.model)));
   const [low, high] = scoreRange(f.score);
+  const best = f.score === "right" ? true : f.score === "wrong" ? false : null;
   const values = columns.cells.map((/** @type {any} */ c) => columns.metrics[c.metric] ?? null);
   const tags = Object.entries(f.tags).filter(([name]) => columns.tags[name]).map(([name, value]) => [columns.tags[name].codes, columns.tags[name].values.indexOf(value)]);
   for (let i = 0; i < columns.n; i++) {
@@ -52,7 +53,7 @@ export function filtered(columns, f, hits) {
     if (!cells.has(cell) || (outcomes && !outcomes.has(columns.outcome[i]))) continue;
     if (f.score) {
       const v = values[cell]?.[i];
-      if (v === null || v === undefined || v < low || v > high) continue;
+      if (v === null || v === undefined || (best === null ? v < low || v > high : (scoreTone(v, columns.cells[cell]) === "t-good") !== best)) continue;
     }
     if (tags.some(([codes, code]) => codes[i] !== code)) continue;
     if (hits && !hits.has(columns.row[i])) continue;
@@ -63,10 +64,8 @@ export function filtered(columns, f, hits) {
   return sorting ? found.slice().sort(sorting) : found;
 }
 
-/** `wrong`, `right`, `0.2..0.8`. @param {string} text @returns {[number, number]} */
+/** `0.2..0.8`, one end or both. @param {string} text @returns {[number, number]} */
 function scoreRange(text) {
-  if (text === "wrong") return [-Infinity, 1 - 1e-9];
-  if (text === "right") return [1, Infinity];
   const [low, high] = text.split("..");
   return [low ? Number(low) : -Infinity, high ? Number(high) : Infinity];
 }
@@ -318,7 +317,7 @@ class SampleList {
     const snippet = this.snippets.get(row) ?? {};
     const media = [...(snippet.made ?? []), ...(snippet.media ?? [])];
     const image = media.find((m) => m.kind === "image");
-    const score = outcome === "scored" ? (value === null ? "–" : value === 1 ? "1" : value === 0 ? "0" : num(value)) : outcomeWords(outcome);
+    const score = outcome === "scored" ? (value === null ? "–" : num(value).replace(/\.?0+$/, "")) : outcomeWords(outcome);
     const tone = outcome !== "scored" ? outcomeClass(outcome) : scoreTone(value, c.cells[c.cell[i]]);
     return h("div", {
       class: "row", role: "option", id: `sample-${place}`, "aria-selected": place === this.at ? "true" : "false",
@@ -346,7 +345,7 @@ class SampleList {
     const choice = (/** @type {string} */ label, /** @type {string} */ now, /** @type {[string, string][]} */ options, /** @type {(v: string) => void} */ set) => h("select", { "aria-label": label, onchange: (/** @type {any} */ e) => set(e.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === now }, text)));
     const names = [...new Set(c.cells.map((/** @type {any} */ x) => x.task))], models = [...new Set(c.cells.map((/** @type {any} */ x) => x.model))];
     const graded = Object.values(c.metrics).some((/** @type {any} */ column) => column.some((/** @type {any} */ v) => v !== null && v !== 0 && v !== 1));
-    const scores = /** @type {[string, string][]} */ ([["", "Any score"], ["wrong", "Below 1"], ["right", "1 or more"], ["..0", "0 or less"], ...(graded ? [["..0.5", "Up to 0.5"], ["0.5..", "0.5 and up"]] : [])]);
+    const scores = /** @type {[string, string][]} */ ([["", "Any score"], ["wrong", "Not right"], ["right", "Right"], ...(graded ? [["..0", "0 or less"], ["..0.5", "Up to 0.5"], ["0.5..", "0.5 and up"]] : [])]);
     if (f.score && !scores.some(([v]) => v === f.score)) scores.push([f.score, f.score]);
     const sorts = /** @type {[string, string][]} */ ([["", "In the order of the data"], ["low", "Lowest score first"], ["high", "Highest score first"], ["id", "By id"], ...(c.seconds ? [["slow", "Slowest first"]] : []), ...(c.chars ? [["long", "Longest answer first"]] : [])]);
     const tags = Object.entries(c.tags).filter(([, t]) => /** @type {any} */ (t).values.length <= MOST_VALUES).slice(0, 6).map(([name, t]) => choice(`Tag ${name}`, f.tags[name] ?? "", [["", `Any ${name}`], .../** @type {any} */ (t).values.map((/** @type {string} */ v) => [v, v || "(empty)"])], (v) => this.go({ tags: { ...f.tags, [name]: v }, id: "" })));
@@ -357,12 +356,3 @@ class SampleList {
         choice("Score", f.score, scores, (v) => this.go({ score: v, id: "" })), tags, choice("Order", f.sort, sorts, (v) => this.go({ sort: v, id: "" }))));
   }
 }
-
-/** The colour of a score: good, bad, or in between. @param {number | null} value @param {{higher_is_better: boolean}} cell */
-export function scoreTone(value, cell) {
-  if (value === null) return "o-none";
-  const good = cell.higher_is_better ? value >= 1 : value <= 0;
-  const bad = cell.higher_is_better ? value <= 0 : value >= 1;
-  return good ? "t-good" : bad ? "t-bad" : "t-mid";
-}
-
