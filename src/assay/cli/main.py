@@ -13,6 +13,7 @@ VERBS = {
     "ls": "list tasks, models, scorers, datasets, templates, summarizers",
     "show": "what a name or a run is: where it is defined, its options, an example",
     "view": "runs in the browser: samples, media, comparisons, live",
+    "report": "runs as one file: HTML, Markdown or CSV",
     "check": "try a file with three samples and explain the first fault",
     "new": "write a benchmark, model or scorer to start from",
     "verify": "whether a run folder is what its run left, its table made again",

@@ -2,12 +2,13 @@
 /** The frame of the page: the bar above, and which page the address asks for. */
 
 import { h, replace, trouble } from "./dom.js";
-import { chooseSource } from "./source.js";
+import { FileSource, chooseSource } from "./source.js";
 import { runsPage } from "./runs.js";
 import { runPage } from "./run.js";
 import { samplesPage } from "./samples.js";
 import { comparePage } from "./compare.js";
 import { livePage } from "./live.js";
+import { reportPage } from "./report.js";
 
 /**
  * @typedef {object} Page
@@ -41,6 +42,7 @@ function pageOf(parts, query) {
   if (kind === "run" && rest[1] === "samples") return samplesPage(source, rest[0], query);
   if (kind === "run" && rest[1] === "live") return livePage(source, rest[0]);
   if (kind === "compare" && rest.length >= 2) return comparePage(source, rest);
+  if (source instanceof FileSource && source.isReport) return reportPage(source);
   return runsPage(source);
 }
 
@@ -93,7 +95,7 @@ async function start() {
     const theme = localStorage.getItem("assay-theme");
     if (theme) document.documentElement.dataset.theme = theme;
   } catch { /* no storage */ }
-  document.getElementById("root")?.append(bar, main);
+  document.getElementById("root")?.replaceChildren(bar, main);
   drawBar({ title: "", path: [], body: main });
   addEventListener("hashchange", show);
   addEventListener("keydown", (event) => {

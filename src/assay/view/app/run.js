@@ -15,18 +15,18 @@ export async function runPage(source, id) {
   return { title: run.name, path: [{ name: "Runs", href: "#/" }, { name: run.name }], body: h("div", { class: "page" }, ...runBody(run, id, shapes)) };
 }
 
-/** @param {any} run @param {string} id @param {HTMLElement} shapes */
-export function runBody(run, id, shapes) {
+/** @param {any} run @param {string} id @param {HTMLElement} shapes @param {boolean} [saved] whether it stands in a report */
+export function runBody(run, id, shapes, saved = false) {
   const results = run.results ?? [];
   const damage = [...(run.damage ?? []), ...(run.error ? [run.error] : [])];
   return [
     h("div", { class: "head" }, h("h1", null, run.name), statusBadge(run.live ? "running" : run.status),
       h("p", { class: "muted" }, [when(run.started), took(run), run.platform].filter(Boolean).join(" · ")),
-      h("div", { class: "actions" }, h("a", { class: "button", href: `#/run/${id}/samples` }, "Read the samples"), run.live ? h("a", { class: "button second", href: `#/run/${id}/live` }, "Watch") : null)),
+      saved ? null : h("div", { class: "actions" }, h("a", { class: "button", href: `#/run/${id}/samples` }, "Read the samples"), run.live ? h("a", { class: "button second", href: `#/run/${id}/live` }, "Watch") : null)),
     ...damage.map((line) => h("div", { class: "notice bad", role: "alert" }, h("p", null, `Damaged: ${line}`))),
     ...(Array.isArray(run.notes) ? run.notes : []).map((/** @type {string} */ note) => h("div", { class: "notice" }, h("p", null, note))),
-    results.length ? h("section", { "aria-labelledby": "numbers" }, h("h2", { id: "numbers" }, "Numbers"), h("div", { class: "card" }, h("div", { class: "results large", role: "table", "aria-label": "Numbers" },
-      results.map((/** @type {any} */ r) => resultLine(r, domainOf(results.filter((/** @type {any} */ o) => o.metric === r.metric)), `#/run/${id}/samples?task=${encodeURIComponent(r.task)}`))),
+    results.length ? h("section", null, h("h2", null, "Numbers"), h("div", { class: "card" }, h("div", { class: "results large", role: "table", "aria-label": "Numbers" },
+      results.map((/** @type {any} */ r) => resultLine(r, domainOf(results.filter((/** @type {any} */ o) => o.metric === r.metric)), saved ? undefined : `#/run/${id}/samples?task=${encodeURIComponent(r.task)}`))),
     ...flags(results))) : null,
     ...groupSections(results),
     shapes,
@@ -44,7 +44,7 @@ function flags(results) {
 function groupSections(results) {
   const found = results.flatMap((r) => Object.entries(r.groups ?? {}).map(([tag, rows]) => ({ r, tag, rows: /** @type {any[]} */ (rows) }))).filter((g) => g.rows.length > 1);
   if (!found.length) return [];
-  return [h("section", { "aria-labelledby": "groups" }, h("h2", { id: "groups" }, "Groups"), h("div", { class: "grid two" }, found.map(({ r, tag, rows }) => {
+  return [h("section", null, h("h2", null, "Groups"), h("div", { class: "grid two" }, found.map(({ r, tag, rows }) => {
     const domain = domainOf(rows);
     const title = `${r.task} · ${r.metric} by ${tag}`;
     const body = rows.map((g) => h("tr", null, h("th", { scope: "row" }, g.name || "(empty)"), h("td", { class: "number" }, num(g.value)), h("td", null, intervalDot(g, domain, 160)), h("td", { class: "muted small" }, interval(g.ci)), h("td", { class: "number muted" }, count(g.n))));
@@ -95,8 +95,8 @@ function methods(run) {
   const config = Object.entries(run.config ?? {}).map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", { class: "mono" }, asText(value))));
   const versions = Object.entries(run.versions ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
   return [
-    h("section", { "aria-labelledby": "methods" }, h("h2", { id: "methods" }, "Methods"), h("div", { class: "card prose" }, run.methods.map((/** @type {string} */ text) => h("p", null, text)), copyButton(run.methods.join("\n\n")))),
-    h("section", { "aria-labelledby": "again" }, h("h2", { id: "again" }, "Repeat it"), h("div", { class: "card command" }, h("code", { tabindex: "0" }, run.again), copyButton(run.again)),
+    h("section", null, h("h2", null, "Methods"), h("div", { class: "card prose" }, run.methods.map((/** @type {string} */ text) => h("p", null, text)), copyButton(run.methods.join("\n\n")))),
+    h("section", null, h("h2", null, "Repeat it"), h("div", { class: "card command" }, h("code", { tabindex: "0" }, run.again), copyButton(run.again)),
       h("details", { class: "card" }, h("summary", null, "Settings and versions"), h("table", { class: "plain" }, h("tbody", null, config)), h("p", { class: "muted small" }, versions, run.git ? ` · commit ${run.git.commit?.slice(0, 12)}${run.git.dirty ? " with changes" : ""}` : ""))),
   ];
 }

@@ -92,7 +92,7 @@ function sorter(columns, sort, values) {
 /** @param {import("./source.js").Source} source @param {string} id @param {URLSearchParams} query @returns {Promise<import("./main.js").Page>} */
 export async function samplesPage(source, id, query) {
   const [columns, listed] = await Promise.all([source.columns(id), source.run(id)]);
-  const view = new SampleList(source, id, columns, filterOf(query));
+  const view = new SampleList(source, id, columns, filterOf(query), await source.only(id));
   await view.start();
   return {
     title: `Samples of ${listed.name}`,
@@ -106,8 +106,9 @@ export async function samplesPage(source, id, query) {
 }
 
 class SampleList {
-  /** @param {import("./source.js").Source} source @param {string} id @param {any} columns @param {Filter} filter */
-  constructor(source, id, columns, filter) {
+  /** @param {import("./source.js").Source} source @param {string} id @param {any} columns @param {Filter} filter @param {Set<number> | null} only */
+  constructor(source, id, columns, filter, only) {
+    this.only = only;
     this.source = source;
     this.id = id;
     this.columns = columns;
@@ -185,7 +186,8 @@ class SampleList {
       this.searched = "";
     }
     if (words !== this.filter.words.trim()) return;
-    this.kept = filtered(this.columns, this.filter, this.hits);
+    const { hits, only } = this;
+    this.kept = filtered(this.columns, this.filter, hits && only ? new Set([...hits].filter((row) => only.has(row))) : hits ?? only);
     const height = Math.min(this.kept.length * ROW, TALLEST);
     this.space.style.height = `${height}px`;
     this.list.scrollTop = 0;

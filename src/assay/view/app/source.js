@@ -36,6 +36,7 @@ async function json(path, options) {
 /** A server on this machine. */
 class LiveSource {
   kind = "live";
+  isReport = false;
 
   /** The cookie for the token behind `#`, which then leaves the address. */
   async open() {
@@ -61,6 +62,8 @@ class LiveSource {
   search(id, words) { return json(`api/search?run=${id}&words=${encodeURIComponent(words)}`); }
   /** @param {string} before @param {string} after */
   compare(before, after) { return json(`api/compare?before=${before}&after=${after}`); }
+  /** @param {string} _id @returns {Promise<Set<number> | null>} */
+  async only(_id) { return null; }
   /** @param {string} id */
   live(id) { return json(`api/live?run=${id}`); }
   /** @param {string} id @param {number} row */
@@ -88,14 +91,21 @@ class LiveSource {
 }
 
 /** What files hold: those of a bundle, or those inside the one-file report. */
-class FileSource {
+export class FileSource {
   kind = "file";
   /** @type {Map<string, Promise<any>>} */
   #held = new Map();
-  /** @param {(name: string) => Promise<any>} read */
-  constructor(read) { this.read = read; }
+  /** @param {(name: string) => Promise<any>} read @param {boolean} isReport */
+  constructor(read, isReport) {
+    this.read = read;
+    this.isReport = isReport;
+    /** @type {Record<string, string> | null} */
+    this.media = null;
+  }
 
-  async open() {}
+  async open() {
+    if (this.isReport) this.media = await this.read("media");
+  }
 
   /** @param {string} name @returns {Promise<any>} */
   get(name) {
@@ -145,15 +155,25 @@ class FileSource {
     return { rows };
   }
 
+  /** The rows whose samples were saved; null where all of them were. @param {string} id @returns {Promise<Set<number> | null>} */
+  async only(id) {
+    const places = await this.get(`places-${id}`);
+    if (places.whole) return null;
+    return new Set(places.samples.flatMap((/** @type {number} */ chunk, /** @type {number} */ row) => (chunk >= 0 ? [row] : [])));
+  }
+
   /** @param {string} before @param {string} after */
-  compare(before, after) { return this.get(`compare-${before}-${after}`); }
+  compare(before, after) { return this.get(`compare-${before}-${after}`).catch(() => { throw new Told("These two runs were not compared when this page was saved."); }); }
   /** @param {string} _id */
   live(_id) { return Promise.reject(new Told("A saved page does not go on.")); }
   /** @param {string} _id @param {number} _row */
   raw(_id, _row) { return null; }
 
   /** @param {string} _id @param {number} _row @param {any} part @param {"full" | "small"} form */
-  medium(_id, _row, part, form) { return (form === "small" && part.small_url) || part.url || ""; }
+  medium(_id, _row, part, form) {
+    const name = (form === "small" && part.small_url) || part.url || "";
+    return name.startsWith("held:") ? this.media?.[name.slice(5)] ?? "" : name;
+  }
 
   /** @param {string} _id @param {number} _row @param {any} part */
   async wave(_id, _row, part) { return Uint8Array.from(part.wave ?? []); }
@@ -176,10 +196,10 @@ export function chooseSource() {
     return new FileSource(async (name) => {
       if (!(name in held)) throw new Told("This part is not in the report.");
       return held[name];
-    });
+    }, true);
   }
   const bundle = document.querySelector("meta[name=assay-bundle]");
-  if (bundle) return new FileSource((name) => json(`data/${name}.json`));
+  if (bundle) return new FileSource((name) => json(`data/${name}.json`), false);
   return new LiveSource();
 }
 
