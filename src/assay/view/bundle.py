@@ -9,14 +9,13 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from ..core import AssayError, UsageError
 from ..store.layout import disk_error
 from .comparison import Statistics, comparison_page
 from .folders import RunFolders
 from .media import TYPES, Found, MediaShelf
 from .pages import assets, folder_page
+from .plain_json import json_bytes
 from .run_view import RunView
 from .saved import SavedRun, runs_document
 
@@ -24,7 +23,6 @@ MOST_COMPARED = 8
 """Runs of which every pair is compared when they are saved."""
 ROBOTS = "User-agent: *\nDisallow: /\n"
 _SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
-_encode = msgspec.json.Encoder().encode
 
 
 def write_bundle(folder: Path, target: Path, statistics: Statistics) -> tuple[int, int]:
@@ -43,7 +41,7 @@ def write_bundle(folder: Path, target: Path, statistics: Statistics) -> tuple[in
         (target / "index.html").write_text(folder_page(), "utf-8")
         (target / "robots.txt").write_text(ROBOTS, "utf-8")
         for name, document in _documents(runs, folders, target, statistics):
-            (target / "data" / f"{name}.json").write_bytes(_encode(document))
+            (target / "data" / f"{name}.json").write_bytes(json_bytes(document))
     except OSError as error:
         raise disk_error(error, target) from error
     return len(runs), sum(path.stat().st_size for path in target.rglob("*") if path.is_file())

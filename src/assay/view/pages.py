@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from .plain_json import json_bytes
 
 APP = Path(__file__).parent / "app"
 TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
@@ -44,7 +44,7 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
     )
     icon = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
     # `<` never stands in the data, so that no text of a model can end the element that holds it.
-    data = msgspec.json.encode(documents).decode("utf-8").replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    data = json_bytes(documents).decode("utf-8").replace("<", "\\u003c").replace("\u2028", "\\u2028")
     page = _page()
     page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', _icon(icon))
     page = page.replace('<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>")

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,12 +19,12 @@ from .comparison import Statistics, comparison_page
 from .folders import RunFolders, listed
 from .guard import MEDIA_POLICY, Guard
 from .live import progress
+from .plain_json import json_bytes
 from .run_page import run_page
 
 APP = Path(__file__).parent / "app"
 ASSET_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 DEFAULT_PORT = 7557
-_encode = msgspec.json.Encoder().encode
 
 
 def make_app(root: Path, statistics: Statistics, origin: str | None = None) -> Guard:
@@ -168,13 +167,7 @@ async def _told(work: Callable[[], Response]) -> Response:
 
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    try:
-        body = _encode(value)
-    except (UnicodeEncodeError, OverflowError, TypeError):
-        import json
-
-        body = json.dumps(value, default=str).encode()
-    return Response(body, status, headers, media_type="application/json")
+    return Response(json_bytes(value), status, headers, media_type="application/json")
 
 
 def _text(query: Mapping[str, str], name: str) -> str:

@@ -103,6 +103,7 @@ export function outcomeStrip(outcomes, width = 120) {
  * @param {{label: string, width?: number, height?: number, log?: boolean, unit?: string, bins?: number}} options
  */
 export function histogram(values, { label: name, width = 360, height = 150, log = false, unit = "", bins = 24 }) {
+  /** @type {number[]} */
   const known = [];
   for (let i = 0; i < values.length; i++) {
     const v = values[i];

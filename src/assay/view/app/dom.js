@@ -175,3 +175,8 @@ export function scoreTone(value, cell) {
   const bad = cell.higher_is_better ? value <= low : value >= high;
   return good ? "t-good" : bad ? "t-bad" : "t-mid";
 }
+
+/** The beginning of a text, its media by their kind instead of their digest. @param {string | undefined} words */
+export function mediaWords(words) {
+  return (words ?? "").replace(/\[(image|audio|video) [0-9a-f]{12}\]/g, "($1)").trim();
+}

@@ -1,7 +1,7 @@
 // @ts-check
 /** The one-file report: every run with its drawings and a choice of its samples, and how the runs compare. */
 
-import { h, plural, replace, trouble } from "./dom.js";
+import { h, mediaWords, num, outcomeClass, outcomeWords, plural, replace, scoreTone, trouble } from "./dom.js";
 import { comparison } from "./compare.js";
 import { distributions, runBody } from "./run.js";
 import { samplePanel } from "./sample.js";
@@ -31,15 +31,24 @@ async function oneRun(source, id, run, several) {
   replace(shapes, ...distributions(columns));
   const saved = [...(await source.only(id) ?? [])];
   const place = new Map(columns.row.map((/** @type {number} */ row, /** @type {number} */ i) => [row, i]));
-  const gallery = await Promise.all(saved.map(async (row) => {
-    try {
-      const sample = await source.sample(id, row);
-      const cell = columns.cells[columns.cell[/** @type {number} */ (place.get(row))]];
-      return h("div", { class: "card" }, samplePanel(sample, { source, id, row, cell }));
-    } catch (error) {
-      return trouble(error);
-    }
-  }));
+  const snippets = new Map((await source.rows(id, saved)).map((/** @type {any} */ one) => [one.row, one]));
+  const gallery = saved.map((row) => tile(source, id, row, snippets.get(row) ?? {}, columns, /** @type {number} */ (place.get(row))));
   return h("section", { class: several ? "one-run" : "", "aria-label": run.name }, ...runBody(run, id, shapes, true),
     gallery.length ? h("h2", null, "Samples", h("span", { class: "muted" }, ` ${gallery.length} of ${columns.n}`)) : null, h("div", { class: "gallery-list" }, gallery));
+}
+
+/** One sample, closed: a line with what was asked and answered. It is drawn when it is opened. @param {import("./source.js").FileSource} source @param {string} id @param {number} row @param {any} snippet @param {any} columns @param {number} i */
+function tile(source, id, row, snippet, columns, i) {
+  const cell = columns.cells[columns.cell[i]], outcome = columns.outcomes[columns.outcome[i]], value = columns.metrics[cell.metric]?.[i] ?? null;
+  const tone = outcome === "scored" ? scoreTone(value, cell) : outcomeClass(outcome);
+  const image = [...(snippet.made ?? []), ...(snippet.media ?? [])].find((m) => m.kind === "image");
+  const inner = h("div");
+  const open = async () => {
+    if (inner.childElementCount) return;
+    try { replace(inner, samplePanel(await source.sample(id, row), { source, id, row, cell })); } catch (error) { replace(inner, trouble(error)); }
+  };
+  return h("details", { class: "card tile", ontoggle: (/** @type {any} */ e) => { if (e.target.open) open(); } },
+    h("summary", null, h("span", { class: `pip ${tone}`, "aria-hidden": "true" }), image ? h("img", { class: "tiny", alt: "", src: source.medium(id, row, image, "small") }) : null,
+      h("span", { class: "words" }, h("span", { class: "question" }, mediaWords(snippet.question) || columns.id[i]), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
+      h("span", { class: "right" }, h("span", { class: "mono small" }, columns.id[i]), h("span", { class: `score small ${tone}` }, outcome === "scored" ? (value === null ? "–" : num(value).replace(/\.?0+$/, "")) : outcomeWords(outcome)))), inner);
 }

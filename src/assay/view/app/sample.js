@@ -205,7 +205,7 @@ function costs(rounds) {
   const sum = (/** @type {(r: any) => number | undefined} */ of) => { const all = rounds.map(of).filter((v) => typeof v === "number"); return all.length ? all.reduce((a, b) => /** @type {number} */ (a) + /** @type {number} */ (b), 0) : undefined; };
   const pairs = [["time", sum((r) => r.output?.seconds), duration], ["tokens in", sum((r) => r.output?.usage?.input_tokens), count], ["tokens out", sum((r) => r.output?.usage?.output_tokens), count], ["from cache", sum((r) => r.output?.usage?.cached_tokens), count], ["thinking", sum((r) => r.output?.usage?.reasoning_tokens), count], ["cost", sum((r) => r.output?.usage?.cost), (/** @type {number} */ c) => c.toFixed(5)]];
   const known = pairs.filter(([, value]) => value !== undefined);
-  return h("p", { class: "pairs" }, known.length ? known.map(([name, value, show]) => h("span", { class: "pair" }, h("span", { class: "muted small" }, name), h("b", { class: "mono" }, /** @type {any} */ (show)(value)))) : h("span", { class: "muted" }, "Nothing was counted."));
+  return h("p", { class: "pairs" }, known.length ? known.map(([name, value, show]) => h("span", { class: "pair" }, h("span", { class: "muted small" }, String(name)), h("b", { class: "mono" }, /** @type {any} */ (show)(value)))) : h("span", { class: "muted" }, "Nothing was counted."));
 }
 
 /** @param {any} sample @param {Place} place */
@@ -224,7 +224,7 @@ export function medium(part, place) {
   const failed = async () => replace(box, h("p", { class: "notice" }, `This ${part.type} cannot be shown: ${await place.source.why(url)}.`));
   if (!url) { failed(); return box; }
   if (part.type === "image") {
-    const image = h("img", { src: url, alt: `Image ${part.sha256.slice(0, 8)} of sample`, loading: "lazy", onerror: failed });
+    const image = h("img", { src: url, class: part.width && part.width < 64 ? "pixels" : "", alt: `Image ${part.sha256.slice(0, 8)} of sample`, loading: "lazy", onerror: failed });
     replace(box, h("button", { type: "button", class: "zoom", "aria-label": "Enlarge the image", onclick: () => enlarge(url) }, image));
   } else if (part.type === "audio") replace(box, player(part, url, place, failed));
   else replace(box, h("video", { src: url, controls: true, preload: "metadata", onerror: failed }));

@@ -1,7 +1,7 @@
 // @ts-check
 /** The samples of a run: a list of any length, filters, arrow keys, and the sample that is open beside it. */
 
-import { count, h, num, outcomeClass, outcomeWords, replace, scoreTone, trouble } from "./dom.js";
+import { count, h, mediaWords, num, outcomeClass, outcomeWords, replace, scoreTone, trouble } from "./dom.js";
 import { samplePanel } from "./sample.js";
 
 const ROW = 62;
@@ -226,6 +226,7 @@ class SampleList {
     try {
       const sample = await this.source.sample(this.id, row);
       inner = samplePanel(sample, { source: this.source, id: this.id, row, cell: this.columns.cells[this.columns.cell[position]], value: this.value(position) });
+      inner.prepend(...this.siblings(position));
     } catch (error) {
       inner = trouble(error);
     }
@@ -235,6 +236,21 @@ class SampleList {
     replace(this.panel, back, inner);
     this.panel.scrollTop = 0;
     this.body.classList.add("reading");
+  }
+
+  /** The other answers to the same sample, where it was asked several times. @param {number} position */
+  siblings(position) {
+    const c = this.columns;
+    if (!c.epoch) return [];
+    const same = [];
+    for (let i = Math.max(0, position - 200); i < Math.min(c.n, position + 200); i++) if (c.id[i] === c.id[position] && c.cell[i] === c.cell[position]) same.push(i);
+    if (same.length < 2) return [];
+    return [h("div", { class: "chips siblings", role: "group", "aria-label": "Answers to this sample" }, same.map((i) => {
+      const outcome = c.outcomes[c.outcome[i]], tone = outcome === "scored" ? scoreTone(this.value(i), c.cells[c.cell[i]]) : outcomeClass(outcome);
+      const made = (this.snippets.get(c.row[i])?.made ?? []).find((/** @type {any} */ m) => m.kind === "image");
+      return h("button", { type: "button", class: "chip", "aria-pressed": String(i === position), onclick: () => this.go({ id: c.id[i], epoch: c.epoch[i] }) },
+        h("span", { class: `pip ${tone}`, "aria-hidden": "true" }), made ? h("img", { class: "tiny", alt: "", src: this.source.medium(this.id, c.row[i], { type: "image", ...made }, "small") }) : null, `answer ${c.epoch[i] + 1}`);
+    }))];
   }
 
   /** @param {number} position @returns {number | null} */
@@ -327,7 +343,7 @@ class SampleList {
     },
     h("span", { class: `pip ${tone}`, "aria-hidden": "true" }),
     image ? h("img", { class: "tiny", alt: "", loading: "lazy", src: this.source.medium(this.id, row, { type: "image", ...image }, "small"), onerror: (/** @type {any} */ e) => e.target.remove() }) : media.length ? h("span", { class: "kind" }, media[0].kind) : null,
-    h("span", { class: "words" }, h("span", { class: "question" }, snippet.question?.replace(/\[(image|audio|video) [0-9a-f]+\]/g, "") || snippet.error || " "), h("span", { class: "answer muted" }, snippet.answer?.replace(/\[(image|audio|video) [0-9a-f]+\]/g, "$1") || snippet.error || "")),
+    h("span", { class: "words" }, h("span", { class: "question" }, mediaWords(snippet.question) || snippet.error || " "), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
     h("span", { class: "right" }, h("span", { class: "mono small" }, c.id[i].slice(0, 24), c.epoch?.[i] ? ` #${c.epoch[i]}` : ""), h("span", { class: `score small ${tone}` }, score)));
   }
 
