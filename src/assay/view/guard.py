@@ -7,7 +7,7 @@ not do: no foreign script, no inline script, no frame, no form, no other host.
 """
 
 import hmac
-import ipaddress
+import re
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
@@ -34,6 +34,8 @@ OPEN_PATHS = ("/", "/app/", "/api/session")
 """What is answered without the cookie: files of the package, and the exchange of the token."""
 HEADER = "x-assay"
 """Requests that change something carry it; a form or an image of another page cannot."""
+
+_LOOPBACK = re.compile(r"(?:localhost|127((?:\.[0-9]{1,3}){3})|\[::1\])(?::[0-9]{1,5})?", re.ASCII)
 
 Scope = MutableMapping[str, Any]
 App = Callable[[Scope, Any, Any], Awaitable[None]]
@@ -122,13 +124,8 @@ class Guard:
 
 def is_loopback(host: str) -> bool:
     """Whether a `Host`, with or without a port, names this machine itself."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-        if host.count("@") or name == "localhost":
-            return name == "localhost" and "@" not in host
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    found = _LOOPBACK.fullmatch(host)
+    return found is not None and all(int(part) < 256 for part in (found[1] or "").split(".") if part)
 
 
 def _parsed(origin: str) -> tuple[str, str]:

@@ -67,7 +67,7 @@ class MediaShelf:
                 if self._digest(path) == digest:
                     return Found(path, _type_of(path), digest, str(parts[0]["type"]))
                 faults.append("its bytes are not those that the run was given")
-            except FileNotFoundError:
+            except (FileNotFoundError, ValueError):  # a journal may name what no file can be called
                 faults.append("its file is no longer there")
             except OSError as error:
                 faults.append(f"its file cannot be read: {error.strerror}")
