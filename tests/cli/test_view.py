@@ -20,7 +20,9 @@ from made_runs import sums
 def test_the_link_is_printed_and_the_page_answers_within_a_second_of_it(tmp_path: Path):
     sums(tmp_path / "run", count=3)
     command = [sys.executable, "-m", "assay.cli.main", "view", str(tmp_path), "--no_browser"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    server = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
     try:
         assert server.stdout is not None
         server.stdout.readline()
@@ -34,7 +36,7 @@ def test_the_link_is_printed_and_the_page_answers_within_a_second_of_it(tmp_path
             except OSError:
                 time.sleep(0.05)
         server.send_signal(signal.SIGINT)
-        out, err = server.communicate(timeout=20)
+        _, err = server.communicate(timeout=20)
     finally:
         server.kill()
         server.wait()

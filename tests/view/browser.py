@@ -11,11 +11,15 @@ from typing import Any
 
 import pytest
 
-BINARY = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+BINARY = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+)
 DRIVER = shutil.which("chromedriver")
 WATCH = """
 window.__violations = []; window.__ran = 0;
-document.addEventListener("securitypolicyviolation", (e) => window.__violations.push(e.violatedDirective + " " + e.blockedURI));
+document.addEventListener("securitypolicyviolation", (e) => {
+  window.__violations.push(e.violatedDirective + " " + e.blockedURI);
+});
 for (const name of ["alert", "confirm", "prompt", "open", "print"]) window[name] = () => { window.__ran++; };
 """
 LONGEST = 20.0
@@ -43,7 +47,8 @@ class Browser:
         options.binary_location = str(BINARY)
         for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio",
                          f"--window-size={width},{height}", "--no-first-run", "--disable-background-networking",
-                         "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
+                         "--disable-component-update",
+                         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
             options.add_argument(argument)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=Service(str(DRIVER)))
@@ -69,7 +74,11 @@ class Browser:
         with contextlib.suppress(Exception):
             self.violations += self.js("return window.__violations.splice(0)") or []
             self.ran += self.js("const n = window.__ran; window.__ran = 0; return n") or 0
-        self.violations += [e["message"] for e in self.driver.get_log("browser") if "Content Security Policy" in e["message"] or "TrustedHTML" in e["message"]]
+        self.violations += [
+            e["message"]
+            for e in self.driver.get_log("browser")
+            if "Content Security Policy" in e["message"] or "TrustedHTML" in e["message"]
+        ]
 
     def js(self, code: str, *arguments: Any) -> Any:
         """What a script says."""
@@ -106,7 +115,9 @@ class Browser:
     def dark(self, on: bool) -> None:
         """As if the system were set to dark, or to light."""
         value = "dark" if on else "light"
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": value}]})
+        self.driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": value}]}
+        )
 
     def size(self, width: int, height: int) -> None:
         """The size of the window."""
@@ -121,7 +132,8 @@ class Browser:
         self.js(f"if (!window.axe) {{ {source} }}")
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1]; axe.run(document).then((r) => done(r.violations.map((v) => "
-            "v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + (n.any[0]?.message ?? '')).join('; '))), "
+            "v.id + ': ' + v.nodes.slice(0, 3).map((n) => "
+            "n.target.join(' ') + ' ' + (n.any[0]?.message ?? '')).join('; '))), "
             "(e) => done(['axe failed: ' + e]))"
         )
         return list(found)

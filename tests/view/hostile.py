@@ -41,7 +41,7 @@ PAYLOADS = (
     "\u202ertl override\u202c \u2066isolate\u2069",
     "\x1b]8;;http://attacker.invalid\x07link\x1b]8;;\x07",
     "\x1b]52;c;YWxlcnQ=\x07 \x1b[31mred\x1b[0m",
-    "=HYPERLINK(\"http://attacker.invalid\",\"x\")",
+    '=HYPERLINK("http://attacker.invalid","x")',
     "+cmd|' /C calc'!A0",
     "@SUM(1+1)*cmd|' /C calc'!A0",
     "\t=1+1",

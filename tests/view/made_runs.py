@@ -30,7 +30,9 @@ def wav(seconds: float = 0.5) -> bytes:
         file.setnchannels(1)
         file.setsampwidth(2)
         file.setframerate(8000)
-        file.writeframes(b"".join(int((k % 40 - 20) * 1200 * k / frames).to_bytes(2, "little", signed=True) for k in range(frames)))
+        file.writeframes(
+            b"".join(int((k % 40 - 20) * 1200 * k / frames).to_bytes(2, "little", signed=True) for k in range(frames))
+        )
     return out.getvalue()
 
 
@@ -47,20 +49,34 @@ def result(task: str, metric: str, value: float, n: int, **more: Any) -> dict[st
 
 def manifest(*tasks: str, scorers: Sequence[str] = ("exact",), **more: Any) -> dict[str, Any]:
     """A `run.json`, as far as readers look into it."""
-    cells = [{"task": t, "protocol": t, "model": "model", "scorers": dict.fromkeys(scorers, "d"), "options": {}} for t in tasks]
-    plain = {"format": 2, "status": "complete", "config": {"tasks": list(tasks), "models": ["model"]}, "started": STARTED}
+    cells = [
+        {"task": t, "protocol": t, "model": "model", "scorers": dict.fromkeys(scorers, "d"), "options": {}}
+        for t in tasks
+    ]
+    plain = {
+        "format": 2,
+        "status": "complete",
+        "config": {"tasks": list(tasks), "models": ["model"]},
+        "started": STARTED,
+    }
     return {**plain, "finished": "2026-11-16T03:01:00+0000", "cells": cells, "versions": {"assay": "0.1.0"}, **more}
 
 
-def answered(id: str, question: Any, answer: Any, target: Any = None, task: str = "sums", **more: Any) -> dict[str, Any]:
+def answered(
+    id: str, question: Any, answer: Any, target: Any = None, task: str = "sums", **more: Any
+) -> dict[str, Any]:
     """The line of an answer; `answer` is text, or a list of candidates."""
     candidates = [{"text": answer, "stop_reason": "stop"}] if isinstance(answer, str) else answer
     output = {"candidates": candidates, "usage": {"input_tokens": 10, "output_tokens": 4}, "seconds": 0.25}
     prompt = question if isinstance(question, list) else [{"role": "user", "content": question}]
-    return output_line(task, "model", id, f"{abs(hash((id, task, str(more)))):032x}"[:32], prompt, output, target=target, **more)
+    return output_line(
+        task, "model", id, f"{abs(hash((id, task, str(more)))):032x}"[:32], prompt, output, target=target, **more
+    )
 
 
-def judged(id: str, value: float | None, outcome: str = "scored", task: str = "sums", scorer: str = "exact", **more: Any) -> dict[str, Any]:
+def judged(
+    id: str, value: float | None, outcome: str = "scored", task: str = "sums", scorer: str = "exact", **more: Any
+) -> dict[str, Any]:
     """The line of a verdict."""
     values = more.pop("values", {} if value is None else {scorer: value})
     return score_line(task, "model", id, scorer, "d" * 28, values, outcome, **more)
@@ -84,7 +100,13 @@ def write_run(
             writer.journal.append(line)
         writer.write_manifest({**plain, "status": "running"})
         if finished:
-            summary = {"status": "complete", "run": str(folder), "results": list(results), "usage": {}, "notes": list(notes)}
+            summary = {
+                "status": "complete",
+                "run": str(folder),
+                "results": list(results),
+                "usage": {},
+                "notes": list(notes),
+            }
             writer.finish(plain, summary)
     return folder
 

@@ -71,7 +71,10 @@ def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, tw
     window.open(f"{server.address}/#/run/{run_id('first')}/samples")
     window.wait("document.querySelector('.row')")
 
-    window.js("const s = document.querySelector('.filters input'); s.focus(); s.value = 'what IS 17'; s.dispatchEvent(new Event('input'))")
+    window.js(
+        "const s = document.querySelector('.filters input'); s.focus(); s.value = 'what IS 17';"
+        "s.dispatchEvent(new Event('input'))"
+    )
     window.wait("document.querySelectorAll('.row').length === 1")
 
     assert "s017" in window.text(".row")
@@ -90,15 +93,31 @@ def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window:
     window.wait("document.querySelector('.pairwise del, .pairwise ins')")
 
     assert "points" in sentence and "95 % interval" in sentence and "10" in sentence and "of 40" in sentence
-    answers = window.js("return [...document.querySelectorAll('.pairwise .grid .card > .text')].map((t) => t.textContent)")
+    answers = window.js(
+        "return [...document.querySelectorAll('.pairwise .grid .card > .text')].map((t) => t.textContent)"
+    )
     assert sorted(answers) == ["It is 40.", "It is 41."]
 
 
 def test_images_audio_and_candidates_are_shown(window: Browser, viewer, tmp_path: Path):
     picture, tone = Image(png()), Audio(wav())
-    prompt = [{"role": "user", "content": [{"type": "image", "sha256": picture.digest, "format": "png"}, {"type": "text", "text": "Say it"}]}]
-    made = [{"parts": [{"type": "audio", "sha256": tone.digest, "format": "wav", "seconds": 0.5}]}, {"text": "second try"}]
-    lines = [answered("a", prompt, made, task="say"), judged("a", 1.0, task="say", candidates=[1.0, 0.0], details={"answers": ["x", "try"]})]
+    prompt = [
+        {
+            "role": "user",
+            "content": [
+                {"type": "image", "sha256": picture.digest, "format": "png"},
+                {"type": "text", "text": "Say it"},
+            ],
+        }
+    ]
+    made = [
+        {"parts": [{"type": "audio", "sha256": tone.digest, "format": "wav", "seconds": 0.5}]},
+        {"text": "second try"},
+    ]
+    lines = [
+        answered("a", prompt, made, task="say"),
+        judged("a", 1.0, task="say", candidates=[1.0, 0.0], details={"answers": ["x", "try"]}),
+    ]
     write_run(tmp_path / "media", lines, [result("say", "exact", 1.0, 1)], manifest("say"), media=[picture, tone])
     server = viewer(tmp_path)
     window.open(server.link())
@@ -119,7 +138,10 @@ def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_pa
     drawing.write_bytes(markup)
     parts = [{"type": "image", "sha256": digest, "format": "png"}, {"type": "text", "text": "and"}]
     svg = [{"type": "image", "sha256": hashlib.sha256(markup).hexdigest(), "format": "svg", "path": str(drawing)}]
-    lines = [answered("gone", [{"role": "user", "content": parts}], "x"), answered("svg", [{"role": "user", "content": svg}], "y")]
+    lines = [
+        answered("gone", [{"role": "user", "content": parts}], "x"),
+        answered("svg", [{"role": "user", "content": svg}], "y"),
+    ]
     write_run(tmp_path / "runs" / "broken", lines)
     server = viewer(tmp_path / "runs")
     window.open(server.link())
@@ -129,7 +151,9 @@ def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_pa
     window.wait("document.querySelector('.medium .notice')")
     assert "lies inside the dataset" in window.text(".medium")
     window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=svg")
-    window.wait("document.querySelector('.sample h1')?.textContent === 'svg' && document.querySelector('.medium .notice')")
+    window.wait(
+        "document.querySelector('.sample h1')?.textContent === 'svg' && document.querySelector('.medium .notice')"
+    )
     assert "not an image, audio or video file by its own bytes" in window.text(".medium")
 
 
@@ -137,7 +161,14 @@ def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_pa
     first = [{"role": "user", "content": "Name a river"}]
     second = [*first, {"role": "assistant", "content": "The Rhine"}, {"role": "user", "content": "And a lake"}]
     key = "c" * 32
-    asked = output_line("sums#judge", "the-judge", key, key, [{"role": "user", "content": "Is it right?"}], {"candidates": [{"text": "Nearly: 0.5"}]})
+    asked = output_line(
+        "sums#judge",
+        "the-judge",
+        key,
+        key,
+        [{"role": "user", "content": "Is it right?"}],
+        {"candidates": [{"text": "Nearly: 0.5"}]},
+    )
     lines = [answered("d", first, "The Rhine"), answered("d", second, "Lake Como", round=1), asked]
     lines.append(judged("d", 0.5, details={"reason": "one of two", "asked": [["judge", key]]}))
     write_run(tmp_path / "talk", lines)
@@ -150,7 +181,11 @@ def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_pa
 
     turns = window.js("return [...document.querySelectorAll('.conversation .turn .text')].map((t) => t.textContent)")
     assert turns == ["Name a river", "The Rhine", "And a lake", "Lake Como"]
-    assert "the-judge" in window.text(".judge") and "Nearly: 0.5" in window.text(".judge") and "one of two" in window.text(".verdict-box")
+    assert (
+        "the-judge" in window.text(".judge")
+        and "Nearly: 0.5" in window.text(".judge")
+        and "one of two" in window.text(".verdict-box")
+    )
 
 
 def test_an_answer_of_ten_megabytes_leaves_the_page_alive(window: Browser, viewer, tmp_path: Path):
@@ -253,7 +288,17 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
     shutil.rmtree(second)
     lines = []
     for n in range(40):
-        lines += [answered(f"s{n:03}", f"What is {n}?", f"It is {n}", str(n)), judged(f"s{n:03}", float(n < 20), "scored" if n else "unparsed", tags={"size": "small" if n < 20 else "large"}, answer=str(n), order=n)]
+        lines += [
+            answered(f"s{n:03}", f"What is {n}?", f"It is {n}", str(n)),
+            judged(
+                f"s{n:03}",
+                float(n < 20),
+                "scored" if n else "unparsed",
+                tags={"size": "small" if n < 20 else "large"},
+                answer=str(n),
+                order=n,
+            ),
+        ]
     write_run(second, lines, summary["results"], notes=["one note"])
     server = viewer(tmp_path)
     window.dark(dark)
@@ -261,7 +306,11 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
     window.wait("document.querySelectorAll('.run-name').length === 2")
     first, other = run_id("first"), run_id("second")
     found = {"runs": window.axe()}
-    pages = {f"/#/run/{other}": ".grid.figures svg", f"/#/run/{first}/samples?id=s033": ".sample h1", f"/#/compare/{first}/{other}": ".sentence"}
+    pages = {
+        f"/#/run/{other}": ".grid.figures svg",
+        f"/#/run/{first}/samples?id=s033": ".sample h1",
+        f"/#/compare/{first}/{other}": ".sentence",
+    }
     for page, ready in pages.items():
         window.open(server.address + page)
         window.wait("document.querySelector(arguments[0])", ready)

@@ -20,12 +20,21 @@ def views(*folders: Path) -> list[RunView]:
 
 def test_a_share_is_spoken_of_in_points_with_its_interval_and_counts():
     assert sentence(ROW) == (
-        "The later run is better: higher by 2.1 points, 95 % interval +0.4 to +3.8; 41 up, 22 down of 1,000; p 0.02 after Holm."
+        "The later run is better: higher by 2.1 points, 95 % interval +0.4 to +3.8; "
+        "41 up, 22 down of 1,000; p 0.02 after Holm."
     )
 
 
 def test_the_direction_of_a_number_that_should_be_low_is_said():
-    row = {**ROW, "difference": -0.2, "ci": [-0.3, -0.1], "higher_is_better": False, "scale": None, "test": "t", "p_adjusted": 0.0001}
+    row = {
+        **ROW,
+        "difference": -0.2,
+        "ci": [-0.3, -0.1],
+        "higher_is_better": False,
+        "scale": None,
+        "test": "t",
+        "p_adjusted": 0.0001,
+    }
 
     assert sentence(row) == (
         "The later run is better: lower by 0.200 (lower is better), 95 % interval −0.300 to −0.100; "
@@ -40,9 +49,16 @@ def test_what_cannot_be_told_apart_is_not_called_better():
 
 
 def test_several_numbers_are_summed_up_in_one_sentence():
-    rows = [{**ROW, "words": ""}, {**ROW, "verdict": "worse", "words": ""}, {**ROW, "verdict": "not distinguishable", "words": ""}]
+    rows = [
+        {**ROW, "words": ""},
+        {**ROW, "verdict": "worse", "words": ""},
+        {**ROW, "verdict": "not distinguishable", "words": ""},
+    ]
 
-    assert overall(rows) == "Of 3 numbers the later run is better in 1, worse in 1, not to be told apart in 1 (p values after Holm)."
+    assert (
+        overall(rows)
+        == "Of 3 numbers the later run is better in 1, worse in 1, not to be told apart in 1 (p values after Holm)."
+    )
     assert overall([{"refused": "x"}]) == "Nothing could be compared."
 
 

@@ -37,7 +37,8 @@ def test_names_of_this_machine_are_own(host: str):
 @pytest.mark.parametrize(
     "host",
     ["", "attacker.invalid", "localhost.attacker.invalid", "127.0.0.1.attacker.invalid", "10.0.0.1", "0.0.0.0",
-     "attacker@127.0.0.1", "localhost@attacker.invalid", "[::ffff:8.8.8.8]", "127.0.0.1:80:80", "2130706433", "::1", "127.0.0.999", "127.0.0.1 ", "LOCALHOST.attacker.invalid"],
+     "attacker@127.0.0.1", "localhost@attacker.invalid", "[::ffff:8.8.8.8]", "127.0.0.1:80:80", "2130706433",
+     "::1", "127.0.0.999", "127.0.0.1 ", "LOCALHOST.attacker.invalid"],
 )  # fmt: skip
 def test_names_that_are_not_this_machine_are_refused(app: Guard, host: str):
     assert not is_loopback(host)
@@ -47,7 +48,10 @@ def test_names_that_are_not_this_machine_are_refused(app: Guard, host: str):
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("origin", ["http://attacker.invalid", "null", "https://127.0.0.1:7557", "http://127.0.0.1:9999", "http://localhost:7557"])
+@pytest.mark.parametrize(
+    "origin",
+    ["http://attacker.invalid", "null", "https://127.0.0.1:7557", "http://127.0.0.1:9999", "http://localhost:7557"],
+)
 def test_requests_of_other_pages_are_refused(app: Guard, origin: str):
     answer = entered(app).get("/api/runs", headers={"Origin": origin})
 
@@ -62,7 +66,9 @@ def test_a_request_that_the_browser_calls_foreign_is_refused(app: Guard, site: s
 def test_any_port_of_this_machine_will_do_as_through_a_tunnel(app: Guard):
     found = TestClient(app, base_url="http://localhost:9000")
 
-    answer = found.post("/api/session", content=app.new_token(), headers={"X-Assay": "1", "Origin": "http://localhost:9000"})
+    answer = found.post(
+        "/api/session", content=app.new_token(), headers={"X-Assay": "1", "Origin": "http://localhost:9000"}
+    )
 
     assert answer.status_code == 200
     assert found.get("/api/runs").status_code == 200
@@ -73,14 +79,24 @@ def test_nothing_but_the_empty_page_is_answered_without_the_cookie(app: Guard):
 
     assert stranger.get("/").status_code == 200
     assert stranger.get("/app/main.js").status_code == 200
-    for path in ("/api/runs", "/api/run?run=x", "/api/columns?run=x", "/api/raw?run=x&row=0", "/media/x/0/y/full", "/else"):
+    for path in (
+        "/api/runs",
+        "/api/run?run=x",
+        "/api/columns?run=x",
+        "/api/raw?run=x&row=0",
+        "/media/x/0/y/full",
+        "/else",
+    ):
         assert stranger.get(path).status_code == 401, path
 
 
 def test_a_token_counts_once_and_only_the_last_one(app: Guard):
     first, second = app.new_token(), app.new_token()
 
-    answers = [client(app).post("/api/session", content=token, headers={"X-Assay": "1"}).status_code for token in (first, second, second, "")]
+    answers = [
+        client(app).post("/api/session", content=token, headers={"X-Assay": "1"}).status_code
+        for token in (first, second, second, "")
+    ]
 
     assert answers == [403, 200, 403, 403]
 
@@ -126,7 +142,9 @@ def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
     app = make_app(tmp_path, statistics(), "https://runs.example.org")
     found = TestClient(app, base_url="https://runs.example.org")
 
-    answer = found.post("/api/session", content=app.new_token(), headers={"X-Assay": "1", "Origin": "https://runs.example.org"})
+    answer = found.post(
+        "/api/session", content=app.new_token(), headers={"X-Assay": "1", "Origin": "https://runs.example.org"}
+    )
 
     assert "; Secure" in answer.headers["set-cookie"]
     assert found.get("/api/runs").status_code == 200

@@ -1,4 +1,4 @@
-"""A run whose every field is hostile: nothing runs, nothing leaves this machine, no policy is even tried, all is shown."""
+"""A run whose every field is hostile: nothing runs, nothing leaves this machine, and all of it is shown as text."""
 
 import hashlib
 from pathlib import Path
@@ -21,22 +21,69 @@ def hostile_run(folder: Path, shift: int = 0) -> Path:
     for n, text in enumerate(PAYLOADS):
         key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         medium = {"type": "image", "sha256": text, "format": text, "path": f"/nowhere/{text}"}
-        prompt = [{"role": "system", "content": text}, {"role": text, "content": [{"type": "text", "text": text}, medium, {"type": text, "text": text}]}]
-        made = [{"text": f"so {text} it is", "stop_reason": text}, {"parts": [{"type": "reasoning", "text": text}, {"type": "json", "value": {text: text}}, medium]}]
+        prompt = [
+            {"role": "system", "content": text},
+            {"role": text, "content": [{"type": "text", "text": text}, medium, {"type": text, "text": text}]},
+        ]
+        made = [
+            {"text": f"so {text} it is", "stop_reason": text},
+            {"parts": [{"type": "reasoning", "text": text}, {"type": "json", "value": {text: text}}, medium]},
+        ]
         lines.append({**answered(text, prompt, made, target=[text, {text: text}], task="x"), "details": {text: text}})
-        lines.append(output_line("x#judge", text, key, key, [{"role": "user", "content": text}], {"candidates": [{"text": text}]}))
-        details = {"rule": text, "reason": text, "error": text, "asked": [["judge", key]], text: [text], "answers": [text]}
-        lines.append(judged(text, None, task="x", values={text: float((n + shift) % 2), "exact": float((n + shift) % 2)}, answer=text, details=details, tags={text: text, "kind": text}, order=n))
+        lines.append(
+            output_line(
+                "x#judge", text, key, key, [{"role": "user", "content": text}], {"candidates": [{"text": text}]}
+            )
+        )
+        details = {
+            "rule": text,
+            "reason": text,
+            "error": text,
+            "asked": [["judge", key]],
+            text: [text],
+            "answers": [text],
+        }
+        lines.append(
+            judged(
+                text,
+                None,
+                task="x",
+                values={text: float((n + shift) % 2), "exact": float((n + shift) % 2)},
+                answer=text,
+                details=details,
+                tags={text: text, "kind": text},
+                order=n,
+            )
+        )
     for text in PAYLOADS[:12]:
         lines.append(answered("own", text, text, task=text))
         lines.append(judged("own", None, task=text, outcome=text, values={}))
     results = [result("x", "exact", sum((n + shift) % 2 for n in range(len(PAYLOADS))) / len(PAYLOADS), len(PAYLOADS))]
     for text in PAYLOADS:
-        more = {"protocol": text, "model": text, "interval": f"none: {text}", "flags": [text], "outcomes": {text: 3, "scored": 1}}
-        results.append(result(text, text, 0.5, 4, **more, groups={text: {text: result(text, text, 0.5, 2), "b": result(text, text, 0.1, 2)}}))
+        more = {
+            "protocol": text,
+            "model": text,
+            "interval": f"none: {text}",
+            "flags": [text],
+            "outcomes": {text: 3, "scored": 1},
+        }
+        results.append(
+            result(
+                text,
+                text,
+                0.5,
+                4,
+                **more,
+                groups={text: {text: result(text, text, 0.5, 2), "b": result(text, text, 0.1, 2)}},
+            )
+        )
     described = manifest("x", *PAYLOADS[:12])
     described["config"] |= {text: text for text in PAYLOADS[:20]} | {"shift": shift}
-    described |= {"platform": PAYLOADS[0], "git": {"commit": PAYLOADS[3], "dirty": True}, "versions": {PAYLOADS[1]: PAYLOADS[2]}}
+    described |= {
+        "platform": PAYLOADS[0],
+        "git": {"commit": PAYLOADS[3], "dirty": True},
+        "versions": {PAYLOADS[1]: PAYLOADS[2]},
+    }
     return write_run(folder, lines, results, described, notes=list(PAYLOADS))
 
 

@@ -22,7 +22,17 @@ def small_journals_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 def state(index: JournalIndex) -> tuple:
     columns = (index.small, index.real, index.metrics, index.tags, index.verdicts)
     plain = [{name: bytes(column) for name, column in kind.items()} for kind in columns]
-    return index.ids, index.cells, index.outcomes, index.tag_values, index.end, bytes(index.current), list(index.offsets), plain, index.calls
+    return (
+        index.ids,
+        index.cells,
+        index.outcomes,
+        index.tag_values,
+        index.end,
+        bytes(index.current),
+        list(index.offsets),
+        plain,
+        index.calls,
+    )
 
 
 def test_an_index_that_is_read_equals_one_that_is_made(tmp_path: Path):

@@ -79,13 +79,18 @@ def test_a_report_of_ten_thousand_samples_holds_a_few_and_draws_all(tmp_path: Pa
 def test_the_methods_say_how_many_what_interval_and_what_failed():
     from assay.report.methods import methods_paragraph
 
-    row = result("sums", "exact", 0.5, 38, n_expected=40, outcomes={"scored": 38, "model_error": 2}, bounds=[0.475, 0.525])
-    manifest = {"cells": [{"task": "sums", "model": "m", "protocol": "sums@5shot", "num_fewshot": 5, "scorers": {"exact": "d"}}]}
+    row = result(
+        "sums", "exact", 0.5, 38, n_expected=40, outcomes={"scored": 38, "model_error": 2}, bounds=[0.475, 0.525]
+    )
+    manifest = {
+        "cells": [{"task": "sums", "model": "m", "protocol": "sums@5shot", "num_fewshot": 5, "scorers": {"exact": "d"}}]
+    }
 
     text = methods_paragraph(manifest, {"results": [{**row, "model": "m"}]})[0]
 
     assert text == (
-        "m was evaluated on sums under protocol sums@5shot. Generation: 5 solved examples in the prompt. Scored by exact. "
+        "m was evaluated on sums under protocol sums@5shot. Generation: 5 solved examples in the prompt. "
+        "Scored by exact. "
         "exact is 0.5, 95 % interval 0.4 to 0.6 (Wilson's score interval), n = 38 of 40. Not scored: 2 model_error. "
         "If all samples without a verdict were wrong it would be 0.475, if all were right 0.525."
     )

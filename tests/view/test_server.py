@@ -49,12 +49,13 @@ def test_only_samples_that_the_last_table_counted_are_listed(tmp_path: Path):
 
     columns = client.get(f"/api/columns?run={only_run(client)}").json()
 
-    assert (columns["id"], columns["left_out"]) == (["s1", "s3"], 2)
+    assert (columns["id"], columns["row"], columns["left_out"]) == (["s1", "s3"], [1, 3], 2)
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/sample?run={run}&row=99", "/api/sample?run={run}&row=-1", "/api/sample?run={run}&row=x", "/api/sample?run={run}",
+    ["/api/sample?run={run}&row=99", "/api/sample?run={run}&row=-1", "/api/sample?run={run}&row=x",
+     "/api/sample?run={run}",
      "/api/run?run=../..", "/api/columns?run=nothing", "/api/compare?before={run}&after={run}", "/api/rows?run={run}",
      "/media/{run}/0/" + "a" * 64 + "/full", "/media/{run}/99/x/full", "/app/..%2fserver.py", "/app/server.py"],
 )  # fmt: skip
@@ -97,7 +98,9 @@ def test_a_part_of_a_medium_is_served_for_players(tmp_path: Path):
     assert (answer.status_code, answer.content) == (206, wav()[4:12])
 
 
-@pytest.mark.parametrize("data", [b"<svg onload=alert(1)>", b"<html><script>alert(1)</script>", b"%PDF-1.4", b"", b"MZ\x90"])
+@pytest.mark.parametrize(
+    "data", [b"<svg onload=alert(1)>", b"<html><script>alert(1)</script>", b"%PDF-1.4", b"", b"MZ\x90"]
+)
 def test_svg_html_and_other_files_are_never_served(tmp_path: Path, data: bytes):
     digest = medium_run(tmp_path / "run", "a.png", data)
     client = entered(tmp_path / "run")
@@ -129,7 +132,10 @@ def test_a_file_that_a_journal_names_without_knowing_its_digest_is_not_served(tm
 
 def test_a_medium_of_one_sample_is_not_served_for_another(tmp_path: Path):
     picture = Image(png())
-    lines = [answered("a", [{"role": "user", "content": [{"type": "image", "sha256": picture.digest}]}], "x"), answered("b", "?", "y")]
+    lines = [
+        answered("a", [{"role": "user", "content": [{"type": "image", "sha256": picture.digest}]}], "x"),
+        answered("b", "?", "y"),
+    ]
     write_run(tmp_path / "run", lines, media=[picture])
     client = entered(tmp_path / "run")
     run = only_run(client)
@@ -167,7 +173,10 @@ def test_the_raw_record_is_text_to_save_and_has_no_page_in_it(tmp_path: Path):
 
     answer = client.get(f"/api/raw?run={only_run(client)}&row=0")
 
-    assert answer.headers["content-type"].startswith("text/plain") and "attachment" in answer.headers["content-disposition"]
+    assert (
+        answer.headers["content-type"].startswith("text/plain")
+        and "attachment" in answer.headers["content-disposition"]
+    )
     assert '"id": "s000"' in answer.text
 
 
@@ -179,7 +188,12 @@ def test_paths_of_this_machine_stay_out_of_samples(tmp_path: Path):
 
 
 def test_a_run_of_several_cells_has_each_its_own_metric(tmp_path: Path):
-    lines = [answered("a", "?", "x"), judged("a", 1.0), answered("a", "?", "y", task="other"), judged("a", 3.0, task="other", scorer="rate")]
+    lines = [
+        answered("a", "?", "x"),
+        judged("a", 1.0),
+        answered("a", "?", "y", task="other"),
+        judged("a", 3.0, task="other", scorer="rate"),
+    ]
     write_run(tmp_path / "run", lines, described=manifest("sums", "other", scorers=("exact", "rate")))
     client = entered(tmp_path / "run")
 

@@ -18,7 +18,7 @@ def command(arguments: Sequence[str]) -> int:
     """Serves until Ctrl-C."""
     p = Parser(
         prog="assay view",
-        description="Runs in the browser: the list, one run, its samples with their media, comparisons, runs that go on.\n"
+        description="Runs in the browser: the list, one run, its samples and media, comparisons, runs that go on.\n"
         "Served to this machine alone; the link that is printed holds the key.",
     )
     p.add_argument("folder", nargs="?", default=None, help="a run folder, or one that holds runs (default: runs)")

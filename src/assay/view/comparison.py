@@ -75,8 +75,10 @@ def sentence(row: Mapping[str, Any]) -> str:
     difference = row["difference"] * factor
     digits = 1 if factor == 100 else 3
     size = f"{abs(difference):.{digits}f}{unit}"
-    low, high = row["ci"] or (None, None)
-    between = "" if low is None else f", 95 % interval {_signed(low * factor, digits)} to {_signed(high * factor, digits)}"
+    between = ""
+    if row["ci"] is not None:
+        low, high = (_signed(end * factor, digits) for end in row["ci"])
+        between = f", 95 % interval {low} to {high}"
     adjusted = row["p_adjusted"] if row.get("p_adjusted") is not None else row["p"]
     p = "p < 0.001" if adjusted < 0.001 else f"p {adjusted:.2g}"
     holm = " after Holm" if row.get("p_adjusted") not in (None, row["p"]) else ""

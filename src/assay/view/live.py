@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from .run_view import RunView
+from .run_view import RunView, rows_of
 
 MOST_POINTS = 200
 
@@ -15,8 +15,8 @@ def progress(run: RunView) -> dict[str, Any]:
     columns = run.columns()
     manifest, _ = run.documents()
     outcome = np.array(columns["outcome"], np.int64)
-    cell_of = np.array(columns["cell"], np.int64)
-    row_of = np.array(columns["row"], np.int64)
+    cell_of = np.array(columns["cell"] or [0] * columns["n"], np.int64)
+    row_of = np.array(rows_of(columns), np.int64)
     cells = []
     for code, cell in enumerate(columns["cells"]):
         own = np.flatnonzero(cell_of == code)

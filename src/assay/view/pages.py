@@ -30,7 +30,9 @@ def assets() -> dict[str, bytes]:
 
 def folder_page() -> str:
     """The page of a bundle: it reads files instead of asking a server, and says so if it is opened as a file."""
-    head = f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n<meta name="assay-bundle" content="1">'
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n<meta name="assay-bundle" content="1">'
+    )
     return _page().replace("<title>", f"{head}\n<title>")
 
 
@@ -48,7 +50,7 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
     page = _page()
     page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', _icon(icon))
     page = page.replace('<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>")
-    page = page.replace('<script type="module" src="app/main.js"></script>\n', "")
+    page = re.sub(r'<(?:link rel="modulepreload"|script type="module") [^>]*>(?:</script>)?\n', "", page)
     page = page.replace("<title>assay</title>", f"<title>{_escaped(title)}</title>")
     meta = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = page.replace('<meta charset="utf-8">', meta)

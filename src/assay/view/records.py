@@ -110,7 +110,9 @@ def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, An
         last = next((t for t in reversed(spoken) if t.get("role") not in ("system", "developer")), None)
         found["question"] = _begin(content_text(last["content"])) if last else ""
         found["media"] = [
-            {"kind": part["type"], "sha256": part["sha256"]} for turn in spoken for part in _media_parts(turn["content"])
+            {"kind": part["type"], "sha256": part["sha256"]}
+            for turn in spoken
+            for part in _media_parts(turn["content"])
         ][:3]
         output = line.get("output", {})
         candidates = output.get("candidates", ())
@@ -156,7 +158,11 @@ def _round(line: Mapping[str, Any]) -> dict[str, Any]:
     plain = {name: line[name] for name in kept if name in line}
     output = dict(line.get("output", {}))
     output["candidates"] = [
-        {**candidate, **({"tokens": candidate["tokens"][:MOST_TOKENS]} if "tokens" in candidate else {}), "token_ids": None}
+        {
+            **candidate,
+            **({"tokens": candidate["tokens"][:MOST_TOKENS]} if "tokens" in candidate else {}),
+            "token_ids": None,
+        }
         for candidate in output.get("candidates", ())
     ]
     return {**plain, "output": output}

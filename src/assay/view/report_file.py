@@ -21,7 +21,7 @@ from .comparison import Statistics, comparison_page
 from .folders import RunFolders
 from .media import Found, MediaShelf
 from .pages import single_page
-from .run_view import RunView
+from .run_view import RunView, rows_of
 from .saved import SavedRun, data_address, runs_document
 
 SAMPLES = 24
@@ -68,8 +68,8 @@ def choose(run: RunView, most: int) -> list[int]:
     columns = run.columns()
     scored = columns["outcomes"].index("scored") if "scored" in columns["outcomes"] else -1
     kinds: dict[str, list[int]] = {"failed": [], "low": [], "rest": []}
-    for place, row in enumerate(columns["row"]):
-        cell = columns["cells"][columns["cell"][place]]
+    for place, row in enumerate(rows_of(columns)):
+        cell = columns["cells"][columns["cell"][place] if columns["cell"] else 0]
         values = columns["metrics"].get(cell["metric"]) or ()
         value = values[place] if place < len(values) else None
         scale = cell["scale"] or (0, 1)

@@ -32,7 +32,6 @@ def run_page(run: RunView) -> dict[str, Any]:
         "versions": manifest.get("versions", {}),
         "platform": manifest.get("platform"),
         "git": manifest.get("git"),
-        "damage": _damage(run),
     }
 
 
@@ -60,8 +59,11 @@ def _described(cell: Mapping[str, Any]) -> dict[str, Any]:
     return {name: cell.get(name) for name in names}
 
 
-def _damage(run: RunView) -> list[str]:
-    """What is not as the run left it; a run that goes on is not held against anything."""
+def damage_of(run: RunView) -> list[str]:
+    """What is not as the run left it; a run that goes on is not held against anything.
+
+    It reads every line and every medium again, so a page asks for it when all else is there.
+    """
     if run.is_live:
         return []
     try:

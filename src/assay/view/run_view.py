@@ -58,7 +58,9 @@ class RunView:
 
     def documents(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """`run.json` and `summary.json`; the second is empty where it is not what the run ended with."""
-        mark = tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in (self.layout.manifest, self.layout.summary))
+        mark = tuple(
+            path.stat().st_mtime_ns if path.exists() else 0 for path in (self.layout.manifest, self.layout.summary)
+        )
         if self._summary is None or self._summary[0] != mark:
             reader = self.reader()
             manifest = reader.manifest if self.layout.manifest.exists() else {}
@@ -66,7 +68,10 @@ class RunView:
         return self._summary[1], self._summary[2]
 
     def columns(self) -> dict[str, Any]:
-        """The samples of the last table as columns, in the order of the data; those of a run that goes on, so far."""
+        """The samples of the last table as columns, in the order of the data; those of a run that goes on, so far.
+
+        `row` is none where every sample has the row of its place, `cell` where there is only one.
+        """
         import numpy as np
 
         index = self.index
@@ -82,9 +87,9 @@ class RunView:
             "left_out": count - len(rows),
             "cells": cells,
             "outcomes": index.outcomes,
-            "row": rows.tolist(),
+            "row": None if (rows == np.arange(len(rows))).all() else rows.tolist(),
             "id": [index.ids[row] for row in rows.tolist()],
-            "cell": small["cell"][rows].tolist(),
+            "cell": small["cell"][rows].tolist() if len(cells) > 1 else None,
             "epoch": small["epoch"][rows].tolist() if count and small["epoch"].max() > 0 else None,
             "outcome": outcomes.tolist(),
             "metrics": {name: _rounded(np.array(column)[rows]) for name, column in index.metrics.items()},
@@ -111,7 +116,9 @@ class RunView:
         """All that the journal says of one row."""
         index = self.index
         if not 0 <= row < len(index):
-            raise StoreError(f"the run has no sample in row {row}", where=str(self.layout.folder), fix="reload the page")
+            raise StoreError(
+                f"the run has no sample in row {row}", where=str(self.layout.folder), fix="reload the page"
+            )
         return read_record(index, row)
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
@@ -131,7 +138,9 @@ class RunView:
                     "scorers": list(own.get("scorers", {})),
                     "metric": first or self._spoken_metric(index, task, model, own),
                     "higher_is_better": next((r["higher_is_better"] for r in results), True),
-                    "scale": next((r["details"]["scale"] for r in results if "scale" in (r.get("details") or {})), None),
+                    "scale": next(
+                        (r["details"]["scale"] for r in results if "scale" in (r.get("details") or {})), None
+                    ),
                     "expected": own.get("n_expected"),
                 }
             )
@@ -179,6 +188,11 @@ class RunView:
             own = np.frombuffer(bytes(codes), np.uint8)[rows]
             found = np.where((found == 0) | ((found == scored) & (own != 0)), own, found)
         return found
+
+
+def rows_of(columns: dict[str, Any]) -> list[int]:
+    """The row of each place."""
+    return list(range(columns["n"])) if columns["row"] is None else columns["row"]
 
 
 def _rounded(column: Any) -> list[float]:

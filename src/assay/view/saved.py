@@ -13,8 +13,8 @@ from ..core import DataError
 from .folders import listed
 from .media import Found, MediaShelf
 from .records import LONGEST_TEXT
-from .run_page import run_page
-from .run_view import RunView
+from .run_page import damage_of, run_page
+from .run_view import RunView, rows_of
 
 ROWS_A_CHUNK = 500
 SAMPLES_A_CHUNK = 100
@@ -38,19 +38,17 @@ class SavedRun:
         """Name and content of each document."""
         run = self.run
         columns = run.columns()
-        rows: list[int] = columns["row"]
+        rows: list[int] = rows_of(columns)
         saved = rows if self.chosen is None else [row for row in rows if row in set(self.chosen)]
-        yield f"run-{run.id}", {**run_page(run), "live": False}
+        yield f"run-{run.id}", {**run_page(run), "live": False, "damage": damage_of(run)}
         yield f"columns-{run.id}", columns
         size = max(rows, default=-1) + 1
         snippets, samples = [-1] * size, [-1] * size
-        count = 0
-        for start in range(0, len(saved), ROWS_A_CHUNK):
+        for count, start in enumerate(range(0, len(saved), ROWS_A_CHUNK)):
             part = saved[start : start + ROWS_A_CHUNK]
             yield f"rows-{run.id}-{count}", [self._snippet(one) for one in run.snippets(part)]
             for row in part:
                 snippets[row] = count
-            count += 1
         chunks = 0
         for chunk in self._chunks(saved):
             yield f"samples-{run.id}-{chunks}", chunk
@@ -111,7 +109,7 @@ def data_address(found: Found, data: bytes | None = None, type: str | None = Non
 def _with_addresses(value: Any, media: Mapping[str, Mapping[str, Any]]) -> Any:
     if isinstance(value, Mapping):
         plain = {name: _with_addresses(inner, media) for name, inner in value.items()}
-        return plain | media.get(str(value.get("sha256")), {}) if "sha256" in value and "type" in value else plain
+        return {**plain, **media.get(str(value.get("sha256")), {})} if "sha256" in value and "type" in value else plain
     if isinstance(value, list):
         return [_with_addresses(inner, media) for inner in value]
     return value

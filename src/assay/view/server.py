@@ -20,7 +20,7 @@ from .folders import RunFolders, listed
 from .guard import MEDIA_POLICY, Guard
 from .live import progress
 from .plain_json import json_bytes
-from .run_page import run_page
+from .run_page import damage_of, run_page
 
 APP = Path(__file__).parent / "app"
 ASSET_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
@@ -36,6 +36,8 @@ def make_app(root: Path, statistics: Statistics, origin: str | None = None) -> G
         Route("/api/session", site.session, methods=["POST"]),
         Route("/api/runs", site.answer(site.runs)),
         Route("/api/run", site.answer(site.run)),
+        Route("/api/brief", site.answer(site.brief)),
+        Route("/api/damage", site.answer(site.damage)),
         Route("/api/columns", site.answer(site.columns)),
         Route("/api/rows", site.answer(site.rows)),
         Route("/api/sample", site.answer(site.sample)),
@@ -96,6 +98,14 @@ class Site:
     def run(self, query: Mapping[str, str]) -> Any:
         """One run: its numbers, how it was made, and what is wrong with it."""
         return run_page(self._folders.run(_text(query, "run")))
+
+    def brief(self, query: Mapping[str, str]) -> Any:
+        """A run as the list has it."""
+        return listed(self._folders.run(_text(query, "run")))
+
+    def damage(self, query: Mapping[str, str]) -> Any:
+        """What is not as the run left it."""
+        return damage_of(self._folders.run(_text(query, "run")))
 
     def columns(self, query: Mapping[str, str]) -> Any:
         """The samples of a run as columns."""

@@ -10,7 +10,7 @@ const KEPT = 15;
 
 /** @param {import("./source.js").Source} source @param {string} id @returns {Promise<import("./main.js").Page>} */
 export async function livePage(source, id) {
-  const [listed, first] = await Promise.all([source.run(id), source.live(id)]);
+  const [listed, first] = await Promise.all([source.brief(id), source.live(id)]);
   const body = h("div", { class: "live" });
   /** @type {{at: number, n: number}[]} */
   const seen = [];

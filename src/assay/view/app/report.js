@@ -30,10 +30,10 @@ async function oneRun(source, id, run, several) {
   const columns = await source.columns(id);
   replace(shapes, ...distributions(columns));
   const saved = [...(await source.only(id) ?? [])];
-  const place = new Map(columns.row.map((/** @type {number} */ row, /** @type {number} */ i) => [row, i]));
+  const place = new Map(Array.from(columns.row, (/** @type {number} */ row, /** @type {number} */ i) => [row, i]));
   const snippets = new Map((await source.rows(id, saved)).map((/** @type {any} */ one) => [one.row, one]));
   const gallery = saved.map((row) => tile(source, id, row, snippets.get(row) ?? {}, columns, /** @type {number} */ (place.get(row))));
-  return h("section", { class: several ? "one-run" : "", "aria-label": run.name }, ...runBody(run, id, shapes, true),
+  return h("section", { class: several ? "one-run" : "", "aria-label": run.name }, ...runBody(run, id, shapes, source.damage(id), true),
     gallery.length ? h("h2", null, "Samples", h("span", { class: "muted" }, ` ${gallery.length} of ${columns.n}`)) : null, h("div", { class: "gallery-list" }, gallery));
 }
 

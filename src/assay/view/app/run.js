@@ -1,7 +1,7 @@
 // @ts-check
 /** One run: its numbers with their groups, what its samples look like as a whole, and how it was made. */
 
-import { asText, copyButton, count, h, interval, num, outcomeClass, outcomeWords, plural, replace, took, trouble, when } from "./dom.js";
+import { append, asText, copyButton, count, h, interval, num, outcomeClass, outcomeWords, plural, replace, took, trouble, when } from "./dom.js";
 import { bars, calibration, domainOf, figure, histogram, intervalDot } from "./charts.js";
 import { resultLine, statusBadge } from "./runs.js";
 
@@ -12,18 +12,19 @@ export async function runPage(source, id) {
   if (!run.error) {
     source.columns(id).then((/** @type {any} */ columns) => replace(shapes, ...distributions(columns)), (/** @type {any} */ error) => replace(shapes, trouble(error)));
   }
-  return { title: run.name, path: [{ name: "Runs", href: "#/" }, { name: run.name }], body: h("div", { class: "page" }, ...runBody(run, id, shapes)) };
+  return { title: run.name, path: [{ name: "Runs", href: "#/" }, { name: run.name }], body: h("div", { class: "page" }, ...runBody(run, id, shapes, source.damage(id))) };
 }
 
-/** @param {any} run @param {string} id @param {HTMLElement} shapes @param {boolean} [saved] whether it stands in a report */
-export function runBody(run, id, shapes, saved = false) {
+/** @param {any} run @param {string} id @param {HTMLElement} shapes @param {Promise<string[]>} broken what is not as the run left it @param {boolean} [saved] whether it stands in a report */
+export function runBody(run, id, shapes, broken, saved = false) {
   const results = run.results ?? [];
-  const damage = [...(run.damage ?? []), ...(run.error ? [run.error] : [])];
+  const damage = h("div", null, run.error ? damageBox(run.error) : null);
+  broken.then((lines) => append(damage, lines.map(damageBox)), () => {});
   return [
     h("div", { class: "head" }, h("h1", null, run.name), statusBadge(run.live ? "running" : run.status),
       h("p", { class: "muted" }, [when(run.started), took(run), run.platform].filter(Boolean).join(" · ")),
       saved ? null : h("div", { class: "actions" }, h("a", { class: "button", href: `#/run/${id}/samples` }, "Read the samples"), run.live ? h("a", { class: "button second", href: `#/run/${id}/live` }, "Watch") : null)),
-    ...damage.map((line) => h("div", { class: "notice bad", role: "alert" }, h("p", null, `Damaged: ${line}`))),
+    damage,
     ...(Array.isArray(run.notes) ? run.notes : []).map((/** @type {string} */ note) => h("div", { class: "notice" }, h("p", null, note))),
     results.length ? h("section", null, h("h2", null, "Numbers"), h("div", { class: "card" }, h("div", { class: "results large", role: "table", "aria-label": "Numbers" },
       results.map((/** @type {any} */ r) => resultLine(r, domainOf(results.filter((/** @type {any} */ o) => o.metric === r.metric)), saved ? undefined : `#/run/${id}/samples?task=${encodeURIComponent(r.task)}`))),
@@ -33,6 +34,9 @@ export function runBody(run, id, shapes, saved = false) {
     ...methods(run),
   ];
 }
+
+/** @param {string} line */
+function damageBox(line) { return h("div", { class: "notice bad", role: "alert" }, h("p", null, `Damaged: ${line}`)); }
 
 /** @param {any[]} results */
 function flags(results) {

@@ -91,7 +91,7 @@ function sorter(columns, sort, values) {
 
 /** @param {import("./source.js").Source} source @param {string} id @param {URLSearchParams} query @returns {Promise<import("./main.js").Page>} */
 export async function samplesPage(source, id, query) {
-  const [columns, listed] = await Promise.all([source.columns(id), source.run(id)]);
+  const [columns, listed] = await Promise.all([source.columns(id), source.brief(id)]);
   const view = new SampleList(source, id, columns, filterOf(query), await source.only(id));
   await view.start();
   return {

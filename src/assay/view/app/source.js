@@ -53,7 +53,11 @@ class LiveSource {
   /** @param {string} id */
   run(id) { return json(`api/run?run=${id}`); }
   /** @param {string} id */
-  columns(id) { return json(`api/columns?run=${id}`); }
+  brief(id) { return json(`api/brief?run=${id}`); }
+  /** @param {string} id @returns {Promise<string[]>} */
+  damage(id) { return json(`api/damage?run=${id}`); }
+  /** @param {string} id */
+  async columns(id) { return expanded(await json(`api/columns?run=${id}`)); }
   /** @param {string} id @param {number[]} rows */
   rows(id, rows) { return json(`api/rows?run=${id}&rows=${rows.join(",")}`); }
   /** @param {string} id @param {number} row */
@@ -120,7 +124,11 @@ export class FileSource {
   /** @param {string} id */
   run(id) { return this.get(`run-${id}`); }
   /** @param {string} id */
-  columns(id) { return this.get(`columns-${id}`); }
+  brief(id) { return this.run(id); }
+  /** @param {string} id @returns {Promise<string[]>} */
+  async damage(id) { return (await this.run(id)).damage ?? []; }
+  /** @param {string} id */
+  async columns(id) { return expanded(await this.get(`columns-${id}`)); }
 
   /** @param {string} id @param {number[]} rows */
   async rows(id, rows) {
@@ -179,6 +187,12 @@ export class FileSource {
   async wave(_id, _row, part) { return Uint8Array.from(part.wave ?? []); }
   /** @param {string} url */
   async why(url) { return url ? "the browser cannot show it" : "it was not saved with this page"; }
+}
+
+/** Columns with those written out that go without saying. @param {any} columns */
+export function expanded(columns) {
+  const { n } = columns;
+  return { ...columns, row: columns.row ?? Int32Array.from({ length: n }, (_, i) => i), cell: columns.cell ?? new Int32Array(n) };
 }
 
 /** All texts of a sample, one under another. @param {any} value @returns {string} */
