@@ -22,7 +22,7 @@ document.addEventListener("securitypolicyviolation", (e) => {
 });
 for (const name of ["alert", "confirm", "prompt", "open", "print"]) window[name] = () => { window.__ran++; };
 """
-LONGEST = 20.0
+LONGEST = 60.0
 
 
 def skip_reason() -> str:
