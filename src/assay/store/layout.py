@@ -4,6 +4,7 @@ run.json        what was run: options, versions, digests
 records.jsonl   the journal: what was answered and scored; the truth
 summary.json    the numbers, derived from the journal
 media/          pictures and sounds by content hash
+labels.jsonl    what people said of answers, line by line; never overwritten
 view.index      what pages need of a long journal, derived from it; may be removed
 """
 
@@ -44,6 +45,11 @@ class Layout:
     def media(self) -> Path:
         """Pictures and sounds by content hash."""
         return self.folder / "media"
+
+    @property
+    def labels(self) -> Path:
+        """What people said of answers."""
+        return self.folder / "labels.jsonl"
 
     @property
     def view_index(self) -> Path:

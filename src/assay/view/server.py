@@ -1,6 +1,7 @@
-"""The viewer's server: the app's files, and what it asks for as JSON. Reads only; paths never come from a request.
+"""The viewer's server: the app's files, and what it asks for as JSON. Paths never come from a request.
 
 A run is asked for by its number in the list, a sample by its row, a medium by the sample that names it and its digest.
+All that can be written is a label.
 """
 
 import socket
@@ -8,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -18,6 +20,7 @@ from ..core import AssayError, DataError, StoreError, UsageError
 from .comparison import Statistics, comparison_page
 from .folders import RunFolders, listed
 from .guard import MEDIA_POLICY, Guard
+from .labelling import add_label, blind_sample, label_page
 from .live import progress
 from .plain_json import json_bytes
 from .run_page import damage_of, run_page
@@ -25,6 +28,18 @@ from .run_page import damage_of, run_page
 APP = Path(__file__).parent / "app"
 ASSET_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 DEFAULT_PORT = 7557
+LONGEST_BODY = 16_384
+
+
+class _LabelGiven(msgspec.Struct):
+    run: str
+    row: int
+    value: float | None
+    by: str = ""
+    note: str = ""
+
+
+_given_label = msgspec.json.Decoder(_LabelGiven).decode
 
 
 def make_app(root: Path, statistics: Statistics, origin: str | None = None) -> Guard:
@@ -43,6 +58,9 @@ def make_app(root: Path, statistics: Statistics, origin: str | None = None) -> G
         Route("/api/sample", site.answer(site.sample)),
         Route("/api/search", site.answer(site.search)),
         Route("/api/compare", site.answer(site.comparison)),
+        Route("/api/labels", site.answer(site.labels)),
+        Route("/api/blind", site.answer(site.blind)),
+        Route("/api/label", site.label, methods=["POST"]),
         Route("/api/live", site.answer(site.live)),
         Route("/api/raw", site.raw),
         Route("/media/{run}/{row:int}/{digest}/{form}", site.medium),
@@ -132,6 +150,28 @@ class Site:
     def live(self, query: Mapping[str, str]) -> Any:
         """How far a run is."""
         return progress(self._folders.run(_text(query, "run")))
+
+    def labels(self, query: Mapping[str, str]) -> Any:
+        """What is to be labelled, what was, and what follows from it."""
+        return label_page(self._folders.run(_text(query, "run")), _number(query, "cell"), _number(query, "seed"))
+
+    def blind(self, query: Mapping[str, str]) -> Any:
+        """A sample as a person who labels it may see it."""
+        return blind_sample(self._folders.run(_text(query, "run")), _number(query, "row"))
+
+    async def label(self, request: Request) -> Response:
+        """Keeps a label: the only thing that can be written."""
+        body = await request.body()
+
+        def work() -> Response:
+            try:
+                given = _given_label(body[:LONGEST_BODY])
+            except msgspec.MsgspecError as error:
+                raise UsageError(f"this is not a label: {error}") from error
+            add_label(self._folders.run(given.run), given.row, given.value, given.by[:80] or "me", given.note)
+            return _json({"ok": True})
+
+        return await _told(work)
 
     async def raw(self, request: Request) -> Response:
         """The journal lines of a sample, as text and never as a page."""

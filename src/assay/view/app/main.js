@@ -7,6 +7,7 @@ import { runsPage } from "./runs.js";
 import { runPage } from "./run.js";
 import { samplesPage } from "./samples.js";
 import { comparePage } from "./compare.js";
+import { labelPage } from "./label.js";
 import { livePage } from "./live.js";
 import { reportPage } from "./report.js";
 
@@ -40,6 +41,7 @@ function pageOf(parts, query) {
   const [kind, ...rest] = parts;
   if (kind === "run" && rest.length === 1) return runPage(source, rest[0]);
   if (kind === "run" && rest[1] === "samples") return samplesPage(source, rest[0], query);
+  if (kind === "run" && rest[1] === "label") return labelPage(source, rest[0], query);
   if (kind === "run" && rest[1] === "live") return livePage(source, rest[0]);
   if (kind === "compare" && rest.length >= 2) return comparePage(source, rest);
   if (source instanceof FileSource && source.isReport) return reportPage(source);

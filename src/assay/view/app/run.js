@@ -23,7 +23,7 @@ export function runBody(run, id, shapes, broken, saved = false) {
   return [
     h("div", { class: "head" }, h("h1", null, run.name), statusBadge(run.live ? "running" : run.status),
       h("p", { class: "muted" }, [when(run.started), took(run), run.platform].filter(Boolean).join(" · ")),
-      saved ? null : h("div", { class: "actions" }, h("a", { class: "button", href: `#/run/${id}/samples` }, "Read the samples"), run.live ? h("a", { class: "button second", href: `#/run/${id}/live` }, "Watch") : null)),
+      saved ? null : h("div", { class: "actions" }, h("a", { class: "button", href: `#/run/${id}/samples` }, "Read the samples"), h("a", { class: "button second", href: `#/run/${id}/label` }, "Label"), run.live ? h("a", { class: "button second", href: `#/run/${id}/live` }, "Watch") : null)),
     damage,
     ...(Array.isArray(run.notes) ? run.notes : []).map((/** @type {string} */ note) => h("div", { class: "notice" }, h("p", null, note))),
     results.length ? h("section", null, h("h2", null, "Numbers"), h("div", { class: "card" }, h("div", { class: "results large", role: "table", "aria-label": "Numbers" },

@@ -11,6 +11,7 @@ import { waveform } from "./charts.js";
  * @property {number} row
  * @property {any} [cell]
  * @property {number | null} [value]
+ * @property {boolean} [blind] whether it is shown to somebody who is to judge it
  */
 
 const MEDIA = new Set(["image", "audio", "video"]);
@@ -24,15 +25,15 @@ export function samplePanel(sample, place) {
   return h("div", { class: "sample" },
     h("div", { class: "sample-head" }, h("h1", null, sample.id, sample.epoch ? h("span", { class: "muted" }, ` · answer ${sample.epoch + 1}`) : null),
       ...sample.verdicts.slice(0, 4).map((/** @type {any} */ v) => verdictBadge(v, place.cell)),
-      h("p", { class: "muted small" }, `${sample.task} · ${sample.model}`)),
+      place.blind ? null : h("p", { class: "muted small" }, `${sample.task} · ${sample.model}`)),
     sample.damage ? h("div", { class: "notice bad", role: "alert" }, h("p", null, sample.damage)) : null,
     tagChips(verdict),
     conversation(sample, place),
     sample.target !== undefined && sample.target !== null ? section("Target", h("div", { class: "target" }, text(asText(sample.target)))) : null,
-    sample.verdicts.length ? section("Verdict", ...sample.verdicts.map((/** @type {any} */ v) => verdictBox(v))) : section("Verdict", h("p", { class: "muted" }, "Nobody has judged this sample yet.")),
+    place.blind ? null : sample.verdicts.length ? section("Verdict", ...sample.verdicts.map((/** @type {any} */ v) => verdictBox(v))) : section("Verdict", h("p", { class: "muted" }, "Nobody has judged this sample yet.")),
     sample.calls.length ? section(sample.calls.every((/** @type {any} */ c) => c.role.startsWith("judge")) ? "Judge" : "Helpers", ...sample.calls.map((/** @type {any} */ c) => callBox(c, place))) : null,
-    last ? section("Cost and time", costs(sample.rounds)) : null,
-    rawBox(sample, place));
+    last && !place.blind ? section("Cost and time", costs(sample.rounds)) : null,
+    place.blind ? null : rawBox(sample, place));
 }
 
 /** @param {string} title @param {...any} inner */

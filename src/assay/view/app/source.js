@@ -64,6 +64,12 @@ class LiveSource {
   sample(id, row) { return json(`api/sample?run=${id}&row=${row}`); }
   /** @param {string} id @param {string} words */
   search(id, words) { return json(`api/search?run=${id}&words=${encodeURIComponent(words)}`); }
+  /** @param {string} id @param {number} cell @param {number} seed */
+  labels(id, cell, seed) { return json(`api/labels?run=${id}&cell=${cell}&seed=${seed}`); }
+  /** @param {string} id @param {number} row */
+  blind(id, row) { return json(`api/blind?run=${id}&row=${row}`); }
+  /** @param {string} id @param {number} row @param {number | null} value @param {string} by */
+  label(id, row, value, by) { return json("api/label", { method: "POST", body: JSON.stringify({ run: id, row, value, by }), headers: { "X-Assay": "1" } }); }
   /** @param {string} before @param {string} after */
   compare(before, after) { return json(`api/compare?before=${before}&after=${after}`); }
   /** @param {string} _id @returns {Promise<Set<number> | null>} */
@@ -172,6 +178,12 @@ export class FileSource {
 
   /** @param {string} before @param {string} after */
   compare(before, after) { return this.get(`compare-${before}-${after}`).catch(() => { throw new Told("These two runs were not compared when this page was saved."); }); }
+  /** @param {string} _id @param {number} _cell @param {number} _seed */
+  labels(_id, _cell, _seed) { return Promise.reject(new Told("Labels need `assay view`: a saved page cannot be written to.")); }
+  /** @param {string} _id @param {number} _row */
+  blind(_id, _row) { return this.labels(_id, 0, 0); }
+  /** @param {string} _id @param {number} _row @param {number | null} _value @param {string} _by */
+  label(_id, _row, _value, _by) { return this.labels(_id, 0, 0); }
   /** @param {string} _id */
   live(_id) { return Promise.reject(new Told("A saved page does not go on.")); }
   /** @param {string} _id @param {number} _row */
