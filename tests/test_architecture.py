@@ -19,6 +19,7 @@ GROUPS = (
     {"report"},
     {"runner"},
     {"dialects", "benchmarks", "conformance"},
+    {"view"},
     {"cli"},
 )
 RUNNER = (

@@ -99,9 +99,11 @@ class Session:
         ticking = asyncio.ensure_future(self._tick())
         try:
             with GUARD.watching(self.options.scorer_seconds), interruptible(self._stop, self._stop_at_once):
-                for cell, progress in zip(self.cells, self.progress, strict=True):
+                for cell, progress, described in zip(self.cells, self.progress, manifest["cells"], strict=True):
                     if self.stopped or self._failure:
                         break
+                    progress.expected = described["n_expected"] = self._expected(cell, before)
+                    self.writer.write_manifest(manifest)  # whoever watches the run can tell how far it is
                     await self._run_cell(cell, progress, before, self.cache)
         except AssayError:
             # A run that only scored, and wrote no verdict yet, is what it was before.
@@ -123,6 +125,12 @@ class Session:
                 self._whisper(
                     f"{cell.task.name}: asks {cell.model_name}, as its files say; --model takes another: {listed}"
                 )
+
+    @staticmethod
+    def _expected(cell: Cell, before: Mapping[str, Any]) -> int | None:
+        """How many requests a cell has, as an earlier run of the same thing counted them, else as its data says."""
+        described = described_cell(before, cell) or {}
+        return (described.get("n_expected") if changed_digests(before, cell) == [] else None) or expected_requests(cell)
 
     def _finished_before(self, before: Mapping[str, Any]) -> RunResult | None:
         """The results of an earlier run of the same thing, when it is complete and nothing has changed since."""
@@ -161,8 +169,6 @@ class Session:
         changed = changed_digests(before, cell)
         if changed and self.ask_model and self.writer.cell(cell.task.name, cell.model_name).answers:
             self._say(f"{cell.task.name}: {', '.join(changed)} changed since the last run, so every key is checked")
-        described = described_cell(before, cell) or {}
-        progress.expected = (described.get("n_expected") if changed == [] else None) or expected_requests(cell)
         budget = ErrorBudget(self.options.on_error)
         helpers = Helpers(self.options, self.writer, cell, cache, HelperBudget(budget, progress), self._judges)
         self._helpers = helpers
