@@ -28,6 +28,13 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
         outputs, fits = call_in_halves(model, taken) if taken else ([], 0)
         answers = iter(outputs)
         return [refused[place] if place in refused else next(answers) for place in range(len(requests))], fits
+    weighed = [_weighs(request) for request in requests]
+    if len(requests) > 1 and any(weighed) and not all(weighed):
+        # One call of a model is of one kind, whatever rows or callers come together in a batch.
+        kinds = [[r for r, weighs in zip(requests, weighed, strict=True) if weighs is kind] for kind in (False, True)]
+        (written, fits), (likely, fits_weighed) = (call_in_halves(model, alike) for alike in kinds)
+        turns = iter(written), iter(likely)
+        return [next(turns[weighs]) for weighs in weighed], max(fits, fits_weighed)
     try:
         return _call(model, requests), 0
     except UsageError:
@@ -91,8 +98,11 @@ async def call_async(model: Model, request: Request) -> Output:
 
 
 def _method(model: Model, request: Request) -> Any:
-    weighs = request.prompt.continuations is not None or request.prompt.rolling
-    return model.likelihood if weighs else model.generate  # type: ignore[attr-defined]
+    return model.likelihood if _weighs(request) else model.generate  # type: ignore[attr-defined]
+
+
+def _weighs(request: Request) -> bool:
+    return request.prompt.continuations is not None or request.prompt.rolling
 
 
 def _failure(error: BaseException) -> Output:
