@@ -12,6 +12,7 @@ from typing import Any
 
 from ...core import DataError, Model, Output, Request, UsageError
 from ...core.secrets import scrub
+from ...models.answers import is_out_of_memory
 from ...models.shapes import WrongShape, checked, matched
 from .acceptance import not_accepted
 
@@ -125,13 +126,6 @@ def _scrubbed(output: Output) -> Output:
     if error is None or (message := scrub(error.message)) == error.message:
         return output
     return replace(output, error=replace(error, message=message))
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error is a device's or the machine's way to say that the batch was too large."""
-    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
-        return True
-    return "out of memory" in str(error).lower()
 
 
 def _set_seconds(output: Output, seconds: float) -> None:
