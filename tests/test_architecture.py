@@ -18,7 +18,7 @@ GROUPS = (
     {"store"},
     {"report"},
     {"runner"},
-    {"dialects", "benchmarks", "conformance"},
+    {"dialects", "benchmarks", "compare", "conformance"},
     {"cli"},
 )
 RUNNER = (

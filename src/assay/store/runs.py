@@ -110,6 +110,13 @@ class RunReader:
         lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
 
+    def damage_lines(self) -> list[str]:
+        """The damage for people, with how to mend it; and that it cannot be told, of a run of the first version."""
+        lines = [f"damaged: {line}; fix: `assay run` the same command again" for line in self.damage]
+        if self.is_unverified:
+            lines.append("unverified: the run was written by the first version, which noted no digests")
+        return lines
+
     def _manifest_or_none(self) -> dict[str, Any]:
         return self.manifest if self.layout.manifest.exists() else {}
 
