@@ -97,6 +97,8 @@ class Index:
         self._file: BinaryIO | None = None
         if path.exists():
             self._scan()
+        self.is_empty = not self.cells
+        """Whether the journal held nothing: whoever asks for many samples need not look each of them up."""
 
     @property
     def damage(self) -> str:

@@ -46,6 +46,8 @@ class Asking:
         self.budget = budget or ErrorBudget("continue")
         self.role = role
         self.key_of = KeyMaker(model.identity).key_of
+        self.is_new = writer.index.is_empty
+        """Whether nothing was answered before this run."""
         self.index = writer.cell(task, name)
         self.tokens: dict[str, float] = {}
         """Tokens and cost as the backend counted them, summed over what was asked."""
@@ -65,12 +67,14 @@ class Asking:
 
     def stored(self, id: str, epoch: int) -> Stored:
         """What the journal held at a place when the run began."""
-        found: Stored = self.index.answers.get((id, epoch), ())
+        found: Stored = () if self.is_new else self.index.answers.get((id, epoch), ())
         return found
 
     def known(self, job: Job, stored: Stored | None = None, *, moves: bool = False) -> Answered | None:
         """The answer the journal has to a request: in its place, else wherever the same was asked, as before rows moved
         or the model got another name. With `moves` it is then written in its place too."""
+        if self.is_new:
+            return None
         key = job.request.key
         stored = self.stored(job.sample.id, job.epoch) if stored is None else stored
         answer = stored[job.round] if job.round < len(stored) else None

@@ -1,20 +1,22 @@
 """Calling a model: an output for each request, whatever its code does.
 
 What a model raises becomes the failure of one sample: a batch that raises is asked again in halves until the culprit is
-found.
+found. What a model does not take is the failure of the sample that brings it, and never shown to the model: the plan
+looks at the first row only, and a later one may bring an image or audio where the first had none.
 """
 
 import inspect
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from ...core import DataError, Model, Output, Request, UsageError
+from ...core import DataError, Media, Model, Output, Request, Text, UsageError
 from ...core.secrets import scrub
 from ...models.answers import is_out_of_memory
+from ...models.declared import models_that
 from ...models.shapes import WrongShape, checked, matched
-from .acceptance import not_accepted
 
 
 def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
@@ -131,3 +133,25 @@ def _scrubbed(output: Output) -> Output:
 def _set_seconds(output: Output, seconds: float) -> None:
     """Notes the time on an output that was just made; a copy would cost more than all else done here."""
     object.__setattr__(output, "seconds", seconds)
+
+
+def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]:
+    """The failures of the requests with media that the model does not take, by their place; mostly none."""
+    refused: dict[int, Output] = {}
+    for place, request in enumerate(requests):
+        for message in request.prompt.messages:
+            for part in message.parts or ():
+                # Text is by far the most common, and tells nothing that would need the model's abilities.
+                if type(part) is Text or not isinstance(part, Media) or part.kind in model.abilities.accepts:
+                    continue
+                line = _line(part.kind, frozenset(model.abilities.accepts))
+                refused[place] = Output.failed("data", line, retryable=False)
+    return refused
+
+
+@lru_cache(maxsize=64)
+def _line(kind: str, accepts: frozenset[str]) -> str:
+    """One line, the same for all samples that bring the kind."""
+    what = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
+    known = ", ".join([*models_that("accepts", kind), "or your own"])
+    return str(DataError(what, fix=f"models that accept {kind}: {known}"))

@@ -93,7 +93,7 @@ class CellRun:
     def jobs(self) -> Iterator[Job | None]:
         """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
         scores what was answered but not scored on the way."""
-        met, find = 0, self._index.places.find
+        met, find = 0, _nowhere if self.asking.is_new else self._index.places.find
         for order, item in enumerate(self.cell.view()):
             self.expected += 1
             if isinstance(item, BadSample):
@@ -229,7 +229,7 @@ class CellRun:
 
     def _note_rounds(self, id: str, epoch: int, count: int) -> None:
         """Notes for whoever reads the journal that it holds rounds which the sample no longer has."""
-        if len(self._index.answers.get((id, epoch), ())) > count:
+        if len(self.asking.stored(id, epoch)) > count:
             self.cell.rounds[id, epoch] = count
 
     def _remark_on(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
@@ -329,3 +329,8 @@ class CellRun:
         again = rounds(job.sample, first.prompt, template=self.cell.template, history=self.cell.task.history)
         self._dialogues[job.sample.id, job.epoch] = again
         return Job(job.sample, first, job.epoch, order=job.order)
+
+
+def _nowhere(id: str, epoch: int) -> int:
+    """The place of a sample in a journal that held nothing."""
+    return -1

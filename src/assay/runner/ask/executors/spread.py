@@ -34,7 +34,6 @@ class Spread:
         replicas: int,
         *,
         batch_size: int | None = None,
-        window: int = 1,
         policy: RetryPolicy | None = None,
         say: Callable[[str], None] = lambda line: None,
         whisper: Callable[[str], None] = lambda line: None,
@@ -43,7 +42,7 @@ class Spread:
         self.is_async = inspect.iscoroutinefunction(model.generate)
         self._source = source
         self._executor = executor
-        self._slots = [Slot(number, window, batch_size) for number in range(1, replicas + 1)]
+        self._slots = [Slot(number, source.window, batch_size) for number in range(1, replicas + 1)]
         self._policy = policy or RetryPolicy()
         self._patience = Patience(1)
         self._rng = random.Random(0)
