@@ -256,7 +256,8 @@ class CellRun:
         for job, output in answers:
             if self._dialogues and self._continues(job, output):
                 continue
-            self._note_rounds(job.sample.id, job.epoch, job.round + 1)
+            if not self.asking.is_new:
+                self._note_rounds(job.sample.id, job.epoch, job.round + 1)
             if job.history:
                 rounds = (*job.history, (job.request, output))
                 prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
