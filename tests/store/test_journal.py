@@ -2,6 +2,8 @@
 
 import json
 import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -161,6 +163,29 @@ def test_lines_are_synced_in_groups_by_number_or_by_time(tmp_path: Path, monkeyp
     assert len(synced) == syncs
     journal.close()
     assert len(synced) == syncs + 1  # what is left is synced at the end
+
+
+def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(tmp_path: Path):
+    journal, _ = open_journal(tmp_path / "j")
+    offsets: dict[str, int] = {}
+    switching = sys.getswitchinterval()
+
+    def write(thread: int) -> None:
+        for number in range(400):
+            id = f"{thread}-{number}"
+            offsets[id] = journal.append(OutputLine("t", "m", id, id, output={"candidates": []}))
+            journal.flush()
+
+    try:
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(write, range(8)))
+    finally:
+        sys.setswitchinterval(switching)
+    journal.close()
+
+    found = {decode_output(line).id: offset for offset, line in read_lines(tmp_path / "j") if line is not None}
+    assert found == offsets and len(found) == 8 * 400
 
 
 def test_a_later_line_replaces_an_earlier_one(tmp_path: Path):

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 import msgspec
@@ -95,6 +96,8 @@ class Index:
         self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
         self._file: BinaryIO | None = None
+        self._turn = Lock()
+        """Drivers and judges read from threads of their own: nobody moves the file between a search and its line."""
         if path.exists():
             self._scan()
         self.is_empty = not self.cells
@@ -195,11 +198,12 @@ class Index:
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.
-        file = self._file
-        if file is None:
-            file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
-        file.seek(offset)
-        return file.readline()[:-1]
+        with self._turn:
+            file = self._file
+            if file is None:
+                file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
+            file.seek(offset)
+            return file.readline()[:-1]
 
 
 def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:

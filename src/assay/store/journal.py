@@ -89,6 +89,8 @@ class Journal:
     def __init__(self, path: Path, redactor: Redactor | None = None) -> None:
         self.path = path
         self._redactor = redactor
+        # Drivers and judges write from threads of their own: a line must lie where it was said to, and none be lost.
+        self._turn = threading.Lock()
         self._buffer: list[bytes] = []
         self._unsynced = 0
         self._last_sync = time.monotonic()
@@ -108,13 +110,18 @@ class Journal:
     def append(self, record: Any) -> int:
         """Adds a record to what the next `flush` writes; returns where its line will lie."""
         line = seal(record, self._redactor)
-        self._buffer.append(line)
-        offset = self._end
-        self._end += len(line)
+        with self._turn:
+            self._buffer.append(line)
+            offset = self._end
+            self._end += len(line)
         return offset
 
     def flush(self) -> None:
         """Writes what was appended; once it returns, a kill of this process loses none of it."""
+        with self._turn:
+            self._flush()
+
+    def _flush(self) -> None:
         if self._buffer:
             block = b"".join(self._buffer)
             lines = len(self._buffer)

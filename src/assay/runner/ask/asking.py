@@ -37,13 +37,14 @@ class Asking:
         budget: ErrorBudget | None = None,
         role: str = "",
     ) -> None:
-        """`role` is what a helper model is to its scorers; the budget and progress are then those of the cell."""
+        """`role` is what a helper model is to its scorers; budget and progress are then those of the cell. Without a
+        budget no failure stops the run."""
         self.task = task
         self.name = name
         self.model = model
         self.writer = writer
         self.progress = progress
-        self.budget = budget or ErrorBudget("continue")
+        self.budget = budget
         self.role = role
         self.key_of = KeyMaker(model.identity).key_of
         self.is_new = writer.index.is_empty
@@ -113,7 +114,8 @@ class Asking:
             if self._cache is not None and output.error is None:
                 self._cache.put(job.request.key, output)
             try:
-                self.budget.note(output.error, self.role, job.judged)
+                if self.budget is not None:
+                    self.budget.note(output.error, self.role, job.judged)
             except ErrorBudgetExceeded as error:
                 refused = refused or error  # raised once the rest of the batch is written
         self.writer.journal.flush()
@@ -127,7 +129,8 @@ class Asking:
 
     def check(self) -> None:
         """Raises when the error budget is spent: nothing more is asked."""
-        self.budget.check(self.progress.done, self.progress.expected)
+        if self.budget is not None:
+            self.budget.check(self.progress.done, self.progress.expected)
 
     def _write(self, job: Job, output: Output, details: dict[str, Any] | None = None) -> None:
         request, sample = job.request, job.sample
