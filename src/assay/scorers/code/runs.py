@@ -14,13 +14,12 @@ from ...core import EMPTY, Message, ModelError, Outcome, Output, Prompt, Sample,
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
-from ...sandbox.interpreters import find_program
+from ...sandbox.interpreters import PYTHON, find_program
 from ..answers import no_answer
 from ..given_models import ask_model
 from .code_text import Rule, whole_program
 
 ROLE = "sandbox"
-PYTHON = ("python", "python3")
 LONGEST_SECONDS = 3600
 
 
