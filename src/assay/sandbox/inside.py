@@ -43,7 +43,9 @@ def load(name: str) -> object:
 
 
 def write_files() -> None:
-    """The files that the command starts with, where the sandbox could not be given them."""
+    """The folder and the files that the command starts with, where the sandbox could not be given them."""
+    posix.mkdir(settings["home"])
+    posix.chdir(settings["home"])
     for name, data in settings["files"].items():
         place = ""
         for folder in name.split("/")[:-1]:

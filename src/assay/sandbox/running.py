@@ -93,11 +93,13 @@ class Running:
     def end(self) -> None:
         """Kills the command and all it started: they stay in one process group, and it is not yet reaped."""
         if self.process.returncode is None:
+            goes_on = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
             try:
                 os.killpg(self.process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-            self._launch.end_elsewhere()
+            if goes_on:
+                self._launch.end_elsewhere()
 
     def stop(self, ending: Ending) -> None:
         """Ends it at a limit."""
