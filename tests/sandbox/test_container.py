@@ -41,7 +41,7 @@ while [ "$1" != {image} ]; do
   esac
   shift
 done; shift
-exec setpriv --reuid 65534 --regid 65534 --clear-groups {bwrap} --unshare-all --disable-userns --die-with-parent \
+exec setpriv --reuid 65534 --regid 65534 --clear-groups {bwrap} --unshare-user --unshare-all --disable-userns --die-with-parent \
   --clearenv "${{env[@]}}" --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
   --proc /proc --dev /dev --remount-ro /dev --size $size --tmpfs /tmp --remount-ro / --chdir /tmp -- "$@"
 """

@@ -137,7 +137,8 @@ if settings["keep"]:
 if settings["role"] == "program" and settings.get("by_name"):
     import os  # the one that looks along PATH
 
-    os.execvp(settings["argv"][0], settings["argv"])
+    own = settings["argv"][0] in ("python", "python3")
+    os.execvp(sys.executable if own else settings["argv"][0], settings["argv"])
 elif settings["role"] == "program":
     posix.execv(settings["argv"][0], settings["argv"])
 elif settings["role"] == "script":
