@@ -49,7 +49,10 @@ def _answer(asked: dict, scope: dict, handles: Handles) -> dict:  # type: ignore
         kwargs = {name: decoded(one, known) for name, one in asked["kwargs"].items()}
         value = thing(*args, **kwargs)
         return {"value": encoded(value, handles), "args": [encoded(one, handles) for one in args]}
-    if verb == "attribute":
+    if verb == "set":
+        setattr(thing, asked["attribute"], decoded(asked["value"], known))
+        value = None
+    elif verb == "attribute":
         value = getattr(thing, asked["attribute"])
     elif verb == "item":
         value = thing[decoded(asked["key"], known)]
@@ -69,7 +72,7 @@ def _raised(error: BaseException) -> dict:  # type: ignore[type-arg]
 
 if __name__ == "__main__":
     facts: dict = globals()["facts"]  # type: ignore[type-arg]
-    sys.set_int_max_str_digits(0)
+    getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
     try:
         serve(facts["program"], Link(facts["reading"], facts["writing"]))
     except Gone:

@@ -50,6 +50,9 @@ class Remote:
             raise AttributeError(name)
         return self._value("attribute", attribute=name)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        self._ask("set", attribute=name, value=_encoded(value, Handles()))
+
     def __getitem__(self, key: object) -> object:
         return self._value("item", key=_encoded(key, Handles()))
 
@@ -197,5 +200,5 @@ def _say(number: int, line: dict) -> None:  # type: ignore[type-arg]
 
 
 if __name__ == "__main__":
-    sys.set_int_max_str_digits(0)
+    getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
     main(globals()["facts"])

@@ -60,7 +60,7 @@ class HumanEval:
         prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
-        before = _whole(prompt)
+        before = as_code(prompt)
         tests = FunctionTests(str(test), f"check({entry})", before, entry)
         score = await run_program(self.models, ToRun(program, tests, limits=limits), rule)
         more = sample.fields.get(self.extra) if self.extra else None
@@ -107,7 +107,7 @@ class PythonSyntax:
         return Score(float(wanted is None or wanted in names), answer=completion)
 
 
-def _whole(prompt: str) -> str:
+def as_code(prompt: str) -> str:
     """A prompt as code by itself: helper functions of it are the tests' too. A signature alone gets an empty body."""
     try:
         ast.parse(prompt)
