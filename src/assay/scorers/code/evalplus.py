@@ -24,7 +24,16 @@ import copy, json, math, signal, sys, time
 def _is_number(value):
     return isinstance(value, (int, float, complex))
 
+def _shape(value):
+    if not isinstance(value, (list, tuple)):
+        return ()
+    shapes = {_shape(one) for one in value}
+    if len(shapes) > 1:
+        raise ValueError("numbers and lists side by side")
+    return (len(value), *(shapes.pop() if shapes else ()))
+
 def _are_close(got, wanted, rtol=1e-05, atol=1e-08):
+    _shape(got), _shape(wanted)
     if isinstance(wanted, (list, tuple)) or isinstance(got, (list, tuple)):
         if not (isinstance(wanted, (list, tuple)) and isinstance(got, (list, tuple))):
             pairs = [(got, one) for one in wanted] if isinstance(wanted, (list, tuple)) else [(one, wanted) for one in got]
