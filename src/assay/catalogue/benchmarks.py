@@ -58,7 +58,12 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.text.humaneval:humaneval",
         "functions from their docstring: pass@k, run in a sandbox",
     ),
+    "humaneval_plus": (
+        "assay.benchmarks.text.humaneval:humaneval_plus",
+        "HumanEval with EvalPlus's inputs: pass@k, run in a sandbox (format-checked)",
+    ),
     "mbpp": ("assay.benchmarks.text.mbpp:mbpp", "functions from a sentence and tests: pass@k, run in a sandbox"),
+    "mbpp_chat": ("assay.benchmarks.text.mbpp:mbpp_chat", "MBPP as a question without examples"),
     "livecodebench": (
         "assay.benchmarks.text.livecodebench:livecodebench",
         "contest problems: pass@k, run in a sandbox (format-checked)",
