@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..compare.comparing import compare_runs
+from ..compare.values import sample_values
 from ..core import UsageError
 from .arguments import Parser
-from .baseline import compare_with, sample_values
 
 USUAL = "runs"
 
@@ -42,7 +43,7 @@ def statistics() -> Any:
     """How pages compare runs: as `--baseline` does."""
     from ..view.comparison import Statistics
 
-    return Statistics(compare_with, sample_values)
+    return Statistics(compare_runs, sample_values)
 
 
 def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) -> int:
