@@ -26,14 +26,6 @@ class Statistics:
     """One value for each sample of a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Later:
-    """The later run, as far as a comparison reads it."""
-
-    folder: Any
-    results: tuple[Result, ...]
-
-
 def comparison_page(before: RunView, after: RunView, statistics: Statistics) -> dict[str, Any]:
     """What the page of a comparison shows; `before` is the baseline."""
     if before.id == after.id:
@@ -42,7 +34,7 @@ def comparison_page(before: RunView, after: RunView, statistics: Statistics) -> 
     results = tuple(result_from_plain(row) for row in after.documents()[1].get("results", ()))
     if not results:
         raise UsageError(f"{after.name} has no numbers yet", fix="wait until it has ended, or compare others")
-    found = statistics.compare(str(before.layout.folder), _Later(after.layout.folder, results))
+    found = statistics.compare(str(before.layout.folder), after.layout.folder)
     rows = []
     for row, result in zip(found.rows, results, strict=True):
         plain = row.to_plain() | {"higher_is_better": result.higher_is_better, "scale": result.details.get("scale")}
