@@ -20,11 +20,19 @@ from ...scorers.asked import Asked
 from ...scorers.image.dpg import Dpg
 from ...scorers.saved import read_json
 from ...templates import Question
+from ..vision.tables import RowOf
 from .propositions import PropositionTable
-from .rows import FREE, PROMPTS
+from .rows import FREE, PROMPTS, renamed
+
+
+
+def with_prompt(row: RowOf) -> list[RowOf]:
+    """ULMEvalKit's table has the prompt in `text`, as the official one has for all propositions of a prompt."""
+    return renamed(prompt="text")(row) if "item_id" not in row else [row]
+
 
 FILES = ("DPG_Bench.tsv", "dpg_bench.csv", "dpg/dpg_bench.csv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
-TABLE = PropositionTable(pictures=False, aliases=PROMPTS)
+TABLE = PropositionTable(pictures=False, aliases=PROMPTS, reshape=with_prompt)
 
 
 def propositions(sample: Sample) -> str:

@@ -23,6 +23,16 @@ def prompts(tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases:
     return Table(pictures=False, tags=tags, aliases={**PROMPTS, **aliases})
 
 
+def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
+    """Rows in which a column stands in for one that is not there: `renamed(prompt="text")`."""
+
+    def reshape(row: RowOf) -> list[RowOf]:
+        missing = {name: row[other] for name, other in columns.items() if name not in row and other in row}
+        return [{**row, **missing}] if missing else [row]
+
+    return reshape
+
+
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
     """Rows with images and what is to become of them."""
     return Table(pictures=True, target=target or nothing, aliases={**EDITS, **aliases})

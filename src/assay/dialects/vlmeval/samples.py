@@ -43,6 +43,9 @@ class ToSample:
         pictures = self._source.pictures(row)
         if not pictures and ("image" in row or "image_path" in row):
             raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+        if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):
+            for picture, name in zip(pictures, self._source.images.names(row), strict=False):
+                picture.name = picture.name or name
         return pictures
 
     def _target(self, row: Mapping[str, Any], options: Mapping[str, str]) -> Any:
@@ -63,7 +66,7 @@ class ToSample:
         if not is_blank(row.get("g_index")):
             return str(row["g_index"])
         if self._is_mme:
-            return _picture_name(row)
+            return picture_of_mme(row)
         index = whole_index(row.get("index")) if self._kind == "MCQ" else None
         if index is None:
             return None
@@ -92,7 +95,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(options.get(letter, "") for letter in LETTERS[: last + 1])
 
 
-def _picture_name(row: Mapping[str, Any]) -> str | None:
+def picture_of_mme(row: Mapping[str, Any]) -> str | None:
     """What the two questions of a picture have in common: its path, else the index of the first of them."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"

@@ -13,7 +13,7 @@ from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
 from ..text.vqa_text import strip_marks
 
-Rule = Literal["words", "pope_official", "mme_official", "lmms_eval"]
+Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
 Verdict = Literal["yes", "no"]
 
 _GOLDS: dict[str, Verdict] = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
@@ -25,7 +25,8 @@ class YesNo:
     """1 if the answer says yes where the target does, or no where it does; neither is `unparsed`."""
 
     rule: Rule = "words"
-    """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `pope_official`: no if the first
+    """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `substring`: the same within words, so
+    that `Nothing` says no, as VLMEvalKit had it in 2023. `pope_official`: no if the first
     sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
     `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
     reads: ClassVar[tuple[str, ...]] = ("text", "target")
@@ -73,6 +74,14 @@ def read_words(text: str) -> Verdict | None:
     return "yes" if "yes" in words else "no"
 
 
+def read_substring(text: str) -> Verdict | None:
+    """Yes or no if exactly one of them occurs, in a word or by itself."""
+    lowered = text.lower()
+    if ("yes" in lowered) == ("no" in lowered):
+        return None
+    return "yes" if "yes" in lowered else "no"
+
+
 def read_pope(text: str) -> Verdict:
     """No if the first sentence has a word of denial, else yes: this rule never abstains."""
     words = text.partition(".")[0].replace(",", "").split(" ")
@@ -97,6 +106,7 @@ def read_exact(text: str) -> Verdict | None:
 
 _READERS: dict[str, Callable[[str], Verdict | None]] = {
     "words": read_words,
+    "substring": read_substring,
     "pope_official": read_pope,
     "mme_official": read_mme,
     "lmms_eval": read_exact,

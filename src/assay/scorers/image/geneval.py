@@ -76,7 +76,31 @@ def metadata_of(sample: Sample) -> Mapping[str, Any] | None:
     for place in (sample.fields, read_json(sample.fields.get("metadata")), read_json(sample.target)):
         if isinstance(place, Mapping) and ("include" in place or "exclude" in place):
             return {key: read_json(value) for key, value in place.items()}
-    return None
+    return _from_columns(sample.fields) if "include_class" in sample.fields else None
+
+
+def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The clauses as ULMEvalKit's table has them: `include_class` is `bench, car`, `include_count` is `1, 1`."""
+    wanted: dict[str, Any] = {}
+    for kind in ("include", "exclude"):
+        names = _listed(row.get(f"{kind}_class"))
+        counts, colours, positions = (_listed(row.get(f"{kind}_{part}")) for part in ("count", "color", "position"))
+        clauses = []
+        for place, name in enumerate(names):
+            clause: dict[str, Any] = {"class": name, "count": int(float(counts[place]))}
+            if place < len(colours) and colours[place]:
+                clause["color"] = colours[place]
+            if place < len(positions) and positions[place]:
+                relation, _, target = positions[place].partition("; ")
+                clause["position"] = [relation, int(target)]
+            clauses.append(clause)
+        if clauses:
+            wanted[kind] = clauses
+    return wanted
+
+
+def _listed(cell: Any) -> list[str]:
+    return [] if cell is None or cell != cell or cell == "" else str(cell).split(", ")
 
 
 def faults_of(wanted: Mapping[str, Any], found: Mapping[str, Sequence[Detection]], threshold: float) -> list[str]:

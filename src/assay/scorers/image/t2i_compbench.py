@@ -122,13 +122,15 @@ def spatial_score(prompt: str, first: str, second: str, detections: Mapping[str,
     return score if score >= 0.5 else 0.0
 
 
-def place_score(place: str, one: Box, other: Box) -> float:
+def place_score(
+    place: str, one: Box, other: Box, most_overlap: float = MOST_OVERLAP, far_pixels: float = FAR_PIXELS
+) -> float:
     """How well one box lies where the words say, seen from the other: 0 to 1; 0 for words that are not known."""
     across = (other[0] + other[2] - one[0] - one[2]) / 2
     down = (other[1] + other[3] - one[1] - one[3]) / 2
     if place in ("next to", "on side of", "near"):
-        near = abs(across) < FAR_PIXELS or abs(down) < FAR_PIXELS
-        return 1.0 if near else FAR_PIXELS / max(abs(across), abs(down))
+        near = abs(across) < far_pixels or abs(down) < far_pixels
+        return 1.0 if near else far_pixels / max(abs(across), abs(down))
     sides = {
         "on the right of": (-across, down), "on the left of": (across, down),
         "on the bottom of": (-down, across), "on the top of": (down, across),
@@ -139,7 +141,7 @@ def place_score(place: str, one: Box, other: Box) -> float:
     if ahead <= 0 or ahead <= abs(aside):
         return 0.0
     overlap = overlap_of(one, other)
-    return 1.0 if overlap < MOST_OVERLAP else MOST_OVERLAP / overlap
+    return 1.0 if overlap < most_overlap else most_overlap / overlap
 
 
 def overlap_of(one: Box, other: Box) -> float:
