@@ -128,7 +128,8 @@ class _ScoreTables:
             if scorer == "exact_matching" or (scorer == "judge" and not own & YES_NO):
                 names += self._choice(scorer)
             elif scorer in ("mmvet", "mmvet_vlmeval"):
-                names += mmvet_files(self.folder, self.stem, self._judge_label, self._records(scorer), self.found.frame())
+                records, frame = self._records(scorer), self.found.frame()
+                names += mmvet_files(self.folder, self.stem, model_label(self._judge), records, frame)
         return names
 
     def _records(self, scorer: str) -> Sequence[ScoreRecord]:
@@ -168,10 +169,6 @@ class _ScoreTables:
     @property
     def _judge(self) -> str:
         return str(self.reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
-
-    @property
-    def _judge_label(self) -> str:
-        return model_label(self._judge)
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:

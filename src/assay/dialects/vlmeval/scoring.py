@@ -28,14 +28,13 @@ from ...scorers.answers import no_target
 from ...scorers.choice.choice import LETTERS, Choice
 from ...scorers.choice.choice_rules import extract_choice
 from ...scorers.choice.choice_vlmeval import match_as_vlmeval
-from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...scorers.choice.yes_no import YesNo
+from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
 from .era import of_documented, upstreams_rule
 from .letters import documented_letter, documented_text
-
 
 Rule = Literal["assay", "newest", "documented"]
 """Whose rule reads an answer: ours, or that of a revision of VLMEvalKit."""

@@ -3,6 +3,7 @@
 import re
 import string
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 from .....scorers.choice.choice_rules import extract_choice
@@ -79,7 +80,7 @@ def detect_repetition(
     found = list(re.finditer(re.escape(text[-seg_len:]), text[len(text) // 2 :]))
     if len(found) < min_matches:
         return False, found
-    gaps = [after.start() - before.start() for before, after in zip(found, found[1:], strict=False)]
+    gaps = [after.start() - before.start() for before, after in pairwise(found)]
     common = sorted((gaps.count(gap) for gap in set(gaps)), reverse=True)[:interval_kinds]
     return sum(common) / len(gaps) > interval_threshold, found
 

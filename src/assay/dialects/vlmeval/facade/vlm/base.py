@@ -19,7 +19,7 @@ class BaseModel:
     """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
-    allowed_types: Sequence[str] = ["text", "image", "video"]  # noqa: RUF012 - a list, as guests compare it
+    allowed_types: Sequence[str] = ["text", "image", "video"]
     is_api = False
     VIDEO_LLM = False
     dump_image_func: Callable[[Any], list[str]] | None = None
