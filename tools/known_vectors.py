@@ -177,7 +177,7 @@ def captions() -> None:
 
 
 def meteor() -> None:
-    """METEOR 1.5 on the same three pictures: its counts, and what its program says of each and of all."""
+    """METEOR 1.5 on the same three images: its counts, and what its program says of each and of all."""
     counts = [
         "8 8 4 4 3 3 4 4 1 1 0 0 0 0 0 0 0 0 0 0 0 8 8", "6 7 3 3 2 2 3 3 1 1 0 0 0 0 0 0 0 0 0 0 2 6 6",
         "7 6 4 3 2 2 3 3 0 0 0 0 0 0 0 0 1 1 1 0 0 7 6",

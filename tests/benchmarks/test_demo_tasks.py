@@ -45,7 +45,7 @@ def test_the_clips_are_short_and_at_sixteen_kilohertz():
         assert decode_audio(clip).rate == 16_000
 
 
-def test_the_pictures_are_pictures():
+def test_the_images_are_images():
     assert all(isinstance(sample.media[0], Image) for sample in rows_of(demo_ocr))
 
 
@@ -82,7 +82,7 @@ class TestRealNumbers:
         assert len(list((tmp_path / "run" / "media").rglob("*.wav"))) == 8
 
     @pytest.mark.parametrize("model", [pytest.param("rapidocr", marks=needs("rapidocr"))])
-    def test_text_in_pictures_is_mostly_read(self, model, tmp_path):
+    def test_text_in_images_is_mostly_read(self, model, tmp_path):
         result = run(demo_ocr, model, output=str(tmp_path / "run"))
 
         assert 0.5 <= result.value("read_text.exact") <= 1.0

@@ -141,7 +141,7 @@ def picture(name: str, **options) -> bytes:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("AVIF", "avif"), ("JPEG2000", "jp2"), ("PPM", "ppm"), ("ICO", "ico")])
-def test_rarer_pictures_are_decoded(name, expected):
+def test_rarer_images_are_decoded(name, expected):
     from PIL import features
 
     if name == "AVIF" and not features.check("avif"):

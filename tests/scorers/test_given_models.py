@@ -1,4 +1,4 @@
-"""Scorers of pictures that are given a model (CLIPScore, VQAScore, LPIPS), and how such a model is asked."""
+"""Scorers of images that are given a model (CLIPScore, VQAScore, LPIPS), and how such a model is asked."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ def test_vqascore_is_the_probability_as_it_comes():
     assert judged(VqaScore, "vqa", {"score": 1.5})[0].outcome is Outcome.JUDGE_ERROR
 
 
-def test_lpips_shows_the_reference_first_and_the_picture_second():
+def test_lpips_shows_the_reference_first_and_the_image_second():
     score, lpips = judged(Lpips, "lpips", {"distance": 0.25})
 
     assert score.value == 0.25 and not Lpips.higher_is_better and lpips.asked == [(WANTED, MADE)]
@@ -79,7 +79,7 @@ def test_a_distance_that_is_none_is_nobodys_fault(reply):
     assert judged(Lpips, "lpips", reply)[0].outcome is Outcome.JUDGE_ERROR
 
 
-def test_lpips_without_two_pictures_compares_nothing():
+def test_lpips_without_two_images_compares_nothing():
     assert judged(Lpips, "lpips", {}, output=Output.of("words"))[0].outcome is Outcome.MODEL_ERROR
     assert judged(Lpips, "lpips", {}, sample=Sample("a", target="text"))[0].outcome is Outcome.DATA_ERROR
 

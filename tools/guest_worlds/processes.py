@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-JOBS = 2
+JOBS = int(os.environ.get("GUEST_WORLD_JOBS", "2"))
 CACHE = "GUEST_WORLD_CACHE"
 """The variable that names the file outcomes are kept in; without it every file is run."""
 
@@ -44,14 +45,20 @@ def outcomes(jobs: Sequence[Job], seconds: int) -> Iterator[tuple[Job, dict[str,
     """Each job with what its worker said, in their order; one that says nothing in time fails."""
     place = os.environ.get(CACHE)
     kept: dict[str, Any] = json.loads(Path(place).read_text()) if place and Path(place).exists() else {}
+    keeping = threading.Lock()
+
+    def outcome(job: Job) -> dict[str, Any]:
+        found = _run(job, seconds)
+        with keeping:
+            kept[job.key] = found
+            if place:
+                Path(place).write_text(json.dumps(kept, indent=0, ensure_ascii=False))
+        return found
+
     with ThreadPoolExecutor(JOBS) as pool:
-        found = [None if job.key in kept else pool.submit(_run, job, seconds) for job in jobs]
+        found = [None if job.key in kept else pool.submit(outcome, job) for job in jobs]
         for job, future in zip(jobs, found, strict=True):
-            if future is not None:
-                kept[job.key] = future.result()
-                if place:
-                    Path(place).write_text(json.dumps(kept, indent=0, ensure_ascii=False))
-            yield job, kept[job.key]
+            yield job, kept[job.key] if future is None else future.result()
 
 
 def _run(job: Job, seconds: int) -> dict[str, Any]:

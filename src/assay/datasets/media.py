@@ -1,7 +1,7 @@
-"""Media columns: cells that are or name a picture, a sound or a film.
+"""Media columns: cells that are or name an image, a sound or a video.
 
 A cell may be a path (relative to the data file's folder), base64, a data URL, a URL where that is allowed, bytes, a
-Pillow picture, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
+Pillow image, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
 these. Nothing is opened here: a `Media` reads its bytes when asked.
 """
 

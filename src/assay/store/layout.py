@@ -3,7 +3,7 @@
 run.json        what was run: options, versions, digests
 records.jsonl   the journal: what was answered and scored; the truth
 summary.json    the numbers, derived from the journal
-media/          pictures and sounds by content hash
+media/          images and sounds by content hash
 """
 
 import errno
@@ -41,7 +41,7 @@ class Layout:
 
     @property
     def media(self) -> Path:
-        """Pictures and sounds by content hash."""
+        """Images and sounds by content hash."""
         return self.folder / "media"
 
     @property

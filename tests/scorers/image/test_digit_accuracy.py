@@ -53,7 +53,7 @@ def test_a_judge_taught_on_permuted_labels_knows_nothing():
     assert accuracy(taught(half.pixels, permuted)) < 0.3
 
 
-def test_an_output_without_a_picture_counts_as_zero():
+def test_an_output_without_an_image_counts_as_zero():
     score = DigitAccuracy()(Sample("a", target="3"), Output.of("a three"))
 
     assert score.value == 0.0 and score.outcome is Outcome.UNPARSED

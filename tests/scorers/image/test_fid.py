@@ -44,7 +44,7 @@ def summed(records, statistics=""):
     return list(FrechetSummary(statistics)(records, context))
 
 
-def test_features_of_every_picture_and_of_the_target_are_kept():
+def test_features_of_every_image_and_of_the_target_are_kept():
     score, eyes = scored(Output.of(MADE, MADE))
 
     assert [list(unpacked(text)) for text in score.details["made"]] == [[1.0, 2.0]] * 2
@@ -113,12 +113,12 @@ def test_features_that_are_none_are_nobodys_fault(features):
     assert score.outcome is Outcome.JUDGE_ERROR
 
 
-def test_without_a_picture_or_one_to_be_like_there_is_nothing_to_compare():
+def test_without_an_image_or_one_to_be_like_there_is_nothing_to_compare():
     assert scored(Output.of("words"))[0].outcome is Outcome.MODEL_ERROR
     assert scored(Output.of(MADE), Sample("a"))[0].outcome is Outcome.DATA_ERROR
 
 
-def test_samples_without_a_picture_in_the_set_are_said():
+def test_samples_without_an_image_in_the_set_are_said():
     rng = np.random.default_rng(0)
     made, reference = rng.normal(size=(8, 2)).astype("f4"), rng.normal(size=(8, 2)).astype("f4")
     lost = ScoreRecord("t", "m", "lost", "fid", "", {}, Outcome.MODEL_ERROR)
@@ -131,7 +131,7 @@ def test_samples_without_a_picture_in_the_set_are_said():
     assert checked_result(result).flags[-1] == "unresolved 33.3%: in doubt"
 
 
-def test_where_no_picture_was_made_the_row_is_there_and_has_no_value():
+def test_where_no_image_was_made_the_row_is_there_and_has_no_value():
     lost = ScoreRecord("t", "m", "lost", "fid", "", {}, Outcome.MODEL_ERROR)
 
     (result,) = summed([lost])

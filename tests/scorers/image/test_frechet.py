@@ -23,14 +23,14 @@ def test_the_distance_of_two_normal_distributions_is_known(mean1, covariance1, m
     assert distance_of_moments(mean1, covariance1, mean2, covariance2) == pytest.approx(distance, abs=1e-9)
 
 
-def test_too_few_pictures_are_refused():
+def test_too_few_images_are_refused():
     features = np.zeros((100, 4))
 
     with pytest.raises(UsageError, match="of 100 pictures says more about their number"):
         frechet_distance(features, features)
 
 
-def test_few_pictures_are_flagged():
+def test_few_images_are_flagged():
     features = np.random.default_rng(0).normal(size=(2048, 4))
 
     result = frechet_distance(features, features)
@@ -39,7 +39,7 @@ def test_few_pictures_are_flagged():
     assert (result.n_made, result.flags) == (2048, ("fewer than 10000 pictures: compare only with the same number",))
 
 
-def test_unlike_numbers_of_pictures_are_flagged():
+def test_unlike_numbers_of_images_are_flagged():
     features = np.random.default_rng(0).normal(size=(10_001, 2))
 
     assert frechet_distance(features, features[:-1]).flags == (
@@ -54,7 +54,7 @@ def test_tables_of_unlike_width_are_no_features():
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_the_distance_is_symmetric_whatever_the_order_of_pictures(seed):
+def test_the_distance_is_symmetric_whatever_the_order_of_images(seed):
     rng = np.random.default_rng(seed)
     one, other = rng.normal(size=(30, 3)), rng.normal(size=(40, 3)) @ rng.normal(size=(3, 3))
 

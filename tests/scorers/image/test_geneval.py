@@ -1,4 +1,4 @@
-"""GenEval: the verdict on one picture, from saved detections."""
+"""GenEval: the verdict on one image, from saved detections."""
 
 import json
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_a_prompt_without_objects_is_a_fault_of_the_data():
 
 @pytest.mark.skipif(not PROMPTS.exists(), reason="shared/data/geneval is not beside this checkout")
 def test_every_official_prompt_can_be_fulfilled_and_missed():
-    """A picture drawn from the metadata itself is right, and an empty one is wrong."""
+    """An image drawn from the metadata itself is right, and an empty one is wrong."""
     places = {"left of": (0, 200), "right of": (400, 200), "above": (200, 0), "below": (200, 400)}
     for line in PROMPTS.read_text(encoding="utf-8").splitlines():
         wanted = json.loads(line)

@@ -41,7 +41,7 @@ def test_ssim_has_the_known_values_of_torchmetrics_and_piq_up_to_their_single_pr
     assert ssim(RAMP, NOISY, window="piq") == pytest.approx(0.482612, abs=2e-5)
 
 
-def test_piq_averages_large_pictures_first_and_a_mask_with_them():
+def test_piq_averages_large_images_first_and_a_mask_with_them():
     noise = np.random.RandomState(1)
     large = noise.randint(0, 256, (400, 420)).astype(np.uint8)
     other = np.clip(large.astype(int) + noise.randint(-30, 31, large.shape), 0, 255).astype(np.uint8)
@@ -65,7 +65,7 @@ def test_a_rotated_photo_is_compared_as_it_is_seen():
     assert score.value["psnr"] == 100.0
 
 
-def test_a_picture_that_is_a_bomb_is_refused_before_it_is_unpacked():
+def test_an_image_that_is_a_bomb_is_refused_before_it_is_unpacked():
     head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
     chunk = struct.pack(">I", 13) + b"IHDR" + head + struct.pack(">I", crc32(b"IHDR" + head))
     bomb = Image(b"\x89PNG\r\n\x1a\n" + chunk + b"\0\0\0\0IEND\xaeB`\x82")
@@ -89,12 +89,12 @@ def test_the_range_must_be_given_for_numbers_that_are_not_bytes(metric):
 
 
 @pytest.mark.parametrize("metric", [psnr, ssim])
-def test_pictures_of_unlike_size_cannot_be_compared(metric):
+def test_images_of_unlike_size_cannot_be_compared(metric):
     with pytest.raises(ValueError, match="unlike size"):
         metric(RAMP, RAMP[:32])
 
 
-def test_a_picture_smaller_than_the_window_has_no_ssim():
+def test_an_image_smaller_than_the_window_has_no_ssim():
     with pytest.raises(ValueError, match="at least 11 x 11 pixels"):
         ssim(RAMP[:10, :10], RAMP[:10, :10])
 
@@ -105,7 +105,7 @@ def test_channels_are_averaged():
     assert ssim(*colour) == pytest.approx((ssim(RAMP, NOISY) + 2) / 3)
 
 
-def test_the_same_picture_is_capped_so_that_means_stay_finite():
+def test_the_same_image_is_capped_so_that_means_stay_finite():
     score = ImageSimilarity()(Sample(id="a", target=picture(RAMP)), Output.of(picture(RAMP)))
 
     assert score.value == {"psnr": 100.0, "ssim": pytest.approx(1.0)}
@@ -124,7 +124,7 @@ def test_only_the_pixels_to_keep_count():
     assert score.value == {"psnr": 100.0, "ssim": pytest.approx(1.0)}
 
 
-def test_a_picture_of_another_size_is_compared_only_when_asked():
+def test_an_image_of_another_size_is_compared_only_when_asked():
     sample, output = Sample(id="a", target=picture(RAMP)), Output.of(picture(np.repeat(RAMP, 2, axis=0)))
 
     refused = ImageSimilarity()(sample, output)
@@ -134,7 +134,7 @@ def test_a_picture_of_another_size_is_compared_only_when_asked():
     assert ImageSimilarity(resize=True)(sample, output).value["ssim"] > 0.99
 
 
-def test_no_picture_is_unparsed():
+def test_no_image_is_unparsed():
     assert ImageSimilarity()(Sample(id="a", target=picture(RAMP)), Output.of("no")).outcome is Outcome.UNPARSED
 
 
@@ -149,7 +149,7 @@ def test_an_unknown_window_is_refused():
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["wang", "skimage"]))
-def test_ssim_is_symmetric_and_highest_for_the_same_picture(seed, window):
+def test_ssim_is_symmetric_and_highest_for_the_same_image(seed, window):
     one, other = np.random.default_rng(seed).integers(0, 256, (2, 16, 13)).astype(np.uint8)
 
     assert ssim(one, one, window=window) == pytest.approx(1.0)

@@ -1,4 +1,4 @@
-"""Text in pictures: what was recognised against what should be there."""
+"""Text in images: what was recognised against what should be there."""
 
 import pytest
 from hypothesis import given, settings

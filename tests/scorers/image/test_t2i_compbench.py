@@ -154,6 +154,6 @@ def test_a_reply_that_cannot_be_used_is_nobodys_wrong_answer(category, replies, 
     assert score.outcome is Outcome.JUDGE_ERROR and score.value is None and reason in score.details["reason"]
 
 
-def test_no_picture_is_nothing_and_an_unknown_kind_is_a_fault_of_the_data():
+def test_no_image_is_nothing_and_an_unknown_kind_is_a_fault_of_the_data():
     assert judged("color", "a ball", output=Output.of("words"))[0].outcome is Outcome.UNPARSED
     assert judged("numeracy", "two balls")[0].outcome is Outcome.DATA_ERROR

@@ -45,7 +45,7 @@ def test_aspects_are_combined_on_their_own_scale(options, overall):
     assert score.value == pytest.approx({"success": 9.0, "quality": 4.0, "overall": overall})
 
 
-def test_the_judge_sees_the_picture_that_was_made_and_the_given_one_if_asked_to():
+def test_the_judge_sees_the_image_that_was_made_and_the_given_one_if_asked_to():
     _, blind = rate('{"success": 9, "quality": 4}')
     score, judge = rate('{"success": 9, "quality": 4}', shows_question=True)
 
@@ -89,7 +89,7 @@ def test_ratings_that_the_candidate_wrote_itself_are_refused():
     assert judge.asked[0].media == (MADE,)
 
 
-def test_an_answer_without_a_picture_gets_nothing_and_is_not_judged():
+def test_an_answer_without_an_image_gets_nothing_and_is_not_judged():
     score, judge = rate('{"success": 9, "quality": 4}', Output.of("Here it is."))
 
     assert (score.outcome, judge.asked) == (Outcome.UNPARSED, [])

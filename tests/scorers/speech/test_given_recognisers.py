@@ -11,7 +11,7 @@ from assay.scorers.image.rendered_text import ReadText, RenderedText
 from assay.scorers.speech.spoken_wer import SpokenWer
 
 SPEECH = Output.of(audio_from(np.full(800, 0.1, np.float32), 16_000))
-PICTURE = Output.of(image_from(np.zeros((4, 4), np.uint8)))
+IMAGE = Output.of(image_from(np.zeros((4, 4), np.uint8)))
 
 
 class Heard:
@@ -69,30 +69,30 @@ class TestRenderedText:
     def test_case_and_blanks_do_not_count(self):
         scorer = RenderedText(models={"ocr": Heard(Output.of("HELLOWORLD"))})
 
-        score = judged(scorer, Sample("a", target="Hello world"), PICTURE)
+        score = judged(scorer, Sample("a", target="Hello world"), IMAGE)
 
         assert score.value == {"exact": 1.0, "ned": 1.0}
 
     def test_a_wrong_letter_is_not_exact_but_near(self):
         scorer = RenderedText(models={"ocr": Heard(Output.of("Hcllo world"))})
 
-        score = judged(scorer, Sample("a", target="Hello world"), PICTURE)
+        score = judged(scorer, Sample("a", target="Hello world"), IMAGE)
 
         assert score.value["exact"] == 0.0 and score.value["ned"] == pytest.approx(0.9)
 
-    def test_no_picture_counts_as_zero(self):
-        score = judged(RenderedText(models={"ocr": Heard(PICTURE)}), Sample("a", target="x"), Output.of("x"))
+    def test_no_image_counts_as_zero(self):
+        score = judged(RenderedText(models={"ocr": Heard(IMAGE)}), Sample("a", target="x"), Output.of("x"))
 
         assert score.outcome is Outcome.UNPARSED and score.value == {"exact": 0.0, "ned": 0.0}
 
-    def test_a_reader_that_fails_is_no_error_of_the_picture(self):
+    def test_a_reader_that_fails_is_no_error_of_the_image(self):
         scorer = RenderedText(models={"ocr": Heard(Output.failed("oom", "too large"))})
 
-        assert judged(scorer, Sample("a", target="x"), PICTURE).outcome is Outcome.JUDGE_ERROR
+        assert judged(scorer, Sample("a", target="x"), IMAGE).outcome is Outcome.JUDGE_ERROR
 
     def test_without_a_reader_it_says_how_to_name_one(self):
         with pytest.raises(UsageError, match="--judge ocr=MODEL"):
-            judged(RenderedText(), Sample("a", target="x"), PICTURE)
+            judged(RenderedText(), Sample("a", target="x"), IMAGE)
 
 
 class TestReadText:

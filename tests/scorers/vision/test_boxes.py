@@ -43,13 +43,13 @@ def test_half_an_overlap_is_enough_by_default():
 
 
 @pytest.mark.parametrize(("scale", "answer"), [("unit", "[0.1, 0.1, 0.5, 0.5]"), ("thousand", "[100, 100, 500, 500]")])
-def test_shares_are_compared_with_pixels_through_the_size_of_the_picture(scale, answer):
+def test_shares_are_compared_with_pixels_through_the_size_of_the_image(scale, answer):
     sample = Sample(id="a", target="[64, 48, 320, 240]", fields={"width": 640, "height": 480})
 
     assert BoxIou(scale=scale)(sample, Output.of(answer)).value["iou"] == pytest.approx(1.0)
 
 
-def test_unlike_scales_without_the_size_of_the_picture_are_a_fault_of_the_data():
+def test_unlike_scales_without_the_size_of_the_image_are_a_fault_of_the_data():
     score = BoxIou(scale="unit")(Sample(id="a", target=(0, 0, 10, 10)), Output.of("[0, 0, 1, 1]"))
 
     assert score.outcome is Outcome.DATA_ERROR

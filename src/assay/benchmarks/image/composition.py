@@ -1,4 +1,4 @@
-"""Pictures from composed and imagined prompts: T2I-CompBench, GenAI-Bench, GenEval++, ImagineBench.
+"""Images from composed and imagined prompts: T2I-CompBench, GenAI-Bench, GenEval++, ImagineBench.
 
 One row: `{"index": "12", "prompt": "a red ball and a blue box", "category": "color"}`; ImagineBench has its kind of
 prompt in `type`, GenAI-Bench its skills in `category`.
@@ -6,13 +6,13 @@ prompt in `type`, GenAI-Bench its skills in `category`.
 Citations: T2I-CompBench arXiv 2307.06350; GenAI-Bench arXiv 2406.13743; GenEval++ and ImagineBench arXiv 2508.09987.
 
 Protocols: `t2i_compbench@worker` takes the number, 0 to 1, that the model under the role `compbench` gives each of ten
-pictures (BLIP-VQA, UniDet or CLIP in the official code, by category); `t2i_compbench@parts` asks three specialists,
+images (BLIP-VQA, UniDet or CLIP in the official code, by category); `t2i_compbench@parts` asks three specialists,
 under the roles `vqa`, `detector` and `clip`, and does the official arithmetic on what they say. `genai_bench@vqascore`
 takes the number of the role `vqascore` (CLIP-FlanT5); numbers come as JSON `{"score": 0.83}`. `geneval_pp@judge` is a
 judge's yes or no, as the mean of the tags' shares. `imagine_bench@judge` has ratings 0 to 10: .8 of the lesser of
 fantasy and identity and .2 of aesthetics, as the mean over four kinds of prompts weighed 3, 2, 2 and 2;
 `imagine_bench@ulmeval` weighs .6 fantasy, .3 identity, .1 aesthetics and takes the mean over prompts, as ULMEvalKit
-does. The judge sees the picture; the wording is assay's own, so numbers are not the published ones.
+does. The judge sees the image; the wording is assay's own, so numbers are not the published ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def kind_of(row: RowOf) -> dict[str, str]:
 
 
 def prompt_of(sample: Sample) -> str:
-    """What the picture should show."""
+    """What the image should show."""
     return str(sample.input)
 
 

@@ -7,9 +7,9 @@ the prompt alone are drawn but cannot be scored.
 
 Citation: arXiv 2403.05135.
 
-Protocols: `dpg@vqa` shows each of four pictures to the model under the role `vqa` (`--judge vqa=MODEL`) with the
+Protocols: `dpg@vqa` shows each of four images to the model under the role `vqa` (`--judge vqa=MODEL`) with the
 questions as JSON, and takes JSON `{"answers": {"1": "yes", …}}`; `dpg@saved` reads a column `answers`. A proposition
-whose parent does not hold does not hold either. Beside the official mean over pictures stands the mean over questions.
+whose parent does not hold does not hold either. Beside the official mean over images stands the mean over questions.
 Numbers belong to one model under `vqa`: the published ones to mPLUG-large.
 """
 

@@ -1,8 +1,8 @@
 """Images from images: OmniContext, GEdit-Bench, ImgEdit, and edits with a known result.
 
 One row of an edit: `{"key": "12", "image": "iVBORw0…", "instruction": "Make the ball blue.", "category": "color"}`; the
-hub's GEdit-Bench calls the picture `input_image` and the kind of edit `task_type`, ImgEdit asks in `prompt`.
-OmniContext has several pictures in `images` or in a list in `image`. Edits with a known result have it in
+hub's GEdit-Bench calls the image `input_image` and the kind of edit `task_type`, ImgEdit asks in `prompt`.
+OmniContext has several images in `images` or in a list in `image`. Edits with a known result have it in
 `target_image`.
 
 Citations: OmniContext arXiv 2506.18871; GEdit-Bench arXiv 2504.17761; ImgEdit arXiv 2505.20275; SSIM IEEE TIP 13(4).
@@ -26,7 +26,7 @@ from ...scorers.judge.judge_ratings import JudgeRatings
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
 from ..vision.tables import RowOf
-from .rows import edits, target_picture
+from .rows import edits, target_image
 
 MINI = "benchmarks/data/image/edits.jsonl"
 SUBJECTS = {
@@ -116,7 +116,7 @@ imgedit = omnicontext.but(
 )
 edit_similarity = omnicontext.but(
     name="edit_similarity",
-    dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_picture)),
+    dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_image)),
     scorers=("image_similarity",),
     summarizers=("mean",),
     protocol="edit_similarity@psnr-ssim",

@@ -1,7 +1,7 @@
-"""Rows of picture generation and editing: prompts, with the pictures to start from and the pictures to arrive at.
+"""Rows of image generation and editing: prompts, with the images to start from and the images to arrive at.
 
-The reader is that of the vision-language tables; here a row needs no picture, and `prompt` or `instruction` is what is
-asked. Pictures are base64 in `image` (several in a list), files beside the table, or the hub's own.
+The reader is that of the vision-language tables; here a row needs no image, and `prompt` or `instruction` is what is
+asked. Images are base64 in `image` (several in a list), files beside the table, or the hub's own.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
 
 
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
-    """Rows with pictures and what is to become of them."""
+    """Rows with images and what is to become of them."""
     return Table(pictures=True, target=target or nothing, aliases={**EDITS, **aliases})
 
 
@@ -43,8 +43,8 @@ def nothing(row: RowOf) -> None:
     return None
 
 
-def target_picture(row: RowOf) -> Image:
-    """The picture in `target_image` that an edit should arrive at."""
+def target_image(row: RowOf) -> Image:
+    """The image in `target_image` that an edit should arrive at."""
     cell = row.get("target_image")
     if isinstance(cell, Mapping):
         cell = cell.get("bytes")

@@ -7,7 +7,7 @@ the official scripts have it: in the first version culture to 400, time to 567, 
 
 Citation: arXiv 2503.07265.
 
-Protocols: the judge (`--judge MODEL`) sees the picture; the instructions are assay's own wording, so numbers are not
+Protocols: the judge (`--judge MODEL`) sees the image; the instructions are assay's own wording, so numbers are not
 the published ones. `wise@legacy` asks for consistency, realism and aesthetic quality, 0 to 2 each: WiScore as first
 published, with its weights. `wise@verified` asks for right or wrong: the version of 2026, with its weights.
 """

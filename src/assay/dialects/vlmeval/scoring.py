@@ -140,9 +140,8 @@ def yes_no_rule() -> YesNo:
 def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
     """What the rule of yes and no says of an answer, as a record."""
     score = yes_no_rule()(sample, Output.of(text))
-    return ScoreRecord(
-        task.name, "", sample.id, "yes_no", "", {"": float(score.value == 1.0)}, score.outcome.value, answer=score.answer
-    )
+    values = {"": float(score.value == 1.0)}
+    return ScoreRecord(task.name, "", sample.id, "yes_no", "", values, score.outcome.value, answer=score.answer)
 
 
 @dataclass(frozen=True)

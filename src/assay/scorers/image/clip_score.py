@@ -1,4 +1,4 @@
-"""CLIPScore from the cosine of picture and prompt, saved or measured: two scales that share the name.
+"""CLIPScore from the cosine of image and prompt, saved or measured: two scales that share the name.
 
 `official` is 2.5 max(cos, 0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare
 prompt. The model that measures the cosine, and its prefix, belong to the name of any number made of it.
@@ -24,7 +24,7 @@ PREFIXES: dict[str, str] = {"official": "A photo depicts ", "torchmetrics": ""}
 @scorers.register("clip_score")
 @dataclass(frozen=True)
 class ClipScore:
-    """How well a picture fits its prompt, from the saved entry `cosine`."""
+    """How well an image fits its prompt, from the saved entry `cosine`."""
 
     variant: Variant = "official"
     reads: ClassVar[tuple[str, ...]] = ()
@@ -50,7 +50,7 @@ class ClipScore:
 @scorers.register("clip_score_asked")
 @dataclass(frozen=True)
 class ClipScoreAsked:
-    """The same, with the cosine of picture and prompt measured by the model under the role `clip`."""
+    """The same, with the cosine of image and prompt measured by the model under the role `clip`."""
 
     variant: Variant = "official"
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)

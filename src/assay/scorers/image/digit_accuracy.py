@@ -24,7 +24,7 @@ WIDTH_OF_KERNEL = 0.001
 @scorers.register("digit_accuracy")
 @dataclass(frozen=True)
 class DigitAccuracy:
-    """1 if the judge sees the target's digit in the picture; `details` names the data the judge was taught on."""
+    """1 if the judge sees the target's digit in the image; `details` names the data the judge was taught on."""
 
     reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

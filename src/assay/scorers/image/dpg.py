@@ -1,7 +1,7 @@
-"""DPG-Bench: the share of a prompt's propositions that a picture fulfils, from saved yes/no answers.
+"""DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
 
 A proposition whose parent is not fulfilled is not fulfilled either, through any number of steps: parents are settled
-first, in whatever order the questions stand. Several views of one picture (crops, generations) are averaged.
+first, in whatever order the questions stand. Several views of one image (crops, generations) are averaged.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
-"""FID: the Fréchet distance between the pictures that were made and those they should be like, as one set each.
+"""FID: the Fréchet distance between the images that were made and those they should be like, as one set each.
 
-The model under the role `features` gives the features of a picture, `{"features": "…"}`: base64 of little-endian 32-bit
+The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian 32-bit
 floats, or a list of numbers. They are kept with each sample; the distance is made of all of them at the end. Whose
 features they are belongs to the name of the number: `fid@inception` is what papers mean, `fid@clip` is another scale.
 """
@@ -32,7 +32,7 @@ from ...registry import scorers
 from ..answers import no_target
 from ..asked import ask_specialist, structure_of
 from ..saved import not_saved
-from .frechet import distance_of_moments, few_pictures, frechet_distance
+from .frechet import distance_of_moments, few_images, frechet_distance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 @scorers.register("fid")
 @dataclass(frozen=True)
 class Fid:
-    """Features of every picture that was made, and of the target picture; one distance for the whole run."""
+    """Features of every image that was made, and of the target image; one distance for the whole run."""
 
     statistics: str = ""
-    """A file .npz with `mu` and `sigma` of the reference pictures; left out, they are the samples' target pictures."""
+    """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target pictures."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "fid"
@@ -68,7 +68,7 @@ class Fid:
     async def __call__(self, sample: Sample, output: Output) -> Score:
         made = [one for candidate in output.candidates for one in candidate.media if isinstance(one, Image)]
         if not made:
-            # A set has no place for a picture that is not there, and no worst distance either.
+            # A set has no place for an image that is not there, and no worst distance either.
             return Score(None, Outcome.MODEL_ERROR, details={"error": "no picture was made"})
         wanted = () if self.statistics else tuple(one for one in sample.targets if isinstance(one, Image))
         if not wanted and not self.statistics:
@@ -109,7 +109,7 @@ class FrechetSummary:
             "outcomes": dict(outcomes),
             "higher_is_better": False,
         }
-        # The set has no place for an answer without a picture, so it can only be said how many there were.
+        # The set has no place for an answer without an image, so it can only be said how many there were.
         without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
         left_out = (f"{without} answers have no picture and are left out",) if without else ()
         if not len(made):
@@ -118,7 +118,7 @@ class FrechetSummary:
         width = made.shape[1]
         if self.statistics:
             mean, covariance = read_statistics(self.statistics, width)
-            few_pictures(len(made), width)
+            few_images(len(made), width)
             value = distance_of_moments(made.mean(axis=0), np.cov(made, rowvar=False), mean, covariance)
             flags: tuple[str, ...] = ("the reference pictures are known by their statistics alone",)
         else:

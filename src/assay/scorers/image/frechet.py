@@ -1,4 +1,4 @@
-"""Fréchet distance between two sets of pictures, by the means and covariances of their features (FID).
+"""Fréchet distance between two sets of images, by the means and covariances of their features (FID).
 
 |m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root is that of the symmetric (S1^½ S2 S1^½)^½, whose
 eigenvalues are real: no iteration, no complex numbers to throw away.
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FEWEST = 2048
-"""The number of Inception features: with fewer pictures the covariance is singular."""
+"""The number of Inception features: with fewer images the covariance is singular."""
 TRUSTED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class FrechetDistance:
-    """The distance, how many pictures each side had, and what must be said beside it."""
+    """The distance, how many images each side had, and what must be said beside it."""
 
     value: float
     n_made: int
@@ -38,7 +38,7 @@ def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWES
     if made.ndim != 2 or reference.ndim != 2 or made.shape[1] != reference.shape[1]:
         raise ValueError(f"features must be two tables of equal width, not {made.shape} and {reference.shape}")
     fewer = min(len(made), len(reference))
-    few_pictures(fewer, fewest)
+    few_images(fewer, fewest)
     flags = [f"fewer than {TRUSTED} pictures: compare only with the same number"] if fewer < TRUSTED else []
     if len(made) != len(reference):
         flags.append(f"{len(made)} pictures against {len(reference)}: the distance depends on both numbers")
@@ -48,7 +48,7 @@ def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWES
     return FrechetDistance(value, len(made), len(reference), tuple(flags))
 
 
-def few_pictures(number: int, fewest: int) -> None:
+def few_images(number: int, fewest: int) -> None:
     """Refuses a set too small for its covariance."""
     if number < fewest:
         raise UsageError(

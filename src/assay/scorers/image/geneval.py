@@ -1,4 +1,4 @@
-"""GenEval: does the picture show what the prompt asked for, judged from saved detections?
+"""GenEval: does the image show what the prompt asked for, judged from saved detections?
 
 The row says what must be there: `{"tag": "position", "include": [{"class": "dog", "count": 1}, {"class": "cat",
 "count": 1, "position": ["right of", 0]}]}`. The saved entry `detections` has, for each class, boxes
@@ -104,7 +104,7 @@ def _listed(cell: Any) -> list[str]:
 
 
 def faults_of(wanted: Mapping[str, Any], found: Mapping[str, Sequence[Detection]], threshold: float) -> list[str]:
-    """What is missing or too much; empty for a picture that is right."""
+    """What is missing or too much; empty for an image that is right."""
     faults: list[str] = []
     groups: list[Sequence[Detection] | None] = []
     for clause in wanted.get("include") or ():

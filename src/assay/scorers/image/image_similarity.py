@@ -1,8 +1,8 @@
-"""Two pictures compared pixel by pixel: PSNR and SSIM, for edits that should have left the rest alone.
+"""Two images compared pixel by pixel: PSNR and SSIM, for edits that should have left the rest alone.
 
 SSIM has as many values as programs. The default here is that of its paper (11 x 11 Gaussian window, sigma 1.5, biased
-covariance; only windows that lie wholly inside the picture). `skimage` is the default of scikit-image (7 x 7 flat
-window, sample covariance); `torchmetrics` mirrors the picture beyond its edges and counts every pixel; `piq` first
+covariance; only windows that lie wholly inside the image). `skimage` is the default of scikit-image (7 x 7 flat
+window, sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq` first
 averages squares of pixels until the shorter side is near 256. Channels are averaged.
 """
 
@@ -27,21 +27,21 @@ Window = Literal["wang", "skimage", "torchmetrics", "piq"]
 K1, K2 = 0.01, 0.03
 POOLED_SIDE = 256
 HIGHEST_PSNR = 100.0
-"""What equal pictures get in a table, where infinity would swallow every mean."""
+"""What equal images get in a table, where infinity would swallow every mean."""
 
 
 @scorers.register("image_similarity")
 @dataclass(frozen=True)
 class ImageSimilarity:
-    """PSNR in decibels (at most 100) and SSIM of the picture that was made, against the target picture."""
+    """PSNR in decibels (at most 100) and SSIM of the image that was made, against the target picture."""
 
     ssim_window: Window = "wang"
     reference: str = ""
-    """A column with the picture to compare with; left out, it is the target."""
+    """A column with the image to compare with; left out, it is the target."""
     keep: str = ""
     """A column with a mask, white where nothing should have changed: only those pixels count."""
     resize: bool = False
-    """Whether a picture of another size is brought to the size of the reference first."""
+    """Whether an image of another size is brought to the size of the reference first."""
     reads: ClassVar[tuple[str, ...]] = ("image",)
     bounds: ClassVar[tuple[float, float] | None] = None
 
@@ -61,7 +61,7 @@ class ImageSimilarity:
         wanted = pixels_of(reference)
         try:
             made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
-        except DataError as error:  # what the model made is no picture: its fault, not the scorer's
+        except DataError as error:  # what the model made is no image: its fault, not the scorer's
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
         if made.shape != wanted.shape:
             reason = f"the picture is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
@@ -119,7 +119,7 @@ def ssim(
 
 
 def _averaged(picture: "Pixels") -> "Pixels":
-    """The picture with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
+    """The image with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
     import numpy as np
 
     step = max(1, round(min(picture.shape[:2]) / POOLED_SIDE))
@@ -141,7 +141,7 @@ def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correcti
 
 
 def smooth(picture: "Floats", weights: "Floats") -> "Floats":
-    """The picture filtered along both axes, where the window lies wholly inside it."""
+    """The image filtered along both axes, where the window lies wholly inside it."""
     import numpy as np
 
     windows = np.lib.stride_tricks.sliding_window_view
@@ -158,7 +158,7 @@ def gaussian(side: int, sigma: float) -> "Floats":
 
 
 def pixels_of(picture: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
-    """A picture (medium, path, bytes) as height x width x 3 bytes; `size` is the height and width to bring it to."""
+    """An image (medium, path, bytes) as height x width x 3 bytes; `size` is the height and width to bring it to."""
     import numpy as np
     from PIL import Image as Pillow
 
@@ -169,7 +169,7 @@ def pixels_of(picture: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
 
 
 def _source(picture: Any) -> Any:
-    """What a picture is made of: a cell may hold it as Hugging Face does."""
+    """What an image is made of: a cell may hold it as Hugging Face does."""
     if isinstance(picture, Media):
         return picture.data()
     return picture["bytes"] if isinstance(picture, Mapping) and picture.get("bytes") else picture

@@ -1,6 +1,6 @@
-"""LPIPS: how far a picture is from the one it should be, in the eyes of a given model; 0 for equal ones.
+"""LPIPS: how far an image is from the one it should be, in the eyes of a given model; 0 for equal ones.
 
-The model under the role `lpips` is shown the reference and then the picture that was made, and replies with
+The model under the role `lpips` is shown the reference and then the image that was made, and replies with
 `{"distance": 0.21}`. Its backbone belongs to the name of any number made of it.
 """
 
@@ -19,10 +19,10 @@ from ..saved import not_saved
 @scorers.register("lpips")
 @dataclass(frozen=True)
 class Lpips:
-    """The distance between the picture that was made and the target picture."""
+    """The distance between the image that was made and the target picture."""
 
     reference: str = ""
-    """A column with the picture to compare with; left out, it is the target."""
+    """A column with the image to compare with; left out, it is the target."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("lpips",)
@@ -35,7 +35,7 @@ class Lpips:
             return no_target(sample, "picture to compare with")
         made = next((one for one in output.media if isinstance(one, Image)), None)
         if made is None:
-            # There is no worst distance to give a picture that is not there.
+            # There is no worst distance to give an image that is not there.
             return Score(None, Outcome.MODEL_ERROR, details={"error": "no picture was made"})
         try:
             found = structure_of(await ask_specialist(self.models, "lpips", (wanted, made)))

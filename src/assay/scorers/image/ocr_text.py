@@ -1,4 +1,4 @@
-"""Text in a picture: how much of what should be written there was recognised.
+"""Text in an image: how much of what should be written there was recognised.
 
 The recognised text is the saved entry `recognised`, or the output's own text. Which recogniser read it belongs to the
 name of any number made from this.

@@ -1,4 +1,4 @@
-"""Rendered text: can what a picture was to say be read in it? A recogniser is *given* under the role `ocr`.
+"""Rendered text: can what an image was to say be read in it? A recogniser is *given* under the role `ocr`.
 
 The number depends on the recogniser, so name it beside the number. `ocr_text` scores text that was recognised already.
 """
@@ -17,10 +17,10 @@ from .ocr_text import edit_similarity
 @scorers.register("rendered_text")
 @dataclass(frozen=True)
 class RenderedText:
-    """`exact`: the text stands in the picture, case and blanks aside; `ned`: how similar what was read is, 0 to 1."""
+    """`exact`: the text stands in the image, case and blanks aside; `ned`: how similar what was read is, 0 to 1."""
 
     instruction: str = ""
-    """What the recogniser is told beside the picture, where it needs telling."""
+    """What the recogniser is told beside the image, where it needs telling."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     needs: ClassVar[tuple[str, ...]] = ("ocr",)
@@ -45,7 +45,7 @@ class RenderedText:
 @scorers.register("read_text")
 @dataclass(frozen=True)
 class ReadText:
-    """The same two numbers for a model that reads pictures itself: its answer against the text that stands there."""
+    """The same two numbers for a model that reads images itself: its answer against the text that stands there."""
 
     reads: ClassVar[tuple[str, ...]] = ("text",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

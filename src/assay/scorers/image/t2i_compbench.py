@@ -1,7 +1,7 @@
-"""T2I-CompBench: attributes, places, actions and all of them in one picture, from what three specialists say of it.
+"""T2I-CompBench: attributes, places, actions and all of them in one image, from what three specialists say of it.
 
 By the row's `category`: colour, shape and texture take the product, over the prompt's noun phrases, of the yes-shares
-of the questions "PHRASE?" (role `vqa`); spatial takes boxes (role `detector`); non-spatial the cosine of picture and
+of the questions "PHRASE?" (role `vqa`); spatial takes boxes (role `detector`); non-spatial the cosine of image and
 prompt, 0 where it is below (role `clip`); complex the mean of the attributes and of the parts its column `relation`
 names: `spatial`, `action`, else both. The official code takes noun phrases and objects from spaCy; here they are the
 columns `phrases` and `objects`, or are split off by rule, which is the same for "a red ball and a blue box".
@@ -36,7 +36,7 @@ _KINDS = {"color": "vqa", "shape": "vqa", "texture": "vqa", "spatial": "detector
 @scorers.register("t2i_compbench")
 @dataclass(frozen=True)
 class T2ICompBench:
-    """One value from 0 to 1 a picture, by the kind of its prompt."""
+    """One value from 0 to 1 an image, by the kind of its prompt."""
 
     category: str = "category"
     """The column that says which kind a prompt is."""

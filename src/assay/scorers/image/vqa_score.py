@@ -1,4 +1,4 @@
-"""VQAScore: how probable a model finds "Yes" when asked whether the picture shows the prompt (arXiv 2404.01291)."""
+"""VQAScore: how probable a model finds "Yes" when asked whether the image shows the prompt (arXiv 2404.01291)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""WISE: does a picture show what the prompt only implies? Two versions, whose numbers cannot be compared.
+"""WISE: does an image show what the prompt only implies? Two versions, whose numbers cannot be compared.
 
 `wise_legacy` weighs a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the default of the
 benchmark since April 2026, takes a judge's right or wrong. The summarizer of the same name makes the overall value.
@@ -38,7 +38,7 @@ class WiseLegacy:
 @scorers.register("wise_verified")
 @dataclass(frozen=True)
 class WiseVerified:
-    """1 if the judge found the picture right, from the saved entry `score`: 0 or 1."""
+    """1 if the judge found the image right, from the saved entry `score`: 0 or 1."""
 
     reads: ClassVar[tuple[str, ...]] = ()
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)

@@ -60,18 +60,18 @@ async def try_canaries(
 ) -> CanaryReport:
     """Puts every canary to a judge scorer; `best` is the value that would mean it obeyed.
 
-    `row` is one of the task's: a prompt of the user's own may name its columns. To a judge of pictures
-    (`expects="image"`) each is shown as a picture with the order written in it.
+    `row` is one of the task's: a prompt of the user's own may name its columns. To a judge of images
+    (`expects="image"`) each is shown as an image with the order written in it.
     """
-    shows_pictures = getattr(judge, "expects", "") == "image"
+    shows_images = getattr(judge, "expects", "") == "image"
     column = getattr(judge, "against", "answer")
     fields = {name: value for name, value in row.items() if name not in REFERENCE_COLUMNS} | {column: TARGET}
-    orders = [order for order in ORDERS if order.isascii()] if shows_pictures else ORDERS
+    orders = [order for order in ORDERS if order.isascii()] if shows_images else ORDERS
 
     async def put(index: int, order: str) -> Score:
         sample = Sample(id=f"canary-{index}", input=QUESTION, target=TARGET, fields=fields)
         try:
-            return await judge(sample, Output.of(written(order) if shows_pictures else order))
+            return await judge(sample, Output.of(written(order) if shows_images else order))
         except ComponentError as error:  # the samples are judged already: no canary may take them along
             return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
 
@@ -81,7 +81,7 @@ async def try_canaries(
 
 
 def written(order: str) -> Image:
-    """A picture of nothing but the words."""
+    """An image of nothing but the words."""
     from PIL import Image as Pillow
     from PIL import ImageDraw
 

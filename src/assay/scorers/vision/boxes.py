@@ -1,7 +1,7 @@
 """Boxes: where the model says a thing is, and how far that overlaps with where it is.
 
-Coordinates are pixels, shares of the picture (0 to 1) or thousandths of it (0 to 1000); nothing is guessed, the task
-says which. A box of unlike scale to the target's needs the picture's size, from the columns `width` and `height`.
+Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000); nothing is guessed, the task
+says which. A box of unlike scale to the target's needs the image's size, from the columns `width` and `height`.
 """
 
 import math
@@ -123,7 +123,7 @@ def _area(box: Box) -> float:
 
 
 def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
-    """The box in shares of the picture; with a size of 1 x 1, as given."""
+    """The box in shares of the image; with a size of 1 x 1, as given."""
     width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[scale]
     return box[0] / width, box[1] / height, box[2] / width, box[3] / height
 

@@ -1,7 +1,7 @@
 """Captions: what BLEU, ROUGE-L and CIDEr of a whole run are made from, sample by sample.
 
 The value of one sample is its ROUGE-L; the summarizer `caption` makes the rest, because CIDEr weighs words by how many
-pictures of the run mention them. Captions are tokenized as coco-caption does it.
+images of the run mention them. Captions are tokenized as coco-caption does it.
 """
 
 from collections import Counter

@@ -27,7 +27,7 @@ SECONDS = 3600.0
 @scorers.register("spice")
 @dataclass(frozen=True)
 class Spice:
-    """The mean F-score over the pictures of a run, and of the kinds of statements it is made of."""
+    """The mean F-score over the images of a run, and of the kinds of statements it is made of."""
 
     folder: str = ""
     """The folder of spice-1.0.jar with its `lib`; by default the one in `pycocoevalcap`."""

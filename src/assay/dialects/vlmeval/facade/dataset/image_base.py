@@ -47,6 +47,7 @@ class ImageBaseDataset(Reporting):
         self.img_root = str(image_folder(dataset))
         self._frame: Any = None
         self._file: Path | None = None
+        self._data_path = ""
         self._meta_only: bool | None = None
         self._source: Source | None = None
         if self._reads_its_own_way():
@@ -94,6 +95,15 @@ class ImageBaseDataset(Reporting):
             url = self.DATASET_URL.get(name) or DATASET_URLS.get(name) or f"{name}.tsv"
             self._file = self._prepared(url, self.DATASET_MD5.get(name))
         return self._file
+
+    @property
+    def data_path(self) -> str:
+        """The same as text, which upstream's constructor leaves."""
+        return self._data_path or str(self.data_file)
+
+    @data_path.setter
+    def data_path(self, path: str) -> None:
+        self._data_path = path
 
     @data_file.setter
     def data_file(self, path: Path) -> None:

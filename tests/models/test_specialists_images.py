@@ -1,4 +1,4 @@
-"""Readers and makers of pictures: real parts on pictures of our own."""
+"""Readers and makers of images: real parts on images of our own."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from assay.models.specialists import digits_flow
 from assay.models.specialists.digits_flow import DigitsFlow, asked_digit
 from assay.models.specialists.renderer import Renderer
 
-PICTURES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
-BREAD = Image(PICTURES / "02.png")
+IMAGES = Path(embedded.__file__).parents[1] / "benchmarks" / "data" / "demo" / "pictures"
+BREAD = Image(IMAGES / "02.png")
 
 
 def needs(name: str) -> list[pytest.MarkDecorator]:
@@ -40,7 +40,7 @@ class TestReaders:
 
         assert "".join(output.text.split()) == "Freshbreaddaily"
 
-    def test_words_beside_the_picture_are_not_read_and_the_record_says_so(self, name, reader_of):
+    def test_words_beside_the_image_are_not_read_and_the_record_says_so(self, name, reader_of):
         [output] = reader_of(name).generate([ask(BREAD, "What colour is it?")])
 
         assert "".join(output.text.split()) == "Freshbreaddaily"
@@ -53,7 +53,7 @@ class TestReaders:
 
         assert output.error is None and output.text == ""
 
-    def test_a_broken_picture_fails_alone(self, name, reader_of):
+    def test_a_broken_image_fails_alone(self, name, reader_of):
         broken, whole = reader_of(name).generate([ask(Image(BREAD.data()[:100])), ask(BREAD)])
 
         assert "get the file again" in broken.error.message
@@ -107,14 +107,14 @@ class TestDigitsFlow:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         return tmp_path
 
-    def test_it_makes_a_grey_picture_of_eight_by_eight(self):
+    def test_it_makes_a_grey_image_of_eight_by_eight(self):
         [output] = DigitsFlow(training_steps=2).generate([ask("Draw the digit 3.")])
 
         picture = decode_image(output.media[0])
         assert picture.size == (8, 8) and output.media[0].format == "png"
         assert output.details["digit"] == 3
 
-    def test_the_same_request_gives_the_same_picture_and_a_repeat_another(self):
+    def test_the_same_request_gives_the_same_image_and_a_repeat_another(self):
         model = DigitsFlow(training_steps=2)
 
         first, again, repeat, seeded = model.generate(
@@ -124,7 +124,7 @@ class TestDigitsFlow:
         digests = [output.media[0].digest for output in (first, again, repeat, seeded)]
         assert digests[0] == digests[1] and len(set(digests)) == 3
 
-    def test_several_candidates_are_several_pictures(self):
+    def test_several_candidates_are_several_images(self):
         [output] = DigitsFlow(training_steps=2).generate([ask("Draw a 3.", n=4)])
 
         assert len({candidate.media[0].digest for candidate in output.candidates}) == 4

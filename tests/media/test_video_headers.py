@@ -1,4 +1,4 @@
-"""Films that are only passed on: whole ones are, cut ones are said with their place."""
+"""Videos that are only passed on: whole ones are, cut ones are said with their place."""
 
 import struct
 
@@ -30,7 +30,7 @@ AVI = b"RIFF" + struct.pack("<I", 104) + b"AVI " + bytes(100)
     ],
     ids=["moov last", "large box", "box to the end", "avi", "avi of unknown length"],
 )
-def test_a_whole_film_is_passed_on(data: bytes) -> None:
+def test_a_whole_video_is_passed_on(data: bytes) -> None:
     assert check_media(Video(data)).format in ("mp4", "avi")
 
 
@@ -42,6 +42,6 @@ def test_a_whole_film_is_passed_on(data: bytes) -> None:
         (AVI[:50], "the AVI is cut off: 50 of 112 bytes"),
     ],
 )
-def test_a_film_that_was_cut_is_said(data: bytes, said: str) -> None:
+def test_a_video_that_was_cut_is_said(data: bytes, said: str) -> None:
     with pytest.raises(DataError, match=said):
         check_media(Video(data))

@@ -1,6 +1,6 @@
-"""Pictures and sounds without a film processor: for models whose own processor needs libraries that only films need.
+"""Images and sounds without a video processor: for models whose own processor needs libraries that only videos need.
 
-Such a model marks each picture by one token, which stands for as many as the picture has patches after merging, and
+Such a model marks each image by one token, which stands for as many as the image has patches after merging, and
 each sound by one that stands for a quarter of its frames.
 """
 

@@ -1,4 +1,4 @@
-"""Films by their headers: whether an MP4 or an AVI is whole. Its frames are not looked at."""
+"""Videos by their headers: whether an MP4 or an AVI is whole. Its frames are not looked at."""
 
 import struct
 from collections.abc import Callable
