@@ -1,6 +1,7 @@
 """The direction of imports: a room imports only from groups to its left."""
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -18,7 +19,8 @@ GROUPS = (
     {"store"},
     {"report"},
     {"runner"},
-    {"dialects", "benchmarks", "conformance"},
+    {"dialects", "benchmarks", "compare", "conformance"},
+    {"view"},
     {"cli"},
 )
 RUNNER = (
@@ -148,3 +150,64 @@ def test_importing_assay_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+QUESTION = re.compile(r"^\| (.+\?) \| `(src/assay/[\w/]+\.py)` \| `(\w+)` \|$", re.MULTILINE)
+
+
+def test_each_question_of_the_architecture_page_has_one_module_that_answers_it():
+    page = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    answers = QUESTION.findall(page)
+    wrong = []
+    for question, module, name in answers:
+        path = SOURCE.parent.parent / module
+        if not path.exists() or name not in defined_names(path):
+            wrong.append(f"{question} {module} does not define {name}")
+
+    assert not wrong and len(answers) >= 16
+    assert len({question for question, _, _ in answers}) == len(answers)
+
+
+def defined_names(path: Path) -> set[str]:
+    """The names a module defines itself, at its top."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
+    page = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    shown = {}
+    for line in page.partition("**runner**")[2].partition("`ask/asking` is")[0].splitlines():
+        room = re.match(r"    ([\w/]+)/ ", line)
+        if room is not None:
+            shown[room[1]] = set(re.findall(r"\w+", line.rpartition("  ")[2]))
+    there: dict[str, set[str]] = {}
+    for path in RUNNER_MODULES:
+        if path.parent != SOURCE / "runner" and path.stem != "__init__":
+            there.setdefault(path.parent.relative_to(SOURCE / "runner").as_posix(), set()).add(path.stem)
+
+    assert shown == there
+
+
+def test_modules_and_functions_of_the_runner_fit_a_screen():
+    too_large = []
+    for path in RUNNER_MODULES:
+        text = path.read_text(encoding="utf-8")
+        if text.count("\n") > 400:
+            too_large.append(f"{path.name} has {text.count(chr(10))} lines")
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            length = (node.end_lineno or 0) - node.lineno + 1
+            parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            count = len([name for name in parameters if name not in ("self", "cls")])
+            if length > 60 or count > 8:
+                too_large.append(f"{path.name}: {node.name} has {length} lines and {count} parameters")
+
+    assert not too_large

@@ -302,3 +302,28 @@ def test_lists_of_the_librarys_media_come_undecoded_too() -> None:
     [sample] = open_dataset(data)
 
     assert isinstance(sample, Sample) and [medium.data() for medium in sample.media] == [png(), png()]
+
+
+def test_a_metadata_file_names_its_media_without_settings(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    (tmp_path / "b.wav").write_bytes(audio_from(np.zeros(160, np.float32), 16_000).data())
+    table = tmp_path / "metadata.csv"
+    table.write_text("file_name,transcription\na.png,a square\nb.wav,silence\n")
+
+    first, second = open_dataset(table)
+
+    assert isinstance(first, Sample) and isinstance(second, Sample)
+    assert [type(medium) for one in (first, second) for medium in one.media] == [Image, Audio]
+    assert (first.target, second.target) == ("a square", "silence")
+
+
+def test_a_file_name_that_names_no_medium_or_stands_beside_one_is_only_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    table = tmp_path / "rows.jsonl"
+    rows = [{"question": "?", "file_name": "x.py"}, {"question": "?", "file_name": "gone.png", "image": "a.png"}]
+    for given in rows:
+        table.write_text(json.dumps(given) + "\n")
+
+        [sample] = open_dataset(table)
+
+        assert isinstance(sample, Sample) and len(sample.media) == ("image" in given)

@@ -11,6 +11,7 @@ import pytest
 
 from assay.core import Audio, GenerateOptions, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
 from assay.models import adapt_model, build_model
+from assay.runner.ask.calls import call_model
 from assay.userfiles import load_attribute, load_file
 
 
@@ -495,7 +496,7 @@ def test_a_batch_that_raises_is_halved_until_the_culprit_is_alone(tmp_path):
     file = write(tmp_path, CLASS)
     requests = [ask(Message.of("user", word)) for word in ("a", "b", "boom", "c", "d")]
 
-    outputs = build_model(f"{file}:Mine").generate(requests)
+    outputs = call_model(build_model(f"{file}:Mine"), requests)
 
     assert [output.text for output in outputs] == ["a.", "b.", "", "c.", "d."]
     assert outputs[2].error.message == "ValueError: bad one (mine.py:11)"

@@ -11,6 +11,7 @@ from assay.core import Image, Message, Meter, ModelError, Prompt, Request, Text,
 from assay.core.request import GenerateOptions
 from assay.media import image_from
 from assay.models import build_model
+from assay.runner.ask.calls import call_in_halves, call_model
 from assay.store import RunReader
 
 pytestmark = [
@@ -224,13 +225,14 @@ def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
 
     whole = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
     monkeypatch.setattr(type(drawing._pipe), "__call__", small_memory)
-    halved = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
+    halved, fits = call_in_halves(drawing, [ask(text) for text in ("a cat", "a dog", "a boat")])
 
     assert [pixels(output) for output in halved] == [pixels(output) for output in whole]
+    assert fits == 1  # so that the next batch is smaller
 
 
 def test_a_prompt_that_fails_costs_no_neighbour(drawing):
-    good, bad = drawing.generate([ask("a cat"), ask("")])
+    good, bad = call_model(drawing, [ask("a cat"), ask("")])
 
     assert good.candidates and bad.error is not None and "no text" in bad.error.message
 

@@ -58,7 +58,12 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.text.humaneval:humaneval",
         "functions from their docstring: pass@k, run in a sandbox",
     ),
+    "humaneval_plus": (
+        "assay.benchmarks.text.humaneval:humaneval_plus",
+        "HumanEval with EvalPlus's inputs: pass@k, run in a sandbox (format-checked)",
+    ),
     "mbpp": ("assay.benchmarks.text.mbpp:mbpp", "functions from a sentence and tests: pass@k, run in a sandbox"),
+    "mbpp_chat": ("assay.benchmarks.text.mbpp:mbpp_chat", "MBPP as a question without examples"),
     "livecodebench": (
         "assay.benchmarks.text.livecodebench:livecodebench",
         "contest problems: pass@k, run in a sandbox (format-checked)",
@@ -177,11 +182,11 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "ocrbench": ("assay.benchmarks.vision.documents:ocrbench", "OCRBench, five kinds of reading (rule as published)"),
     "ocrvqa": (
         "assay.benchmarks.vision.short_answers:ocrvqa",
-        "OCR-VQA, book covers, VQA accuracy (rule as published)",
+        "OCR-VQA, book covers, VQA's normalizing of the one answer (our own rule)",
     ),
     "ocrvqa_exact": (
         "assay.benchmarks.vision.short_answers:ocrvqa_exact",
-        "OCR-VQA by equality apart from case (VLMEvalKit's rule as published)",
+        "OCR-VQA, book covers, by equality apart from case (VLMEvalKit's rule as published)",
     ),
     "okvqa": ("assay.benchmarks.vision.short_answers:okvqa", "OK-VQA val, VQA accuracy (rule as published)"),
     "pope": ("assay.benchmarks.vision.yes_no:pope", "POPE: objects that are not there (as published)"),
@@ -429,7 +434,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
     "voice_words": (
         "assay.benchmarks.speech.voices:voice_words",
-        "Words in a given voice: WER, audio+text (format-checked)",
+        "Words in a given voice: mean WER of utterances, audio+text (arithmetic as published)",
     ),
     "voice_mos": (
         "assay.benchmarks.speech.voices:voice_mos",

@@ -61,6 +61,10 @@ SCORERS: dict[str, tuple[str, str]] = {
     "mmlu_pro": ("assay.scorers.choice.mmlu_pro:MmluPro", "MMLU-Pro's own extraction rules"),
     "bbh": ("assay.scorers.text.bbh:Bbh", "BIG-Bench Hard's own extraction"),
     "humaneval": ("assay.scorers.code.humaneval:HumanEval", "whether a function passes its tests, in a sandbox"),
+    "evalplus": (
+        "assay.scorers.code.evalplus:EvalPlus",
+        "whether a function agrees with the canonical solution on EvalPlus's inputs, in a sandbox",
+    ),
     "runs": ("assay.scorers.code.runs:Runs", "whether a program passes the tests of a column, in a sandbox"),
     "livecodebench": (
         "assay.scorers.code.livecodebench:LiveCodeBench",

@@ -69,16 +69,16 @@ def command(arguments: Sequence[str]) -> int:
         from .display import finish, watcher
 
         if given.baseline:
-            from .baseline import open_baseline
+            from ..compare.comparing import open_baseline
 
             open_baseline(given.baseline)
         watching = watcher(given.json)
         result = run(options=options, watcher=watching)
         comparison = None
         if given.baseline:
-            from .baseline import compare_with
+            from ..compare.comparing import compare_runs
 
-            comparison = compare_with(given.baseline, result)
+            comparison = compare_runs(given.baseline, result)
         finish(result, stdout, given.json, comparison, watching)
         return result.exit_code or (NOTHING_COMPARED if comparison is not None and not comparison.compared else 0)
 

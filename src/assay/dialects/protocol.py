@@ -4,7 +4,11 @@ Ours is the default. `enable(NAME, protocol="upstream")`, `assay python --upstre
 command choose upstream's for the rest of the process; a facade asks `is_upstream(NAME)` at the place where they differ.
 """
 
-from ..core import UsageError
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from ..core import EMPTY, UsageError
 
 OURS = "assay"
 UPSTREAM = "upstream"
@@ -12,6 +16,8 @@ DOCUMENTED = "upstream@documented"
 """Upstream's rules of the revision that its how-to document describes, where that is not the newest."""
 
 _upstream: dict[str, str] = {}
+_here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
+"""Rules that hold for one piece of work only, over those of the process."""
 
 
 def choose(dialect: str, protocol: str) -> None:
@@ -25,9 +31,20 @@ def choose(dialect: str, protocol: str) -> None:
 
 def is_upstream(dialect: str) -> bool:
     """Whether this dialect follows upstream's rule where ours differs."""
-    return dialect in _upstream
+    here = _here.get().get(dialect)
+    return dialect in _upstream if here is None else here != OURS
 
 
 def is_documented(dialect: str) -> bool:
     """Whether the rules are to be those of the documented revision."""
-    return _upstream.get(dialect) == DOCUMENTED
+    return _here.get().get(dialect, _upstream.get(dialect)) == DOCUMENTED
+
+
+@contextmanager
+def following(dialect: str, protocol: str) -> Iterator[None]:
+    """While this holds, a dialect follows a rule in this thread or task, whatever the process chose."""
+    token = _here.set({**_here.get(), dialect: protocol})
+    try:
+        yield
+    finally:
+        _here.reset(token)

@@ -205,7 +205,8 @@ class LocalDiffusers:
         answers: dict[int, Output] = {}
         with self._lock, self._meter.batch(len(requests)):
             for together in self._batches(requests):
-                answers.update(self._drawn([(number, requests[number]) for number in together]))
+                numbered = [(number, requests[number]) for number in together]
+                answers.update(self._drawn(numbered, is_alone=len(requests) == 1))
         return [answers[number] for number in range(len(requests))]
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
@@ -222,20 +223,14 @@ class LocalDiffusers:
                 yield waiting.pop(request.options.n)
         yield from waiting.values()
 
-    def _drawn(self, numbered: Sequence[tuple[int, Request]]) -> dict[int, Output]:
-        """One call for all of them; where memory does not suffice, two of half the size."""
-        import torch
-
+    def _drawn(self, numbered: Sequence[tuple[int, Request]], *, is_alone: bool) -> dict[int, Output]:
+        """One call for all of them; where it fails, the caller asks again in halves."""
         try:
             return dict(zip([number for number, _ in numbered], self._call([r for _, r in numbered]), strict=True))
-        except torch.OutOfMemoryError as error:
-            if len(numbered) == 1:
-                return {numbered[0][0]: Output.failed("oom", f"{self.path}: {error}", retryable=False)}
-        except Exception as error:  # noqa: BLE001 - a fault of one prompt must not cost its neighbours
-            if len(numbered) == 1:
-                return {numbered[0][0]: failure(error, self.path)}
-        half = len(numbered) // 2
-        return {**self._drawn(numbered[:half]), **self._drawn(numbered[half:])}
+        except Exception as error:
+            if not is_alone:
+                raise
+            return {numbered[0][0]: failure(error, self.path)}
 
     def _call(self, requests: Sequence[Request]) -> list[Output]:
         import torch

@@ -50,6 +50,11 @@ class Blobs(Mapping[str, Media]):
             raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
         return _SUFFIX_KIND.get(found[0].suffix[1:], Image)(found[0])
 
+    def path(self, digest: str) -> Path | None:
+        """The file of a medium; `None` where the run keeps none."""
+        found = self._files(digest)
+        return found[0] if found else None
+
     def state(self, digest: str) -> str:
         """`whole`, `changed` or `missing`."""
         found = self._files(digest)

@@ -1,42 +1,18 @@
 """Programs in answers are run against their tests, and a sandbox that fails is no wrong answer."""
 
-import asyncio
 import json
 import shutil
 
 import pytest
+from code_scores import score
 
-from assay.core import Outcome, Output, Sample, UsageError
-from assay.models.sandboxed import SandboxModel
+from assay.core import Outcome, UsageError
 from assay.sandbox import choose
 from assay.scorers.code.humaneval import HumanEval
 from assay.scorers.code.livecodebench import LiveCodeBench
 from assay.scorers.code.runs import Runs
 
 pytestmark = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}")
-
-
-class Asked:
-    """A sandbox as a scorer knows it."""
-
-    def __init__(self, fails: bool = False) -> None:
-        self.fails = fails
-        self.model = SandboxModel()
-
-    async def ask(self, prompt, options=None):
-        from assay.core import Request
-        from assay.core.request import DEFAULT_OPTIONS
-
-        if self.fails:
-            return Output.failed("sandbox", "it broke")
-        return (await self.model.generate([Request(prompt, DEFAULT_OPTIONS, None)]))[0]
-
-
-def score(scorer, text: str, fails: bool = False, **fields):
-    from dataclasses import replace
-
-    sample = Sample("a", input=fields.get("prompt", ""), fields=fields)
-    return asyncio.run(replace(scorer, models={"sandbox": Asked(fails)})(sample, Output.of(text)))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def gsm8k(answer, target="72"):
         ("\\boxed{72}", 0, 1, 1),
         ("#### 72 #### 73", 1, 0, 0),
         ("-72", 0, 0, 0),
-        ("seventy-two", 0, 0, 0),
+        ("seventy-two", 0, 0, 1),
     ],
 )
 def test_gsm8k_agrees_with_the_published_filters_and_compares_numbers_beside(answer, strict, flexible, numeric):
@@ -43,7 +43,7 @@ def test_the_gold_may_be_the_whole_solution_as_the_dataset_has_it():
 
 
 def test_an_answer_without_digits_is_unparsed_and_keeps_all_three_names():
-    score = gsm8k("seventy-two")
+    score = gsm8k("no idea")
 
     assert score.outcome is Outcome.UNPARSED
     assert set(score.value) == {"strict", "flexible", "numeric"}
@@ -372,3 +372,34 @@ def test_signs_in_words_margins_and_further_spellings_are_read(answer, target):
 )
 def test_a_word_that_multiplies_counts_like_a_percent_sign(answer, target, equal):
     assert NumberMatch()(Sample("1", "q", target), Output.of(answer)).value == equal
+
+
+CORPUS = Path(__file__).resolve().parent / "corpus" / "numbers.jsonl"
+NUMBERS = [json.loads(line) for line in CORPUS.read_text("utf-8").split("\n") if line]
+
+
+def test_hostile_answers_give_their_number_but_for_one_in_a_hundred():
+    scorer = NumberMatch()
+
+    found = [(row, scorer(Sample("a", "q", row["expected"] or "1"), Output.of(row["output"]))) for row in NUMBERS]
+
+    takes_one = [(row, score) for row, score in found if row["expected"]]
+    wrong = [row["output"] for row, score in takes_one if score.answer is not None and score.value != 1.0]
+    assert all(score.answer is None for row, score in found if row["expected"] is None)
+    assert [row["output"] for row, score in takes_one if score.answer is None] == []
+    assert len(wrong) <= 0.015 * len(found), wrong
+
+
+@pytest.mark.parametrize(
+    ("answer", "target", "equal"),
+    [
+        ("5 out of 10", "5", True), ("5 out of 10", "10", False), ("3:45", "3:45", True), ("3:45", "4:45", False),
+        ("twenty-one", "21", True), ("twenty", "21", False), ("一百零五", "105", True),
+        ("This one is hard", "1", False), ("一共", "1", False), ("The ratio is 3:4", "3", False),
+        ("The answer is 7, no, 8", "8", True),
+    ],
+)  # fmt: skip
+def test_words_times_and_parts_of_a_whole_are_read(answer, target, equal):
+    score = NumberMatch()(Sample("a", "q", target), Output.of(answer))
+
+    assert score.value == float(equal)

@@ -6,6 +6,7 @@ import pytest
 
 from assay.core import MissingExtra, UsageError
 from assay.scorers.speech.speech_normalize import mark_script, normalizer
+from assay.scorers.speech.wer import WordErrorRate
 
 
 @pytest.mark.parametrize(
@@ -59,3 +60,22 @@ def test_a_missing_library_is_one_line_with_the_command(monkeypatch):
 
     with pytest.raises(MissingExtra, match=r"whisper-normalizer is not installed; fix: pip install 'assay\[speech\]'"):
         normalizer("whisper-en")
+
+
+@pytest.mark.parametrize(
+    ("heard", "said", "rate"),
+    [
+        ("We walk home after the snow.", "We walk home after the rain.", 1 / 6), ("dont go", "Don't go!", 1 / 2),
+        ("Don’t stop – now…", "Don't stop now", 1 / 3), ("HELLO, world", "hello world", 0.0), ("a b c d e", "a", 4.0),
+        ("", "one two three", 1.0), ("well-known fact", "well known fact", 2 / 3), ("one  two", "one two", 0.0),
+        ("It cost $5.00", "It cost 5 dollars", 1 / 2), ("“Yes,” she said.", "Yes she said", 0.0),
+        ("the the the cat", "the cat", 1.0), ("mother-in-law's house", "mother in law's house", 3 / 4),
+        ("50% off", "fifty percent off", 2 / 3), ("naïve café", "naive cafe", 1.0),
+        ("he said: 'no'", "he said no", 1 / 3),
+    ],
+)  # fmt: skip
+def test_words_are_counted_as_seed_tts_eval_counts_them(heard, said, rate):
+    """Rates by `process_one` of its `run_wer.py`, jiwer 3.0.5, zhon 2.1."""
+    edits, _ = WordErrorRate("seed-tts-en").compare([said], heard)
+
+    assert edits.rate == pytest.approx(rate)

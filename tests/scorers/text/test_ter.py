@@ -30,3 +30,14 @@ def test_the_corpus_rate_is_all_edits_over_all_words():
     import numpy as np
 
     assert corpus_ter_from(np.array([[3.0, 12.0], [2.0, 0.0], [0.0, 0.0]])).tolist() == [25.0, 100.0, 0.0]
+
+
+def test_a_long_text_without_a_common_word_has_the_rate_that_sacrebleu_gives():
+    text, references = "A, (b zz " * 2_300, ["42 is it", "one"]
+
+    score = Ter()(Sample(id="a", target=references), Output.of(text))
+
+    official = sacrebleu.metrics.TER().sentence_score(text, references)
+    assert len(text) > 20_000
+    assert score.details["stats"] == [official.num_edits, official.ref_length]
+    assert score.value == official.score

@@ -8,13 +8,13 @@ OmniContext has several images in `images` or in a list in `image`. Edits with a
 Citations: OmniContext arXiv 2506.18871; GEdit-Bench arXiv 2504.17761; ImgEdit arXiv 2505.20275; SSIM IEEE TIP 13(4).
 
 Protocols: the judge sees the images of the question and the one that was made; its requests are worded by assay, the
-arithmetic is the official one. `omnicontext@judge`: the geometric mean of two ratings 0 to 10, and every value is the
-mean of the means of the task types (`omnicontext/calculate_statistics.py`). `gedit@judge-en` and
+arithmetic is the official one. `omnicontext@judge-v2`: the geometric mean of two ratings 0 to 10, and every value is
+the mean of the means of the task types (`omnicontext/calculate_statistics.py`). `gedit@judge-en` and
 `gedit_cn@judge-cn` (GEdit-Bench, `calculate_statistics.py`): the rows of one language; semantics and quality are each
 the least of two ratings 0 to 10, overall their geometric mean, and every value is the mean of the means of the task
 types. `imgedit@judge-1-5` (ImgEdit, `step1` and `step2`): the mean of three ratings 1 to 5, of which the second and
-third may not exceed the first, averaged by edit type. `edit_similarity@psnr-ssim` needs no judge: PSNR, and SSIM of the
-window of its paper, against the known result.
+third may not exceed the first, averaged by edit type. `edit_similarity@psnr-ssim` needs no judge: PSNR, and SSIM of
+the window of its paper, against the known result.
 """
 
 from collections.abc import Callable, Sequence
@@ -76,7 +76,7 @@ omnicontext = Task(
     scorers=(JudgeRatings(SUBJECTS, combine="geometric", expects="image", shows_question=True),),
     summarizers=by_type("judge_ratings", "overall", *SUBJECTS),
     produces=("image",),
-    protocol="omnicontext@judge",
+    protocol="omnicontext@judge-v2",
     needs=frozenset({"image"}),
     description="OmniContext: given subjects in a new picture, judged (arithmetic as published)",
     citation="arXiv 2506.18871",

@@ -9,7 +9,7 @@ Citation: arXiv 2503.07265.
 
 Protocols: the judge (`--judge MODEL`) sees the image; the instructions are assay's own wording, so numbers are not
 the published ones. `wise@legacy` asks for consistency, realism and aesthetic quality, 0 to 2 each: WiScore as first
-published, with its weights. `wise@verified` asks for right or wrong: the version of 2026, with its weights.
+published, with its weights. `wise@verified-v2` asks for right or wrong: the version of 2026, with its weights.
 """
 
 from collections.abc import Callable, Mapping
@@ -83,7 +83,7 @@ wise_verified = Task(
     template=Question(),
     scorers=(Asked("judge", "score", WiseVerified(), ask_for_verdict, name="right", wants="text"),),
     produces=("image",),
-    protocol="wise@verified",
+    protocol="wise@verified-v2",
     description="WISE, 2026: a judge's right or wrong (fields and weights as published)",
     citation="arXiv 2503.07265",
     licence="see its data card",

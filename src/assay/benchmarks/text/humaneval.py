@@ -7,7 +7,8 @@ Citation: Chen et al. 2021, Evaluating Large Language Models Trained on Code, ar
 
 Protocol: the prompt as a text to be continued, the official stop sequences, pass@k over candidates and epochs by the
 unbiased estimate. `humaneval` runs each function against its tests in a sandbox, `humaneval_generate` writes
-completions and checks only that they are Python.
+completions and checks only that they are Python. `humaneval_plus` has the many more inputs of EvalPlus (Liu et al. 2023,
+arXiv 2305.01210): `base_input`, `plus_input` and `atol` as its release has them, or the tests of its hub page.
 """
 
 from ...core import DataSource, GenerateOptions, Task
@@ -38,4 +39,21 @@ humaneval = humaneval_generate.but(
     scorers=("humaneval",),
     protocol="humaneval@pass",
     description="functions completed from their docstring: pass@k, run in a sandbox",
+)
+
+humaneval_plus = humaneval.but(
+    name="humaneval_plus",
+    dataset=DataSource(
+        hub="evalplus/humanevalplus",
+        split="test",
+        local=("humaneval_plus/HumanEvalPlus.jsonl.gz", "humaneval_plus/HumanEvalPlus.jsonl", "HumanEvalPlus.jsonl.gz"),
+        mini="benchmarks/data/text/humaneval_plus.jsonl",
+    ),
+    scorers=("evalplus",),
+    options=GenerateOptions(temperature=0.0, max_tokens=768, stop=STOPS),
+    protocol="humaneval_plus@pass",
+    description="HumanEval with EvalPlus's many more inputs: pass@k, run in a sandbox (format-checked)",
+    citation="arXiv 2305.01210",
+    licence="Apache-2.0",
+    data_hint="HumanEvalPlus.jsonl with base_input, plus_input and canonical_solution",
 )

@@ -81,11 +81,12 @@ ocrvqa = ocrvqa.but(
         local=("OCRVQA_TESTCORE.tsv", "OCRVQA_TEST.tsv"),
         mini="benchmarks/data/vision/short_answers.tsv",
         read=Table(target=one_for_ten, cluster=image_of),
-    )
+    ),
+    description="OCR-VQA, book covers, VQA's normalizing of the one answer (our own rule)",
 )
 ocrvqa_exact = ocrvqa.but(
     name="ocrvqa_exact",
     scorers=({"name": "exact_match", "ignore_case": True},),
     protocol="ocrvqa@exact",
-    description="OCR-VQA by equality apart from case (VLMEvalKit's rule as published)",
+    description="OCR-VQA, book covers, by equality apart from case (VLMEvalKit's rule as published)",
 )

@@ -107,7 +107,7 @@ pope_lmms_eval = pope.but(
     options=GenerateOptions(temperature=0.0, max_tokens=128),
     scorers=({"name": "yes_no", "rule": "lmms_eval"},),
     summarizers=({"name": "yes_no", "counting": "lmms_eval"},),
-    protocol="pope@lmms_eval",
+    protocol="pope@lmms_eval-v2",
     description="POPE by lmms-eval: the bare word, others left out of recall (as published)",
 )
 _HALLUSION = Table(tags=places_of, pictures=False)

@@ -49,7 +49,7 @@ class Beginning:
         if self.is_over:
             return False
         if error is None:
-            self.is_over = True
+            self.is_over, self.is_silent = True, False
             self._sent.clear()
             return False
         if error.kind == "timeout":

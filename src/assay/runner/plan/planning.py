@@ -29,8 +29,8 @@ from ..tasks.overrides import columns_of, fewshot_of, generation_of, system_of, 
 from ..tasks.resolve import resolve_tasks
 from ..tasks.shots import with_shots
 from ..tasks.subsets import part_of
-from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
-from .device import check_device
+from .cell import Cell, digests_of
+from .checks import check_abilities, check_choices, check_device, check_repeats
 from .judges import check_judges, count_judges
 from .labels import told_apart
 from .leaking import check_leaks

@@ -17,6 +17,7 @@ from typing import Any
 
 from ...core import (
     COUNTED_AS_ZERO,
+    EMPTY,
     UNRESOLVED,
     ErrorBudgetExceeded,
     ErrorInfo,
@@ -34,7 +35,7 @@ from ...core.errors import ScorerError
 from ...core.message import plain_turns
 from ...core.secrets import scrub
 from ...scorers.answers import was_filtered
-from ...store.journal import score_line
+from ...store import ScoreLine
 from ..identity.fingerprint import code_digest
 from .guard import GUARD, ScorerOverrun
 
@@ -155,8 +156,8 @@ class Scoring:
         )
         return Score(None, Outcome.JUDGE_ERROR, details={"error": scrub(str(error))})
 
-    def line(self, sample: Sample, score: Score, epoch: int, order: int) -> dict[str, Any]:
-        """A score as a line of the journal."""
+    def line(self, sample: Sample, score: Score, epoch: int, order: int, judged_by: str) -> ScoreLine:
+        """A score as a line of the journal; `judged_by` is the digest of what the sample is judged by."""
         value = score.value
         values: Mapping[str, float | None]
         if isinstance(value, float):
@@ -165,22 +166,22 @@ class Scoring:
             values = {f"{self.name}.{key}": number for key, number in value.items()}
         else:
             values = {} if value is None else {self.name: float(value)}
-        return score_line(
+        return ScoreLine(
             self.task,
             self.model,
             sample.id,
             self.name,
-            self.digest,
+            self.digest + judged_by,
             values,
             score.outcome.value,
-            epoch=epoch,
-            answer=score.answer,
-            details=score.details,
-            candidates=score.candidates,
-            tags=sample.tags,
-            group=sample.group,
-            cluster=sample.cluster,
-            order=order,
+            epoch,
+            score.answer,
+            score.details or EMPTY,
+            score.candidates or (),
+            sample.tags or EMPTY,
+            sample.group,
+            sample.cluster,
+            order,
         )
 
     @staticmethod

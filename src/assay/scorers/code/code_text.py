@@ -7,7 +7,11 @@ from typing import Literal
 STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")
 """Where the body of a function has ended; HumanEval's own sequences."""
 
-Rule = Literal["fence", "completion", "text"]
+Rule = Literal["fence", "completion", "definition", "text"]
+LONGEST_PARSED = 300_000
+"""No function is so long, and Python's parser takes seconds for more."""
+_MOST_TRIES = 40
+_BEGINS = re.compile(r"(?:import|from|def|async\s+def|class|@)\b|@")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[^\n]*\n(.*?)(?:^[ \t]*(?:```+|~~~+)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -33,7 +37,8 @@ def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
     """The program of a prompt and its completion.
 
     A block in a fence that defines the wanted function stands for itself, after the imports and helpers of the prompt;
-    any other answer continues the prompt and ends at the official stop sequences.
+    any other answer continues the prompt and ends at the official stop sequences. Where that is no Python, a definition
+    that stands among prose without a fence is taken, as EvalPlus takes it.
     """
     for block in blocks(text):
         if entry and defines(block, entry):
@@ -41,7 +46,36 @@ def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
     inner = [block for block in blocks(text) if block.strip()]
     if inner:
         return prompt + cut(inner[0]), "fence"
-    return prompt + cut(text), "completion"
+    program = prompt + cut(text)
+    if entry and not is_python(program) and (found := definition_in(text, entry)):
+        return f"{prompt_before(prompt, entry)}\n{found}", "definition"
+    return program, "completion"
+
+
+def definition_in(text: str, entry: str) -> str:
+    """The lines around the definition of a function that are Python, from the first that begins some; else nothing."""
+    lines = text.split("\n")
+    defined = re.compile(rf"(?:async\s+)?def\s+{re.escape(entry)}\b")
+    place = next((number for number, line in enumerate(lines) if defined.match(line)), None)
+    if place is None or len(text) > LONGEST_PARSED:
+        return ""
+    starts = [number for number, line in enumerate(lines[: place + 1]) if _BEGINS.match(line)]
+    for start in starts[-_MOST_TRIES:]:
+        for end in range(len(lines), place, -1)[:_MOST_TRIES]:
+            if is_python(code := "\n".join(lines[start:end])):
+                return code
+    return ""
+
+
+def is_python(code: str) -> bool:
+    """Whether some code can be parsed; what is too long to be tried counts as Python."""
+    if len(code) > LONGEST_PARSED:
+        return True
+    try:
+        ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def prompt_before(prompt: str, entry: str) -> str:

@@ -16,7 +16,7 @@ from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import ToRun
 from ..answers import no_answer
-from .code_text import completed, cut
+from .code_text import LONGEST_PARSED, completed, cut
 from .runs import ROLE, check_limits, limits_of, no_tests, run_program
 
 
@@ -60,7 +60,7 @@ class HumanEval:
         prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
         program, rule = completed(prompt, output.text, entry)
         limits = limits_of(self.timeout, self.memory_mb)
-        before = _whole(prompt)
+        before = as_code(prompt)
         tests = FunctionTests(str(test), f"check({entry})", before, entry)
         score = await run_program(self.models, ToRun(program, tests, limits=limits), rule)
         more = sample.fields.get(self.extra) if self.extra else None
@@ -78,10 +78,6 @@ class HumanEval:
         return Score(float(passed), answer=completion)
 
 
-_LONGEST = 300_000
-"""No function is so long, and Python's parser takes seconds for more."""
-
-
 @scorers.register("python_syntax")
 @dataclass(frozen=True)
 class PythonSyntax:
@@ -94,8 +90,8 @@ class PythonSyntax:
         completion = cut(output.text)
         before = str(sample.fields.get("prompt", sample.input))
         wanted = sample.fields.get("entry_point")
-        if len(completion) > _LONGEST:
-            return Score(0.0, answer=completion[:200], details={"reason": f"longer than {_LONGEST} characters"})
+        if len(completion) > LONGEST_PARSED:
+            return Score(0.0, answer=completion[:200], details={"reason": f"longer than {LONGEST_PARSED} characters"})
         try:
             tree = ast.parse(before + completion)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -107,7 +103,7 @@ class PythonSyntax:
         return Score(float(wanted is None or wanted in names), answer=completion)
 
 
-def _whole(prompt: str) -> str:
+def as_code(prompt: str) -> str:
     """A prompt as code by itself: helper functions of it are the tests' too. A signature alone gets an empty body."""
     try:
         ast.parse(prompt)

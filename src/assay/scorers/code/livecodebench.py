@@ -1,7 +1,8 @@
 """LiveCodeBench: a program that passes all public and private cases of its problem, run in a sandbox.
 
 Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A problem
-with `metadata.func_name` is solved by a method of `Solution`, called with one JSON value a line.
+with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a line; results
+are compared as the official runner does: a tuple counts as a list, but for those inside of it.
 """
 
 import json
@@ -15,6 +16,7 @@ from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
 from ..answers import no_answer
 from .code_text import last_block
+from .packed_cases import unpacked
 from .runs import ROLE, check_limits, limits_of, no_tests, run_program
 
 IMPORTS = """from string import *
@@ -56,11 +58,12 @@ sys.setrecursionlimit(50000)
 """What stands before every program, so that answers without their imports run."""
 _FUNCTIONAL = """
 import json
-def _plain(value):
-    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
-for _input, _output in {cases!r}:
-    _got = Solution().{name}(*[json.loads(line) for line in _input.split("\\n")])
-    assert _plain(_got) == json.loads(_output), "a case has another result"
+_cases = json.loads({cases!r})
+_method = {method}
+for _input, _output in _cases:
+    _got = _method(*[json.loads(line) for line in _input.split("\\n")])
+    _got = list(_got) if isinstance(_got, tuple) else _got
+    assert _got == json.loads(_output), "a case has another result"
 """
 
 
@@ -97,8 +100,9 @@ class LiveCodeBench:
         if not name:
             asked = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
         else:
-            pairs = [(case.stdin, case.stdout) for case in cases]
-            tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, name=name))
+            pairs = json.dumps([(case.stdin, case.stdout) for case in cases])
+            method = f"Solution().{name}" if "class Solution" in code else name
+            tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, method=method))
             asked = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
         return await run_program(self.models, asked, "fence", answer=code)
 
@@ -106,7 +110,9 @@ class LiveCodeBench:
 def _cases(cell: Any) -> list[Case]:
     if not cell:
         return []
-    rows = json.loads(cell) if isinstance(cell, str) else cell
+    rows = json.loads(cell if cell.lstrip().startswith("[") else unpacked(cell)) if isinstance(cell, str) else cell
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ValueError("they are not a list of cases")
     return [Case(str(row["input"]), str(row["output"])) for row in rows]
 
 

@@ -14,13 +14,12 @@ from ...core import EMPTY, Message, ModelError, Outcome, Output, Prompt, Sample,
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
-from ...sandbox.interpreters import find_program
+from ...sandbox.interpreters import PYTHON, find_program
 from ..answers import no_answer
 from ..given_models import ask_model
 from .code_text import Rule, whole_program
 
 ROLE = "sandbox"
-PYTHON = ("python", "python3")
 LONGEST_SECONDS = 3600
 
 
@@ -33,8 +32,14 @@ class Runs:
     """Tests for every sample; without them, those of the column. Code that raises where the program is wrong, a list of
     such lines, or a list of cases `{input: …, output: …}`."""
     column: str = "tests"
+    extra: str = ""
+    """A column with more tests, as MBPP's `challenge_test_list`: the program must pass these too."""
     setup: str = ""
-    """Code that stands before the tests: imports, helper functions."""
+    """Code that stands before the tests: imports, helper functions. It does not see the program."""
+    setup_column: str = ""
+    """A column with code before the tests that may use the program, as MBPP's `test_setup_code`."""
+    until: str = ""
+    """The text after which an answer has ended, as `[DONE]`."""
     language: str = "python"
     """An interpreter of this machine, as `node` or `bash`: programs in other languages are tested by cases."""
     timeout: float = 10.0
@@ -53,18 +58,23 @@ class Runs:
     async def __call__(self, sample: Sample, output: Output) -> Score:
         if silence := no_answer(output):
             return silence
-        given = self.tests or sample.fields.get(self.column)
-        if not given:
+        tests = self.tests or sample.fields.get(self.column)
+        if not tests:
             return no_tests(self.column)
-        program, rule = whole_program(output.text)
+        text = output.text.partition(self.until)[0] if self.until else output.text
+        program, rule = whole_program(text)
         limits = limits_of(self.timeout, self.memory_mb)
-        cases = cases_in(given)
+        cases = cases_in(tests)
         if cases is not None:
             asked = ToRun(program, cases=cases, language=self.language, limits=limits)
         elif self.language not in PYTHON:
-            return Score(None, Outcome.DATA_ERROR, details={"reason": f"{self.language} is tested by cases, not code"})
+            return _at_fault(f"{self.language} is tested by cases, not code")
         else:
-            code = given if isinstance(given, str) else "\n".join(map(str, given))
+            parts = [sample.fields.get(self.setup_column), tests, sample.fields.get(self.extra)]
+            try:
+                code = "\n".join(filter(None, map(code_in, parts)))
+            except ValueError as error:
+                return _at_fault(str(error))
             asked = ToRun(program, FunctionTests(code, before=self.setup), limits=limits)
         return await run_program(self.models, asked, rule)
 
@@ -95,9 +105,21 @@ def cases_in(given: Any) -> tuple[Case, ...] | None:
     return tuple(Case(str(one["input"]), str(one["output"])) for one in given)
 
 
+def code_in(cell: Any) -> str:
+    """The code of a cell: text, or a list of lines; empty where there is none."""
+    lines = [cell] if isinstance(cell, str) else [] if cell is None else cell
+    if not isinstance(lines, Sequence) or not all(isinstance(line, str) for line in lines):
+        raise ValueError(f"tests are neither code nor a list of lines or cases: {str(cell)[:60]!r}")
+    return "\n".join(lines).replace("\r\n", "\n")
+
+
+def _at_fault(reason: str) -> Score:
+    return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+
+
 def no_tests(column: str) -> Score:
     """The score of a sample that nobody can test."""
-    return Score(None, Outcome.DATA_ERROR, details={"reason": f"there are no tests in the column {column!r}"})
+    return _at_fault(f"there are no tests in the column {column!r}")
 
 
 def limits_of(timeout: float, memory_mb: int) -> dict[str, Any]:

@@ -12,9 +12,7 @@ _VULGAR = re.compile(r"(\d?)([¼-¾⅐-⅞↉])")
 _SCRIPTS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 """Scripts whose words touch the digits beside them: Thai, Lao, Burmese, Khmer, kana, Han, Hangul."""
 _BESIDE_SCRIPT = re.compile(rf"(?<=[{_SCRIPTS}：，。（「『])(?=[-−+$€£¥₹]?\.?\d)")
-_TEX_FRACTION = re.compile(
-    r"(\d?)\\[dtc]?frac(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))"
-)
+_TEX_FRACTION = re.compile(r"(\d?)\\[dtc]?frac(?:\s?\{\s?(-?\d{1,40})\s?\}|\s?(\d))(?:\s?\{\s?(\d{1,40})\s?\}|\s?(\d))")
 _MINUS = re.compile(
     r"(?<![\d)}%] )(?<!\b[A-Za-z] )\b(?:minus|negative|moins|menos|meno)\s(?=[$€£¥₹]?\.?\d)", re.IGNORECASE
 )
@@ -25,6 +23,8 @@ _TIMES = r"\s?(?:[×xX*·⋅]|\\times|\\cdot)\s?"
 _POWER_OF_TEN = re.compile(
     rf"(?:(?<![\d.,])(?P<digits>\d{{1,15}}(?:\.\d{{1,15}})?){_TIMES})?(?<![\d.])10\s?(?:\^|\*\*)\s?[{{(]?\s?(?P<power>[-+−]?\d{{1,3}})(?!\d|\.\d)[}})]?"
 )
+_TIME = re.compile(r"(?<![\d:.])([01]?\d|2[0-4]):([0-5]\d)(?![\d:])")
+"""A time of day or a duration in hours and minutes; a ratio such as 3:4 is none."""
 
 
 def one_spelling(text: str) -> str:
@@ -41,6 +41,8 @@ def one_spelling(text: str) -> str:
         text = _TEX_FRACTION.sub(_tex_fraction, text)
     if "10" in text and ("^" in text or "**" in text):
         text = _POWER_OF_TEN.sub(lambda found: f"{found['digits'] or '1'}e{found['power'].replace('−', '-')}", text)
+    if ":" in text:
+        text = _TIME.sub(r"\1 \2/60", text)
     return _MINUS.sub("-", text)
 
 

@@ -16,6 +16,7 @@ from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, last_of, named, no_answer, no_target
 from .number_text import one_spelling
+from .number_words import expected_in_digits, in_digits
 
 _STRICT = re.compile(r"#### (-?[0-9.,]+)")
 _FLEXIBLE = re.compile(r"(-?[$0-9.,]{2,})|(-?[0-9]+)")
@@ -28,7 +29,14 @@ _IN_UNITS = re.compile(
     r"|(?<![^\s·*/])(?:s|m|K|kg|mol|[cdkm]m|h|min|L)[-−][1-4](?!\w)"
     r"|(?:(?<=\d)|(?<=\d\s))(?:±|\+/-|\\pm)\s?\d+(?:[.,]\d+)?(?=\D|\Z)"
 )
-"""Digits that belong to a unit, a name or a margin and are no answers: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
+"""Digits of a unit, a name or a margin: `m/s^2`, `L/100 km`, `m s-1`, `42 ± 1`."""
+_ASIDE = re.compile(
+    r"(?<=\d)\s(?:out\s)?of\s(?:(?:the|all|its|these|those)\s)?\d[\d,]*(?!\d|\.\d|%)"
+    r"|\((?:check|see|verify|because|since|as\sin|from|between)\b[^()\n]{0,120}\)"
+    r"|(?<=\d),?\s(?:because|since)\s[^.;!?\n]{0,120}",
+    re.IGNORECASE,
+)
+"""What an answer says beside its number: the whole it is a part of (`3 of the 4`), a check, a reason."""
 _UNIT = re.compile(rf"\s?(?:(?:{_LETTER}|[$€£¥₹°Ω])(?:{_LETTER}|[/·*²³⁻¹]){{0,15}})?\s?\.?")
 _CURRENCY = re.compile(r"\A[$€£¥₹]\s")
 _RESTATED = re.compile(r"([^()]{1,80})\(([^()]{1,80})\)\.?")
@@ -74,7 +82,7 @@ def _number(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
 _DECLARED = re.compile(
     r"####|\\boxed\s?\{|\banswer(?:\s{1,3}is\b(?!\s{1,3}not\b)|\s{0,3}[:=])"
     r"|答案(?:应[该为]?|就)?(?:是|为|：|:)|(?:答え|正解|解答)(?:は|：|:)|(?:정답|답)(?:은|：|:)|(?P<comma>\b(?:respuesta|resposta|risposta|r[ée]ponse|antwort|antwoord|ответ)\b"
-    r"(?:\s{1,2}[^\W\d]{3,12})?\s{0,3}(?:es|est|é|è|ist|is|lautet|[:=—-]))",
+    r"(?:\s{1,2}[^\W\d]{3,12})?\s{0,3}(?:(?:est|es|é|è|ist|is|lautet)\b|[:=—-]))",
     re.IGNORECASE,
 )
 """What declares a result. Where the words are those of a language with decimal commas, `3,5` is one number."""
@@ -83,6 +91,15 @@ _RESULT = re.compile(
 )
 _GOES_ON = re.compile(r"\s?(?:[-+*/×÷·−^]|x\s?\d|\\times)\s?[\d(\\$]")
 _OPERATOR = re.compile(r"[-+*/×x÷·⋅−^]|\\(?:times|cdot|div)")
+_TURNED = re.compile(
+    r"(?:^|[.!?\n]\s?)[^\w\n]{0,9}(?:(?:so|thus|hence|therefore),?\s)?"
+    r"(\d{1,40}) = \d{1,40}(?: [-+*/×x÷] \d{1,40}){1,20}\.?\s{0,9}\Z",
+    re.IGNORECASE,
+)
+"""A last sentence that has its result on the left: `So 12 = 3 * 4.`"""
+_CORRECTION = re.compile(
+    r"[\s,.;–—-]{0,4}(?:(?:no|wait|sorry|actually|or rather|i mean)\b[\s,:;–—-]{0,4}){1,3}(?=[-+$]?\d)", re.IGNORECASE
+)
 _MAX_DIGITS = 400
 
 
@@ -226,15 +243,25 @@ def final_number(text: str, *, has_blanks: bool = False, has_comma: bool = False
 
 
 def _final(text: str, has_blanks: bool, has_comma: bool) -> re.Match[str] | None:
-    text = _IN_UNITS.sub("", one_spelling(text))
+    text = _ASIDE.sub("", _IN_UNITS.sub("", one_spelling(text)))
     declared = last_of(_DECLARED.finditer(text))
     if declared is not None:
+        text = text[: declared.end()] + expected_in_digits(text[declared.end() :])
         is_other = declared["comma"] is not None
         pattern = _number(has_blanks or is_other, has_comma or is_other)
         first = next(_written_numbers(text, declared.end(), pattern), None)
         if first is not None:
-            return _result(text, declared.end(), first, pattern)
-    return last_of(_written_numbers(text, 0, _number(has_blanks, has_comma)))
+            return _corrected(text, _result(text, declared.end(), first, pattern), pattern)
+    pattern = _number(has_blanks, has_comma)
+    if turned := _TURNED.search(text):
+        return pattern.match(text, turned.start(1))
+    return last_of(_written_numbers(text, 0, pattern)) or last_of(_written_numbers(in_digits(text), 0, pattern))
+
+
+def _corrected(text: str, found: re.Match[str], pattern: re.Pattern[str]) -> re.Match[str]:
+    """The number that takes the place of a declared one: `7, no, 8`."""
+    correction = _CORRECTION.match(text, found.end())
+    return (correction and pattern.match(text, correction.end())) or found
 
 
 def _result(text: str, start: int, first: re.Match[str], pattern: re.Pattern[str]) -> re.Match[str]:

@@ -4,6 +4,7 @@ Whisper's normalizers come from the `whisper-normalizer` package, oddities inclu
 a number called Whisper-compatible must reproduce them.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -12,7 +13,12 @@ from .chinese_text import normalize_chinese, normalize_mixed
 
 Normalizer = Callable[[str], str]
 
-NAMES = ("none", "whisper-en", "whisper-basic", "zh")
+NAMES = ("none", "whisper-en", "whisper-basic", "zh", "seed-tts-en")
+_SEED_MARKS = re.compile(
+    r"[!-&(-/:-@\[-`{-~\u00b7\u2013\u2014\u2018\u2019\u201b-\u201f\u2026\u2027\u3000-\u3003\u3008-\u3011\u3014-\u301f\u3030"
+    r"\u303e\u303f\ufe4f\ufe51\ufe54\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64]"
+)
+"""The marks that seed-tts-eval drops: those of ASCII but `'`, and the Chinese ones."""
 
 MARK_SCRIPTS: dict[str, tuple[int, int]] = {
     "an Indic script": (0x0900, 0x0DFF),
@@ -37,6 +43,8 @@ def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
         return normalize_mixed if keep_blanks else normalize_chinese
     if name in ("whisper-en", "whisper-basic"):
         return _whisper(name)
+    if name == "seed-tts-en":
+        return _seed_tts
     raise UsageError(f"there is no transcript normalizer {name!r}", fix=f"one of {', '.join(NAMES)}")
 
 
@@ -80,6 +88,10 @@ def check_script(name: str, reference: str, scorer: str) -> None:
 
 def _as_it_is(text: str) -> str:
     return text
+
+
+def _seed_tts(text: str) -> str:
+    return _SEED_MARKS.sub("", text).lower()
 
 
 def _whisper(name: str) -> Normalizer:

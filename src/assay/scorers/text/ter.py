@@ -3,6 +3,7 @@
 Lower is better. The value of one sample is its own rate; the number to report pools edits and lengths over the corpus.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -13,6 +14,9 @@ from ..answers import accepted, no_answer, no_target
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.ter import TER
+
+LONG = 20_000
+"""Characters; a longer text is looked at before sacreBLEU is asked."""
 
 
 @scorers.register("ter")
@@ -37,15 +41,15 @@ class Ter:
         if not references:
             return no_target(sample)
         metric = _ter(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
-        found = metric.sentence_score(output.text, list(references))
+        score, edits, length = _score(metric, output.text, references)
         # The length is that of the references on average, as sacreBLEU pools it.
         details = {
-            "stats": [float(found.num_edits), float(found.ref_length)],
+            "stats": [edits, length],
             "references": len(references),
             "signature": self._signature(),
         }
         silence = no_answer(output)
-        return Score(found.score, silence.outcome, details=details) if silence else Score(found.score, details=details)
+        return Score(score, silence.outcome, details=details) if silence else Score(score, details=details)
 
     def _signature(self) -> str:
         import sacrebleu
@@ -54,6 +58,23 @@ class Ter:
         words = "tercom" if self.normalized else "none"
         punctuation, asian = ("no" if self.no_punct else "yes"), ("yes" if self.asian_support else "no")
         return f"case:{case}|tok:{words}|punct:{punctuation}|asian:{asian}|version:{sacrebleu.__version__}"
+
+
+def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, float, float]:
+    """The rate, the edits and the mean length of the references.
+
+    A text without end that shares no word with any reference has nothing to move or keep: it takes as many edits as it
+    has words, and sacreBLEU would take seconds to say so.
+    """
+    if len(text) > LONG and all(references):
+        words = metric._preprocess_segment(text).split()
+        expected = [metric._preprocess_segment(reference).split() for reference in references]
+        seen = set(words)
+        if all(one and len(words) > len(one) and seen.isdisjoint(one) for one in expected):
+            length = sum(map(len, expected)) / len(expected)
+            return 100 * len(words) / length, float(len(words)), length
+    found = metric.sentence_score(text, list(references))
+    return found.score, float(found.num_edits), float(found.ref_length)
 
 
 @cache

@@ -1,14 +1,15 @@
-"""Single questions for a model that works in batches."""
+"""Questions by calls, to a model that works in batches: those that come together go together."""
 
 import asyncio
 from typing import ClassVar
 
 import pytest
 
-from assay.core import Abilities, Message, Output, Prompt, Request, UsageError
+from assay.core import Abilities, Message, Output, Prompt, Request, Sample, UsageError
 from assay.runner.ask.retry import RetryPolicy
 from assay.runner.ask.schedule import Scheduler
-from assay.runner.flow.gathered import Gathered
+from assay.runner.ask.standing import Standing, Unkept
+from assay.runner.ask.work import Job
 
 
 class Batched:
@@ -31,21 +32,25 @@ class Batched:
         return [Output.of(request.prompt.text) for request in requests]
 
 
-def asked(word):
-    return Request(Prompt((Message.of("", str(word)),)))
+class Single(Standing):
+    """Asked one question a call."""
+
+    async def one(self, word):
+        [output] = await self.ask([Job(Sample(""), Request(Prompt((Message.of("", str(word)),))))], Unkept())
+        return output
 
 
-def gathered(model):
-    return Gathered(Scheduler(model, policy=RetryPolicy(base_seconds=0.001)))
+def standing(model):
+    return Single(Scheduler(model, policy=RetryPolicy(base_seconds=0.001)))
 
 
 def test_questions_that_come_together_go_together_and_each_gets_its_own_answer():
     model = Batched()
 
     async def main():
-        desk = gathered(model)
-        outputs = await asyncio.gather(*(desk.ask(asked(n)) for n in range(10)))
-        later = await desk.ask(asked("later"))
+        desk = standing(model)
+        outputs = await asyncio.gather(*(desk.one(n) for n in range(10)))
+        later = await desk.one("later")
         await desk.close()
         return [output.text for output in (*outputs, later)]
 
@@ -57,8 +62,8 @@ def test_what_may_pass_is_asked_again():
     model = Batched([Output.failed("connection", "refused")])
 
     async def main():
-        desk = gathered(model)
-        return (await desk.ask(asked("yes"))).text
+        desk = standing(model)
+        return (await desk.one("yes")).text
 
     assert asyncio.run(main()) == "yes" and model.sizes == [1, 1]
 
@@ -67,10 +72,10 @@ def test_wrong_settings_reach_whoever_asked_and_the_next_starts_anew():
     model = Batched([UsageError("no such option")])
 
     async def main():
-        desk = gathered(model)
+        desk = standing(model)
         with pytest.raises(UsageError, match="no such option"):
-            await desk.ask(asked("one"))
-        return (await desk.ask(asked("two"))).text
+            await desk.one("one")
+        return (await desk.one("two")).text
 
     assert asyncio.run(main()) == "two"
 
@@ -81,8 +86,8 @@ def test_nobody_waits_for_what_was_closed():
             raise AssertionError("closed before it was asked")
 
     async def main():
-        desk = gathered(Slow())
-        waiting = asyncio.ensure_future(desk.ask(asked("x")))
+        desk = standing(Slow())
+        waiting = asyncio.ensure_future(desk.one("x"))
         await asyncio.sleep(0)
         await desk.close()
         return await asyncio.gather(waiting, return_exceptions=True)
@@ -92,6 +97,6 @@ def test_nobody_waits_for_what_was_closed():
 
 
 def test_the_same_desk_serves_one_loop_after_another():
-    desk = gathered(Batched())
+    desk = standing(Batched())
 
-    assert [asyncio.run(desk.ask(asked(n))).text for n in range(3)] == ["0", "1", "2"]
+    assert [asyncio.run(desk.one(n)).text for n in range(3)] == ["0", "1", "2"]
