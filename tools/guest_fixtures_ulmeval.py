@@ -1,4 +1,4 @@
-"""Makes tests/dialects/ulmeval/upstream/cases.json: what ULMEvalKit's own code gives for our inputs.
+"""Makes tests/dialects/ulmeval/upstream/*.json: what ULMEvalKit's own code gives for our inputs.
 
     python tools/guest_fixtures_ulmeval.py CHECKOUT
 
@@ -12,7 +12,7 @@ import types
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from guest_fixtures_vlmeval import TESTS, Unneeded, open_checkout, without, write_fixtures  # noqa: E402
+from guest_fixtures_vlmeval import TESTS, Unneeded, open_checkout, without, write_fixtures
 
 PACKAGES = ("ulmeval", "ulmeval.dataset", "ulmeval.dataset.utils", "ulmeval.ulm", "ulmeval.api")
 LIBRARIES = ("matplotlib", "matplotlib.pyplot", "clip_benchmark", "clip_benchmark.metrics")
@@ -30,7 +30,8 @@ def main(checkout: Path) -> None:
     helpers.build_judge = lambda **kwargs: types.SimpleNamespace(**kwargs)  # type: ignore[attr-defined]
     helpers.DEBUG_MESSAGE = ""  # type: ignore[attr-defined]
     importlib.import_module("ulmeval.smp")
-    write_fixtures("cases", TESTS / "ulmeval" / "upstream", "e8f5eaa")
+    for cases in ("cases_benchmarks", "cases_classes"):
+        write_fixtures(cases, TESTS / "ulmeval" / "upstream", "e8f5eaa")
 
 
 if __name__ == "__main__":

@@ -77,8 +77,8 @@ def main(checkout: Path) -> None:
         documented_names()
     else:
         newest_names()
-    cases = "cases_seed" if is_documented else "cases_new"
-    write_fixtures(cases, TESTS / "vlmeval" / "upstream", "7057afc9" if is_documented else "e8e78f05")
+    for cases in ("cases_seed",) if is_documented else ("cases_choice", "cases_datasets", "cases_models"):
+        write_fixtures(cases, TESTS / "vlmeval" / "upstream", "7057afc9" if is_documented else "e8e78f05")
 
 
 def documented_names() -> None:

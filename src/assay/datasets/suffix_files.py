@@ -143,7 +143,7 @@ def _write_json(data: Any, path: Path) -> None:
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         numbers = {name for name in data.columns if data[name].dtype.kind == "f"}
         data = [
-            {name: None if name not in numbers and cell is not None and cell != cell else cell for name, cell in row.items()}
+            {name: cell if name in numbers or cell is None or cell == cell else None for name, cell in row.items()}
             for row in map(_plain_row, data.to_dict(orient="records"))
         ]
     path.write_text(json.dumps(data, ensure_ascii=False, indent=4, default=_plain), "utf-8", "backslashreplace")

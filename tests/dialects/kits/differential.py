@@ -1,7 +1,7 @@
 """Cases that run twice: once through upstream's own code, whose results are kept as fixtures, once through ours.
 
-A file of cases is plain user code: it imports upstream's names inside its functions. `tools/guest_fixtures_*.py` runs
-it in a checkout, the tests run it with the dialect's names. Standard library, pandas and Pillow only: both sides load it.
+A file of cases is plain user code: it imports upstream's names inside its functions. The tools that make fixtures run
+it in a checkout, the tests run it with the dialect's names. Standard library, pandas and Pillow only.
 """
 
 import hashlib

@@ -73,7 +73,7 @@ def test_with_upstreams_rules_the_shipped_class_is_asked_for_its_own_judge(place
 def test_t2icompbench_of_upstream_is_refused_with_what_to_do():
     from assay.dialects.ulmeval.facade.dataset import T2ICompBench
 
-    with pytest.raises(UsageError, match="checkout of ULMEvalKit.*assay run t2i_compbench"):
+    with pytest.raises(UsageError, match=r"checkout of ULMEvalKit.*assay run t2i_compbench"):
         T2ICompBench.evaluate(None, "m.pkl")
 
 

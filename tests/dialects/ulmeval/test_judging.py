@@ -154,5 +154,5 @@ def test_a_detector_that_is_not_here_is_named(place):
     from assay.core import MissingExtra
     from assay.dialects.ulmeval.facade.dataset import build_judge
 
-    with pytest.raises(MissingExtra, match="mmdet.*assay's own `geneval` asks a worker"):
+    with pytest.raises(MissingExtra, match=r"mmdet.*assay's own `geneval` asks a worker"):
         build_judge(model="mask2former")

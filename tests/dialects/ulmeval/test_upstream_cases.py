@@ -1,4 +1,4 @@
-"""What upstream's own code gave for our inputs, held against ours: `tools/guest_fixtures_ulmeval.py` makes the results."""
+"""Upstream's own results for our inputs, held against ours; `tools/guest_fixtures_ulmeval.py` makes them."""
 
 import importlib
 import json
@@ -14,7 +14,11 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))
 from differential import run_case  # noqa: E402
 
-RESULTS = json.loads((HERE / "upstream" / "cases.json").read_text(encoding="utf-8"))["results"]
+RESULTS = {
+    (cases, name): result
+    for cases in ("cases_benchmarks", "cases_classes")
+    for name, result in json.loads((HERE / "upstream" / f"{cases}.json").read_text("utf-8"))["results"].items()
+}
 PATCHED = ("geneval", "dpgbench", "wise", "genai_bench", "utils.judge_util", "utils.geneval")
 CLASSES = ("GenEval", "DPGBench", "WISE", "ImagineBench", "GenEvalPP", "GenAI_Bench", "OmniContext", "T2ICompBench")
 
@@ -37,8 +41,8 @@ def upstream(monkeypatch):
     protocol.choose("ulmeval", protocol.OURS)
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_a_case_gives_what_upstream_gives(name, tmp_path):
-    function = load_guest(HERE / "upstream" / "cases.py").module.cases[name]
+@pytest.mark.parametrize(("cases", "name"), RESULTS)
+def test_a_case_gives_what_upstream_gives(cases, name, tmp_path):
+    function = load_guest(HERE / "upstream" / f"{cases}.py").module.cases[name]
 
-    assert run_case(function, tmp_path / "case") == RESULTS[name]
+    assert run_case(function, tmp_path / "case") == RESULTS[cases, name]

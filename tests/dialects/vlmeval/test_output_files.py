@@ -207,7 +207,7 @@ def test_index_and_answer_zero_are_kept_and_the_file_is_named_after_the_dataset(
 
     (result,) = evaluate(["--data", dataset, "--model", f"{model}:M"])
 
-    home, names = written(tmp_path, "M")
+    home, _ = written(tmp_path, "M")
     assert {r.metric: r.value for r in result.results} == {"evaluate.zeros": 1.0, "evaluate.first": 1.0}
     saved = pandas.read_excel(home / "M_Zero.xlsx")
     assert saved["index"].tolist() == [0, 1] and saved["answer"].tolist() == [0, 1]

@@ -1,4 +1,4 @@
-"""What upstream's own code gave for our inputs, held against ours: `tools/guest_fixtures_vlmeval.py` makes the results."""
+"""Upstream's own results for our inputs, held against ours; `tools/guest_fixtures_vlmeval.py` makes them."""
 
 import json
 import sys
@@ -14,12 +14,14 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "kits"))
 from differential import run_case  # noqa: E402
 
-FILES = {"cases_seed": protocol.DOCUMENTED, "cases_new": protocol.UPSTREAM}
+FILES = {
+    "cases_seed": protocol.DOCUMENTED,
+    **dict.fromkeys(("cases_choice", "cases_datasets", "cases_models"), protocol.UPSTREAM),
+}
 
 
 def expected(cases: str) -> dict[str, object]:
-    path = HERE / "upstream" / f"{cases}.json"
-    return json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else {}
+    return json.loads((HERE / "upstream" / f"{cases}.json").read_text(encoding="utf-8"))["results"]
 
 
 @pytest.fixture(autouse=True)

@@ -28,9 +28,12 @@ def test_three_ratings_become_one_score(rating):
 @pytest.mark.parametrize(
     "rating",
     [
-        "good", "Consistency: 2", "Consistency: -1\nRealism: 2\nAesthetic Quality: 2",
-        Json({"consistency": 3, "realism": 1, "aesthetic": 1}), Json({"consistency": None}),
-    ],  # fmt: skip
+        "good",
+        "Consistency: 2",
+        "Consistency: -1\nRealism: 2\nAesthetic Quality: 2",
+        Json({"consistency": 3, "realism": 1, "aesthetic": 1}),
+        Json({"consistency": None}),
+    ],
 )
 def test_ratings_that_are_missing_or_off_the_scale_are_no_verdict(rating):
     assert legacy(rating).outcome is Outcome.JUDGE_ERROR

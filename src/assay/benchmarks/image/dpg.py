@@ -25,7 +25,6 @@ from .propositions import PropositionTable
 from .rows import FREE, PROMPTS, renamed
 
 
-
 def with_prompt(row: RowOf) -> list[RowOf]:
     """ULMEvalKit's table has the prompt in `text`, as the official one has for all propositions of a prompt."""
     return renamed(prompt="text")(row) if "item_id" not in row else [row]

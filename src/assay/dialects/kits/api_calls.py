@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .message_content import Entries, content_kind
+from .smp.images import concat_images
 from .smp.log import get_logger
 
 FAIL_MSG = "Failed to obtain answer via API."
@@ -103,9 +104,7 @@ class ApiCalls:
             if entry["type"] == "text" or place
         )
         if dataset == "BLINK" and len(images) > 1:
-            from .smp.images import concat_images_vlmeval
-
-            return text, concat_images_vlmeval(images, target_size=512)
+            return text, concat_images(images, target_size=512)
         return text, images[0] if images else None
 
     def _tried(self, attempt: Callable[[], Any]) -> Any:

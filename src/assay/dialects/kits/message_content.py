@@ -42,7 +42,7 @@ def prepared(message: Any) -> Entries | None:
                 raise AssertionError(f"an entry of type {entry['type']!r} has the value of a {found or 'text'}")
             if found is not None:
                 entry["value"] = path
-        return list(message) if not isinstance(message, list) else message
+        return list(message)
     return None
 
 
@@ -59,9 +59,11 @@ def checked(message: Any, allowed: Sequence[str], owner: str) -> Entries:
 
 def _entry(text: str) -> dict[str, Any]:
     found, path = parse_file(text)
-    return {"type": "text", "value": text} if found in (None, "unknown") else {"type": found.split("/")[0], "value": path}
+    if found is None or found == "unknown":
+        return {"type": "text", "value": text}
+    return {"type": found.split("/")[0], "value": path}
 
 
 def _check_members(entry: dict[str, Any]) -> None:
     if "type" not in entry or "value" not in entry:
-        raise AssertionError(f"an entry of a message needs type and value, this one has {', '.join(entry) or 'nothing'}")
+        raise AssertionError(f"an entry of a message needs type and value; this one has {', '.join(entry) or 'none'}")

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from ..kits.drawing_files import speaks_of_drawing
-from ..placing import home_of, tree_above
+from ..placing import home_of as package_of
+from ..placing import tree_above
 
 NAMES: dict[str, str] = {"ulmeval": "assay.dialects.ulmeval.facade"}
 
@@ -17,5 +18,5 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:
         return "lies in a tree of ulmeval"
-    home = home_of(path.resolve(), NAMES) if speaks_of_drawing(path) else None
+    home = package_of(path.resolve(), NAMES) if speaks_of_drawing(path) else None
     return f"imports its neighbours as a module of {home} does, and speaks of drawn images" if home else None

@@ -9,7 +9,7 @@ from .era import upstreams_rule
 from .formats import evaluation_format, prediction_format
 from .frames import put_frame, with_lower_names
 from .kinds import ROTATION, whole_index
-from .matched_choice import judged_rotations, prefetched
+from .matched_choice import NO_JUDGE, judged_rotations, prefetched
 from .reports import accuracy_table, prefetch_table
 from .scoring import ExactMatching
 
@@ -84,12 +84,14 @@ def _verdict(
         return None, "; ".join(f"{record.id}: {record.outcome}" for record in rows)
     if not as_group:
         (only, *_) = rows
-        text = only.details.get("reply", predictions.get(only.id, ""))
-        return float(only.value == 1.0), f"Match Log: {text}. "
+        unread = predictions.get(only.id, "") if only.answer is not None else NO_JUDGE
+        return float(only.value == 1.0), f"Match Log: {only.details.get('reply', unread)}. "
     texts = [predictions.get(record.id, "") for record in rows]
     targets = [answers.get(record.id, record.answer if record.value == 1.0 else "") for record in rows]
     by_rule = [record.answer if record.details.get("rule") != "judge" else False for record in rows]
     known = prefetched(targets, by_rule, texts)
+    if known is None and not any("reply" in record.details for record in rows):
+        known = {"hit": 0, "log": NO_JUDGE}
     if known is None:
         replies = [
             {"opt": record.answer or NONE, "log": record.details.get("reply", record.details.get("rule", ""))}

@@ -4,7 +4,8 @@ import ast
 from pathlib import Path
 
 from ..kits.drawing_files import speaks_of_drawing
-from ..placing import home_of, tree_above
+from ..placing import home_of as package_of
+from ..placing import tree_above
 
 NAMES: dict[str, str] = {"vlmeval": "assay.dialects.vlmeval.facade"}
 FORK = "ulmeval"
@@ -32,7 +33,7 @@ def _claims_place(path: Path) -> str | None:
         return None
     if tree_above(path.resolve(), NAMES) is not None:
         return "it lies in a tree of vlmeval"
-    home = home_of(path.resolve(), NAMES)
+    home = package_of(path.resolve(), NAMES)
     return f"it imports its neighbours as a module of {home} does" if home and not speaks_of_drawing(path) else None
 
 

@@ -74,7 +74,7 @@ def is_early(reference: str) -> bool:
     module = load_guest(path)
     kinds = {kind.__name__: kind for kind in own_classes(module) if _is_model(kind)}
     target = kinds.get(attribute or "") or supported_VLM.get(attribute or "") or next(iter(kinds.values()), None)
-    kind = target.func if isinstance(target, partial) else target
+    kind: Any = target.func if isinstance(target, partial) else target
     takes = parameters_of(kind.generate)[1:3] if callable(getattr(kind, "generate", None)) else ()
     return not callable(getattr(kind, "generate_inner", None)) and takes == ("image_path", "prompt")
 
@@ -149,7 +149,7 @@ class GuestModel:
         is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
         names = [f"{request.id}.jpg"] if is_only else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
         return [
-            named_image(part) or self._file(part, own if is_only else part.name or own, request)
+            named_image(part) or self._file(part, own if is_only else getattr(part, "name", None) or own, request)
             for part, own in zip(parts, names, strict=True)
         ]
 

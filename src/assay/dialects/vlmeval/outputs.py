@@ -16,6 +16,7 @@ from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, table_digest
 from .choice_files import choice_files, prefetch_files
+from .era import upstreams_rule
 from .evaluating import model_label, plain_cell, prediction_of
 from .formats import prediction_format
 from .frames import prediction_frame, put_frame, put_table
@@ -128,7 +129,8 @@ class _ScoreTables:
             if scorer == "exact_matching" or (scorer == "judge" and not own & YES_NO):
                 names += self._choice(scorer)
             elif scorer in ("mmvet", "mmvet_vlmeval"):
-                names += mmvet_files(self.folder, self.stem, self._judge_label, self._records(scorer), self.found.frame())
+                records, frame = self._records(scorer), self.found.frame()
+                names += mmvet_files(self.folder, self.stem, model_label(self._judge), records, frame)
         return names
 
     def _records(self, scorer: str) -> Sequence[ScoreRecord]:
@@ -137,7 +139,8 @@ class _ScoreTables:
     def _choice(self, scorer: str) -> list[str]:
         is_judged = scorer == "judge"
         # The documented revision calls every judge of OpenAI `openai` here, and by its name with MM-Vet.
-        label = ("openai" if self._judge.startswith("openai/") else model_label(self._judge)) if is_judged else scorer
+        is_openai = self._judge.startswith("openai/") or (self.documented and upstreams_rule())
+        label = ("openai" if is_openai else model_label(self._judge)) if is_judged else scorer
         return choice_files(
             self.folder, self.stem, label, self._records(scorer), self.found.frame(), is_judged=is_judged,
             documented=self.documented,
@@ -168,10 +171,6 @@ class _ScoreTables:
     @property
     def _judge(self) -> str:
         return str(self.reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
-
-    @property
-    def _judge_label(self) -> str:
-        return model_label(self._judge)
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:

@@ -24,6 +24,7 @@ def accuracy_table(frame: Any, *, documented: bool) -> Any:
     """
     import pandas
 
+    parts: list[tuple[Any, Any]]
     if "split" not in frame:
         parts = [("dev" if documented else "none", None)]
     elif documented:
@@ -33,7 +34,7 @@ def accuracy_table(frame: Any, *, documented: bool) -> Any:
     made: dict[str, list[Any]] = {"split": [name for name, _ in parts], OVERALL: _means(frame, parts)}
     for column in ("l2-category", "category"):
         if column in frame:
-            for value in sorted(set(frame[column])):
+            for value in sorted({own for own in frame[column] if own == own}, key=str):
                 made[ABBREVIATIONS.get(value, value)] = _means(frame[frame[column] == value], parts)
     return pandas.DataFrame(made)
 

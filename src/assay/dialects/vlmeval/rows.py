@@ -37,6 +37,8 @@ class Source:
         self._cell: Any = None
         self._made: tuple[Any, Any, int] = (None, None, 0)
         """The last line with a picture, its index, and the place of the picture's cell."""
+        self._called: tuple[int, Sequence[str]] = (-1, ())
+        """Where the index of the line made last stands, and what its `image_path` names."""
         self._frame = frame
         self._layouts: dict[tuple[str, ...], tuple[Any, list[type | None]]] = {}
         """By the names of columns: the index of a line, and the type of each column."""
@@ -102,10 +104,12 @@ class Source:
             if pieces:
                 place = names.index("image")
                 cells[place] = self._cell = pieces[0] if len(pieces) == 1 else list(pieces)
+        paths: Sequence[str] = ()
         if "image_path" in row:
             paths = self.images.names(row)
             if paths:
                 cells[names.index("image_path")] = paths[0] if len(paths) == 1 else list(paths)
+        self._called = (names.index("index") if "index" in row else -1, paths)
         line = pandas.Series(cells, index=index, dtype=cells.dtype, copy=False)
         self._made = (line, line.index, place) if place >= 0 else (None, None, 0)
         return line
@@ -134,18 +138,25 @@ class Source:
     def _written(self, line: Mapping[str, Any], pictures: Sequence[Image]) -> list[str]:
         names: Sequence[str] | None = None
         paths = []
+        encodes = upstreams_rule()
         for place, picture in enumerate(pictures):
             own = file_path(picture)
             if own is None:
                 if names is None:
-                    named = self.images.names(line) if "image_path" in line else ()
-                    names = file_names(line.get("index"), len(pictures), named, ".png")
-                own = picture_path(picture, self.target_folder, names[place], encodes=upstreams_rule())
-                if keeps_bytes(picture, encodes=upstreams_rule()):
+                    names = self._names_of(line, len(pictures))
+                own = picture_path(picture, self.target_folder, names[place], encodes=encodes)
+                if keeps_bytes(picture, encodes=encodes):
                     picture.name = own
                     self.dumped[own] = picture
             paths.append(own)
         return paths
+
+    def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
+        """What the pictures of a line are called; of the line made last without asking pandas for its cells."""
+        place, named = self._called
+        if line is self._made[0] and place >= 0:
+            return file_names(line.values[place], count, named, ".png")  # type: ignore[index]
+        return file_names(line.get("index"), count, self.images.names(line) if "image_path" in line else (), ".png")
 
     @property
     def target_folder(self) -> str:

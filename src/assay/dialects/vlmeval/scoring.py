@@ -28,14 +28,13 @@ from ...scorers.answers import no_target
 from ...scorers.choice.choice import LETTERS, Choice
 from ...scorers.choice.choice_rules import extract_choice
 from ...scorers.choice.choice_vlmeval import match_as_vlmeval
-from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...scorers.choice.yes_no import YesNo
+from ...scorers.vision.vlmeval_published import SEED, TRIES
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
 from .era import of_documented, upstreams_rule
 from .letters import documented_letter, documented_text
-
 
 Rule = Literal["assay", "newest", "documented"]
 """Whose rule reads an answer: ours, or that of a revision of VLMEvalKit."""
@@ -141,9 +140,8 @@ def yes_no_rule() -> YesNo:
 def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
     """What the rule of yes and no says of an answer, as a record."""
     score = yes_no_rule()(sample, Output.of(text))
-    return ScoreRecord(
-        task.name, "", sample.id, "yes_no", "", {"": score.value}, str(score.outcome.value), answer=score.answer
-    )
+    values = {"": float(score.value == 1.0)}
+    return ScoreRecord(task.name, "", sample.id, "yes_no", "", values, score.outcome.value, answer=score.answer)
 
 
 @dataclass(frozen=True)

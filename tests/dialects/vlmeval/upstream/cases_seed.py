@@ -1,5 +1,7 @@
 """Cases of the documented revision of VLMEvalKit (7057afc9): `TSVDataset`, matching, `vlmeval.eval`, `vlmeval.infer`."""
 
+# ruff: noqa: E501 - inputs stand on one line each; LMUData is the guest's own spelling
+
 from typing import Any
 
 import pandas as pd
@@ -9,15 +11,70 @@ from tables import MME_CATEGORIES, core_mm, mme, mmvet, plain_choice, rotated
 cases = Cases()
 
 ANSWERS = (
-    "B", "b", "B.", "(B)", "**B**", "B) dog", "Answer: B", "The answer is B", "The answer is B because it barks a lot.",
-    "The correct answer is **B**. Here's why: the ears.", "A dog", "a dog", "It is a dog.", "dog", "DOG", "cat and dog",
-    "I think it is B, not A.", "A or B", "both B", "the third: bird", "E", "Z", "F", "", " ", "None of the above",
-    "Sorry, I can't help with images of people yet.", "I can't process this file.", "Cannot determine the answer",
-    "I'm sorry, but without the image provided I cannot say", "Failed to obtain answer via API.", "A cat sits on the mat",
-    "答案是B", "B 。", "选B", "<think>A or C?</think> B", "A. No wait, the answer is B", "option\nB", "B\n\nA", "{B}",
-    "#B#", "[B]", "B:", "B;", "B!", "'B'", '"B"', "B/C", "B-C", "1", 1, 2.0, None, True, "bird fish", "fishing",
-    "the answer is d", "answer is D", "Answer is (C)", "so the final answer is A", "C" * 40, "dog " * 40, "B " * 3,
-)  # fmt: skip
+    "B",
+    "b",
+    "B.",
+    "(B)",
+    "**B**",
+    "B) dog",
+    "Answer: B",
+    "The answer is B",
+    "The answer is B because it barks a lot.",
+    "The correct answer is **B**. Here's why: the ears.",
+    "A dog",
+    "a dog",
+    "It is a dog.",
+    "dog",
+    "DOG",
+    "cat and dog",
+    "I think it is B, not A.",
+    "A or B",
+    "both B",
+    "the third: bird",
+    "E",
+    "Z",
+    "F",
+    "",
+    " ",
+    "None of the above",
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "Cannot determine the answer",
+    "I'm sorry, but without the image provided I cannot say",
+    "Failed to obtain answer via API.",
+    "A cat sits on the mat",
+    "答案是B",
+    "B 。",
+    "选B",
+    "<think>A or C?</think> B",
+    "A. No wait, the answer is B",
+    "option\nB",
+    "B\n\nA",
+    "{B}",
+    "#B#",
+    "[B]",
+    "B:",
+    "B;",
+    "B!",
+    "'B'",
+    '"B"',
+    "B/C",
+    "B-C",
+    "1",
+    1,
+    2.0,
+    None,
+    True,
+    "bird fish",
+    "fishing",
+    "the answer is d",
+    "answer is D",
+    "Answer is (C)",
+    "so the final answer is A",
+    "C" * 40,
+    "dog " * 40,
+    "B " * 3,
+)
 CHOICES: dict[str, Any] = {"A": "cat", "B": "dog", "C": "bird", "D": "fish"}
 
 
@@ -35,7 +92,9 @@ def can_infer_option(answer: str) -> Any:
     return [can_infer_option(answer), can_infer_option(answer, num_choice=4), can_infer_option(answer, 2)]
 
 
-@cases.add("can_infer_text", "a dog", "cat dog", "", "Bird!", "FISH and more words than all of the options together have")
+@cases.add(
+    "can_infer_text", "a dog", "cat dog", "", "Bird!", "FISH and more words than all of the options together have"
+)
 def can_infer_text(answer: str) -> Any:
     from vlmeval.utils import can_infer_text
 
@@ -60,10 +119,14 @@ def names() -> Any:
 
 
 TABLES = {
-    "MMBench_DEV_EN": rotated, "MMBench_DEV_CN": lambda: rotated("MMBench_DEV_CN", hint=False),
-    "CCBench": lambda: rotated("CCBench", split=True), "SEEDBench_IMG": plain_choice, "MME": mme,
-    "MMVet": mmvet, "CORE_MM": core_mm,
-}  # fmt: skip
+    "MMBench_DEV_EN": rotated,
+    "MMBench_DEV_CN": lambda: rotated("MMBench_DEV_CN", hint=False),
+    "CCBench": lambda: rotated("CCBench", split=True),
+    "SEEDBench_IMG": plain_choice,
+    "MME": mme,
+    "MMVet": mmvet,
+    "CORE_MM": core_mm,
+}
 
 
 def shown(struct: Any) -> Any:
@@ -159,12 +222,24 @@ def prefetch_acc(name: str) -> Any:
 def prefetch_answer(place: int) -> Any:
     from vlmeval.eval.multiple_choice import prefetch_answer
 
-    row = {"A": "cat", "B": "dog", "C": None if place % 2 else "bird", "D": float("nan"), "prediction": PREDICTIONS[place]}
+    row = {
+        "A": "cat",
+        "B": "dog",
+        "C": None if place % 2 else "bird",
+        "D": float("nan"),
+        "prediction": PREDICTIONS[place],
+    }
     return prefetch_answer(pd.Series(row))
 
 
-@cases.add("extract_options", {"A": 1, "B": 2}, {"A": "x", "B": float("nan"), "C": "z"}, {"B": "x"},
-           {"A": "a", "B": "b", "C": "c", "D": "d", "E": "e"}, {"A": 0, "B": ""})  # fmt: skip
+@cases.add(
+    "extract_options",
+    {"A": 1, "B": 2},
+    {"A": "x", "B": float("nan"), "C": "z"},
+    {"B": "x"},
+    {"A": "a", "B": "b", "C": "c", "D": "d", "E": "e"},
+    {"A": 0, "B": ""},
+)
 def extract_options(row: dict[str, Any]) -> Any:
     from vlmeval.eval.multiple_choice import build_choices, extract_options
 
@@ -250,9 +325,26 @@ def circular_pred(letters: list[Any]) -> Any:
 
 
 YES_NO = (
-    "Yes", "No", "yes.", "NO!", "Yes and no", "Maybe", "Nothing", "Yesterday", "I know", "not yes", "", "Yes, it is.",
-    "There is none", "нет", "No, no, no", "Yes\nNo", "yes/no", "Y", "n",
-)  # fmt: skip
+    "Yes",
+    "No",
+    "yes.",
+    "NO!",
+    "Yes and no",
+    "Maybe",
+    "Nothing",
+    "Yesterday",
+    "I know",
+    "not yes",
+    "",
+    "Yes, it is.",
+    "There is none",
+    "нет",
+    "No, no, no",
+    "Yes\nNo",
+    "yes/no",
+    "Y",
+    "n",
+)
 
 
 @cases.add("MME_answer_extraction", *YES_NO)
@@ -266,7 +358,9 @@ def mme_answer_extraction(text: str) -> Any:
 def mme_postproc() -> Any:
     from vlmeval.eval import MME_postproc
 
-    frame = pd.DataFrame({"index": range(len(YES_NO)), "prediction": YES_NO, "answer": ["Yes", "No", "Unknown"][:1] * 19})
+    frame = pd.DataFrame(
+        {"index": range(len(YES_NO)), "prediction": YES_NO, "answer": ["Yes", "No", "Unknown"][:1] * 19}
+    )
     return MME_postproc(frame)
 
 
@@ -306,8 +400,19 @@ def mme_auxeval(reply: str) -> Any:
     return MME_auxeval(Judge(reply), pd.Series({"question": "q", "raw_prediction": "p"}))
 
 
-@cases.add("MMVet_auxeval", ("1",), ("0.5",), ("-1", "0.3"), ("x", "y", "z", "1", "0"), ("2", "-1", "x", "7", "y"), (" 0.7 ",),
-           ("1/10", "0.1"), ("nan",), ("1e-1",), ("inf",))  # fmt: skip
+@cases.add(
+    "MMVet_auxeval",
+    ("1",),
+    ("0.5",),
+    ("-1", "0.3"),
+    ("x", "y", "z", "1", "0"),
+    ("2", "-1", "x", "7", "y"),
+    (" 0.7 ",),
+    ("1/10", "0.1"),
+    ("nan",),
+    ("1e-1",),
+    ("inf",),
+)
 def mmvet_auxeval(replies: tuple[str, ...]) -> Any:
     from vlmeval.eval.mmvet_eval import MMVet_auxeval
 
@@ -428,7 +533,9 @@ def multiple_choice_eval(name: str) -> Any:
 def load_dump(suffix: str) -> Any:
     from vlmeval.smp import dump, load
 
-    frame = pd.DataFrame({"index": [0, 1, 2], "text": ["a", "b c", "d,e"], "number": [0.0, 1.5, 2.0], "flag": [True, False, True]})
+    frame = pd.DataFrame(
+        {"index": [0, 1, 2], "text": ["a", "b c", "d,e"], "number": [0.0, 1.5, 2.0], "flag": [True, False, True]}
+    )
     plain = [{"a": 1, "b": "ü"}, {"a": None, "b": [1, 2]}]
     dump(plain if suffix in ("json", "jsonl") else frame, f"x.{suffix}")
     return load(f"x.{suffix}")

@@ -46,7 +46,7 @@ class ImageBaseDataset(TableDataset):
 
         A file of that name with other pixels is left alone; the picture then has a name of its own.
         """
-        named = line["image_path"] if "image_path" in line else None
+        named = line.get("image_path")
         names = [] if named is None or _is_empty(named) else as_text_list(named)
         if "image" not in line or _is_empty(line["image"]):
             return [self._found(name) for name in names]

@@ -6,8 +6,8 @@ import re
 from typing import Any, ClassVar
 
 from ..smp.file import dump, load
-from ..smp.ulm import encode_image_to_base64
 from ..smp.misc import toliststr
+from ..smp.ulm import encode_image_to_base64
 from .image_base import ImageBaseDataset
 from .shipped import FAIL_MSG, asked, joined, judge_settings, table_url
 from .utils import judge_util

@@ -26,9 +26,9 @@ class OpenAIWrapper(BaseAPI):
         """True: a judge that cannot answer says so at the question."""
         return self._judge.working()
 
-    def generate_inner(self, message: Any, dataset: str | None = None, **kwargs: Any) -> Any:
+    def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Code, answer and log of one question."""
-        return self._judge.generate_inner(message, **kwargs)
+        return self._judge.generate_inner(inputs, **{name: own for name, own in kwargs.items() if name != "dataset"})
 
 
 class GPT4V(OpenAIWrapper):

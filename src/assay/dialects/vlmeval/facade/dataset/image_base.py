@@ -166,7 +166,7 @@ class ImageBaseDataset(Reporting):
         return [{"type": "image", "value": path} for path in self._shown(line)]
 
     def _shown(self, line: Any) -> list[str]:
-        """The files of a line as prompts name them: upstream gives what `image_path` says where rows hold no pictures."""
+        """The files of a line as prompts name them; upstream names what `image_path` says where rows hold none."""
         found = self.dump_image(line)  # which refuses names that lead out of the data
         if self.meta_only and upstreams_rule() and not is_blank(line.get("image_path")):
             return pieces_of(line["image_path"], "image_path")

@@ -8,6 +8,7 @@ from .....templates.message_lists import chat_list, flat_list, message_turns
 from ....kits.api_calls import without_first
 from ....kits.message_content import checked, content_kind, prepared
 from ....kits.smp.files import media_path
+from ....kits.smp.images import concat_images
 from ...era import note_newest, upstreams_rule
 from ...places import data_root
 from ...prompts import fetched
@@ -19,7 +20,7 @@ class BaseModel:
     """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
-    allowed_types: Sequence[str] = ["text", "image", "video"]  # noqa: RUF012 - a list, as guests compare it
+    allowed_types: Sequence[str] = ["text", "image", "video"]
     is_api = False
     VIDEO_LLM = False
     dump_image_func: Callable[[Any], list[str]] | None = None
@@ -61,7 +62,7 @@ class BaseModel:
     def _taken(self, message: Any) -> list[dict[str, Any]]:
         if upstreams_rule():
             return checked(message, self.allowed_types, type(self).__name__)
-        content = self.preproc_content(message)
+        content: list[dict[str, Any]] = self.preproc_content(message)
         for entry in content:
             if entry["type"] not in self.allowed_types:
                 raise ValueError(f"{type(self).__name__} does not take {entry['type']}")
@@ -94,9 +95,7 @@ class BaseModel:
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if dataset == "BLINK" and images:
-            from ....kits.smp.images import concat_images_vlmeval
-
-            return text, str(concat_images_vlmeval(images, target_size=512))
+            return text, str(concat_images(images, target_size=512))
         return text, images[0] if images else None
 
     def message_to_promptvideo(self, message: Any) -> tuple[str, str | None]:

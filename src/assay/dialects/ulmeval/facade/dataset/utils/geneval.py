@@ -47,7 +47,11 @@ def _area(box: Sequence[float]) -> float:
 
 def relative_position(obj_a: Any, obj_b: Any, POSITION_THRESHOLD: float = POSITION_THRESHOLD) -> set[str]:
     """Where the first object lies from the second: `left of`, `right of`, `above`, `below`."""
-    return set(directions(list(obj_a[0])[:4], list(obj_b[0])[:4], POSITION_THRESHOLD))
+    return set(directions(_edges(obj_a[0]), _edges(obj_b[0]), POSITION_THRESHOLD))
+
+
+def _edges(box: Sequence[float]) -> tuple[float, float, float, float]:
+    return box[0], box[1], box[2], box[3]
 
 
 def inference_detector(model: Any, image: Any) -> Any:

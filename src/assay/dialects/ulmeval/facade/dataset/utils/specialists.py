@@ -19,7 +19,8 @@ class MMDetModel:
         try:
             from mmdet.apis import init_detector  # type: ignore[import-not-found, unused-ignore]
         except ImportError as error:
-            raise MissingExtra("mmdet 2.x, for GenEval's detector (assay's own `geneval` asks a worker),", "mmdet") from error
+            what = "mmdet 2.x, for GenEval's detector (assay's own `geneval` asks a worker),"
+            raise MissingExtra(what, "mmdet") from error
         self.model = init_detector(config_path or f"{model_path}.py", f"{model_path}.pth", device=device)
 
 
@@ -30,7 +31,8 @@ class OpenCLIPModel:
         try:
             import open_clip  # type: ignore[import-not-found, unused-ignore]
         except ImportError as error:
-            raise MissingExtra("open_clip, for GenEval's colours (assay's own `geneval` asks a worker),", "open_clip_torch") from error
+            what = "open_clip, for GenEval's colours (assay's own `geneval` asks a worker),"
+            raise MissingExtra(what, "open_clip_torch") from error
         self.model, _, self.transform = open_clip.create_model_and_transforms(
             model_path, pretrained=pretrained, device=device
         )
@@ -53,7 +55,8 @@ class MPLUGModel:
             from modelscope.pipelines import pipeline  # type: ignore[import-not-found, unused-ignore]
             from modelscope.utils.constant import Tasks  # type: ignore[import-not-found, unused-ignore]
         except ImportError as error:
-            raise MissingExtra("modelscope, for DPG-Bench's mPLUG (assay's own `dpg_bench` asks a worker),", "modelscope") from error
+            what = "modelscope, for DPG-Bench's mPLUG (assay's own `dpg_bench` asks a worker),"
+            raise MissingExtra(what, "modelscope") from error
         self.pipeline_vqa = pipeline(Tasks.visual_question_answering, model=ckpt, device=device)
 
     def vqa(self, image: Any, question: str) -> str:

@@ -7,8 +7,6 @@ from .......scorers.image.t2i_compbench import place_score
 STANDS_IN = True
 __all__ = ["determine_position"]
 
-SIDES = ("x_min", "y_min", "x_max", "y_max")
-
 
 def determine_position(
     locality: str | None,
@@ -18,5 +16,8 @@ def determine_position(
     distance_threshold: float = 150,
 ) -> float:
     """From 0 to 1; boxes are dictionaries of `x_min`, `y_min`, `x_max`, `y_max`."""
-    first, second = ([box[side] for side in SIDES] for box in (box1, box2))
-    return place_score(locality or "", first, second, iou_threshold, distance_threshold)
+    return place_score(locality or "", _box(box1), _box(box2), iou_threshold, distance_threshold)
+
+
+def _box(sides: Mapping[str, float]) -> tuple[float, float, float, float]:
+    return sides["x_min"], sides["y_min"], sides["x_max"], sides["y_max"]
