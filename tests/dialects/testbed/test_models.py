@@ -54,9 +54,14 @@ def plain(conversation):
         (
             Idefics2,
             "idefics2-8b",
-            "Image:<image> Question: q1 Answer: a1<end_of_utterance>\nImage:<image> Question: q2 Answer:",
+            "Image:<image><end_of_utterance>\nQuestion: q1<end_of_utterance>\nAnswer: a1<end_of_utterance>\n"
+            "Image:<image><end_of_utterance>\nQuestion: q2<end_of_utterance>\nAnswer:",
         ),
-        (Idefics2, "idefics2-8b-base", "Image:<image> Question: q1 Answer: a1\nImage:<image> Question: q2 Answer:"),
+        (
+            Idefics2,
+            "idefics2-8b-base",
+            "Image:<image>\nQuestion: q1\nAnswer: a1\nImage:<image>\nQuestion: q2\nAnswer:",
+        ),
         (
             LLaVa,
             "llava-1.5-7b-hf",
@@ -65,8 +70,9 @@ def plain(conversation):
         (
             LLaVa,
             "llava-interleave-qwen-7b-hf",
-            "<|im_start|>image\n<image>\n<|im_end|>\n<|im_start|>question\nq1<|im_end|>\n<|im_start|>answer\na1<|im_end|>\n"
-            "<|im_start|>image\n<image>\n<|im_end|>\n<|im_start|>question\nq2<|im_end|>\n<|im_start|>answer\n",
+            "<|im_start|>image\n<image><|im_end|>\n<|im_start|>question\n\nq1<|im_end|>\n"
+            "<|im_start|>answer\n\na1<|im_end|>\n<|im_start|>image\n<image><|im_end|>\n"
+            "<|im_start|>question\n\nq2<|im_end|>\n<|im_start|>answer\n",
         ),
     ],
 )
@@ -86,7 +92,7 @@ def test_visual_families_render_one_shot_in_either_form_of_content(kinds, family
     ],
 )
 def test_text_families_render_texts_and_lists_of_texts_alike(kinds, family, expected):
-    model = built(family, kinds, "any")
+    model = built(family, kinds, "Qwen2-7B")
     as_lists = [
         {**turn, "content": [{"type": "text", "text": turn["content"]}]} if "content" in turn else turn for turn in CHAT
     ]
@@ -100,9 +106,9 @@ def test_an_instruction_is_a_header(kinds):
 
     assert built(Mistral, kinds, "any").apply_prompt_template(conversation).startswith("Instruction: Be brief.\nUser:")
     assert (
-        built(Qwen2, kinds, "any")
+        built(Qwen2, kinds, "Qwen2-7B")
         .apply_prompt_template(conversation)
-        .startswith("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nq1")
+        .startswith("<|im_start|>instruction\nBe brief.<|im_end|>\n<|im_start|>user\nq1")
     )
 
 
