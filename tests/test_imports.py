@@ -64,3 +64,18 @@ def test_the_latest_way_is_asked_first_and_a_way_is_there_only_once(way):
     assert __import__("of_both", globals()).version == 2
     drop_way(one)
     assert __import__("of_both", globals()).version == 2
+
+
+def test_a_way_by_name_answers_for_importlib_until_it_leaves(way):
+    import importlib
+
+    before = importlib.import_module
+    one = way("made_at_run_time")
+    way("only_statements")
+    add_way(one, by_name=True)
+
+    assert importlib.import_module("made_at_run_time").version == 1
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("only_statements")
+    drop_way(one)
+    assert importlib.import_module is before

@@ -139,8 +139,10 @@ def describe_failure(error: BaseException) -> str:
         return f"calls sys.exit({error.code!r}) while it is loaded"
     if isinstance(error, SyntaxError):
         return f"not valid Python: {error.msg}"
-    if isinstance(error, ModuleNotFoundError):
+    if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
         return f"imports {error.name!r}, which is not installed"
+    if isinstance(error, ModuleNotFoundError):
+        return without_keys(str(error))
     return without_keys(f"{type(error).__name__}: {error}")
 
 

@@ -50,3 +50,29 @@ def test_a_missing_script_and_an_unknown_dialect_are_said_in_a_line(tmp_path):
 def test_without_a_script_the_usage_is_shown(capsys):
     assert command([]) == 2
     assert "usage: assay python" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_a_registered_file_is_run_before_the_script(tmp_path, capsys, is_behind):
+    (tmp_path / "mine.py").write_text(
+        "from vlmeval.config import supported_VLM\nsupported_VLM['registered-model'] = lambda: 7\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nfrom vlmeval.config import supported_VLM\n"
+        "print(supported_VLM['registered-model'](), sys.argv[1:])\n"
+    )
+    register = ["--register", str(tmp_path / "mine.py")]
+
+    code = command([str(script), *register, "more"] if is_behind else [*register, str(script), "more"])
+
+    assert code == 0
+    assert capsys.readouterr().out == "7 ['more']\n"
+
+
+def test_a_file_to_register_that_no_dialect_knows_is_said_in_a_line(tmp_path):
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    (tmp_path / "script.py").write_text("")
+
+    with pytest.raises(UsageError, match=r"--register .*mine\.py: written for none of the dialects"):
+        command(["--register", str(tmp_path / "mine.py"), str(tmp_path / "script.py")])

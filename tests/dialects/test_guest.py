@@ -96,7 +96,9 @@ def test_a_file_beside_the_guest_wins_over_the_dialects_name(tmp_path):
 def test_an_unknown_name_is_said_with_the_dialect(tmp_path, line, message):
     written(tmp_path, guest=f"try:\n    {line}\nexcept ImportError as error:\n    SAID = str(error)\n")
 
-    assert message == Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").SAID
+    said = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").SAID
+
+    assert said == f"{message}, and no 'firstlib' is installed or lies around the file (imported by guest.py)"
 
 
 def test_an_unknown_module_is_said_with_the_dialect(tmp_path):
@@ -104,7 +106,7 @@ def test_an_unknown_module_is_said_with_the_dialect(tmp_path):
 
     said = Guest("first", FIRST, tmp_path).load(tmp_path / "guest.py").SAID
 
-    assert said == "the first dialect has no module 'firstlib.nowhere'"
+    assert said.startswith("the first dialect has no module 'firstlib.nowhere', and no 'firstlib' is installed")
 
 
 def test_relative_imports_find_the_files_beside_a_guest(tmp_path):
@@ -180,3 +182,146 @@ def test_names_made_at_run_time_are_served_by_importlib_in_a_guests_file_only(tm
     assert module.plain is importlib.import_module("json.decoder") and module.found is not None
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("firstlib.dom")
+
+
+TREE = {"kit": "xml"}
+"""`xml` has the packages `dom`, `etree`, `parsers` and `sax`: a folder `kit` with one of these is its checkout."""
+
+
+def checkout(folder, **files):
+    first = {"kit__of____init__": "raise RuntimeError('every model')\n", "kit__of__dom__of____init__": ""}
+    return written(folder, **{**first, **files})
+
+
+def test_a_file_has_the_name_that_its_place_in_the_tree_gives_it(tmp_path):
+    checkout(
+        tmp_path,
+        kit__of__dom__of__mine="from .minidom import parseString\nfrom ..sax import handler\nfrom .near import N\n",
+        kit__of__dom__of__near="N = __package__.split('.')[1:]\n",
+    )
+    file = tmp_path / "kit" / "dom" / "mine.py"
+
+    module = Guest.of_file("first", TREE, file).load(file)
+
+    assert module.__name__.endswith(".kit.dom.mine") and module.N == ["kit", "dom"]
+    assert module.parseString is importlib.import_module("xml.dom.minidom").parseString
+    assert module.handler is importlib.import_module("xml.sax.handler")
+
+
+def test_names_that_ours_lack_come_from_the_checkout_whose_inits_are_not_run(tmp_path):
+    checkout(
+        tmp_path,
+        kit__of__dom__of____init__="from .theirs import Theirs as Renamed\nfrom .many import *\n1 / 0\n",
+        kit__of__dom__of__theirs="class Theirs: pass\n",
+        kit__of__dom__of__many="MANY = 2\n",
+        kit__of__dom__of__minidom="from .. import dom\nparseString = 'theirs'\nEXTRA = 'extra'\n",
+        kit__of__dom__of__mine="from . import Renamed, MANY\nfrom .minidom import parseString, EXTRA\n"
+        "import kit.dom.many\nfrom .minidom import *\nSAME = kit.dom.many.MANY\n",
+    )
+    file = tmp_path / "kit" / "dom" / "mine.py"
+
+    module = Guest.of_file("first", TREE, file).load(file)
+
+    assert module.Renamed.__name__ == "Theirs" and module.MANY == module.SAME == 2
+    assert module.parseString is importlib.import_module("xml.dom.minidom").parseString
+    assert module.EXTRA == "extra"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("from .minidom import parseString", "kit.dom.alone"),
+        ("from .handler import ContentHandler", "kit.sax.alone"),
+        ("from ..sax import handler", "kit.dom.alone"),
+        ("from ..sax.handler import ContentHandler\nfrom .ElementTree import XML", "kit.etree.alone"),
+        ("from ...sax.handler import ContentHandler", "kit.dom.deep.alone"),
+        ("from .nothing_like_it import X", "alone"),
+    ],
+)
+def test_a_lone_file_is_placed_where_its_imports_say(tmp_path, line, name):
+    file = written(tmp_path / "deep", alone=f"WHERE = __name__\ntry:\n    {line.replace(chr(10), chr(10) + '    ')}\n"
+                   "except ImportError: pass\n") / "alone.py"  # fmt: skip
+
+    module = Guest.of_file("first", TREE, file).load(file)
+
+    assert module.WHERE.partition(".")[2] == name
+
+
+def test_a_lone_file_finds_its_own_neighbours_by_either_kind_of_import(tmp_path):
+    file = written(
+        tmp_path,
+        alone="from .minidom import parseString\nfrom .helper import H\nimport helper\nSAME = helper.H is H\n",
+        helper="from .minidom import Node\nH = [Node]\n",
+    ) / "alone.py"  # fmt: skip
+
+    assert Guest.of_file("first", TREE, file).load(file).SAME
+
+
+def test_a_neighbour_that_upstream_ships_does_not_shadow_ours(tmp_path):
+    written(tmp_path, guest="from kit import dumps, load_all\n", kit="def dumps(): pass\ndef load_all(): return 3\n")
+
+    module = Guest("first", {"kit": "json"}, tmp_path).load(tmp_path / "guest.py")
+
+    assert module.dumps is importlib.import_module("json").dumps
+    assert module.load_all() == 3
+
+
+def test_modules_on_the_path_that_import_the_guests_names_are_guests_too(tmp_path, monkeypatch):
+    library = written(
+        tmp_path / "library",
+        uses_kit="from kit.dom import minidom\n",
+        pack__of____init__="from . import inner\n",
+        pack__of__inner="from kit.sax import handler\nfrom . import more\n",
+        pack__of__more="MORE = 1\n",
+        plain_module="X = 1\n",
+    )
+    guest = written(
+        tmp_path / "guest", guest="import uses_kit, pack.inner, plain_module\nfrom pack.inner import handler\n"
+    )
+    monkeypatch.setattr(sys, "path", [*sys.path, str(library)])
+
+    module = Guest("first", TREE, guest).load(guest / "guest.py")
+
+    assert module.uses_kit.minidom is importlib.import_module("xml.dom.minidom")
+    assert module.handler is module.pack.inner.handler and module.pack.inner.more.MORE == 1
+    assert sys.modules["plain_module"] is module.plain_module
+    assert "pack" not in sys.modules and "uses_kit" not in sys.modules
+    del sys.modules["plain_module"]
+
+
+def test_relative_names_made_at_run_time_are_served_too(tmp_path):
+    checkout(
+        tmp_path,
+        kit__of__dom__of__mine="import importlib\nA = importlib.import_module('.near', __package__).N\n"
+        "B = importlib.import_module(__package__ + '.near').N\nC = importlib.import_module('kit.sax.handler')\n",
+        kit__of__dom__of__near="N = 5\n",
+    )
+    file = tmp_path / "kit" / "dom" / "mine.py"
+
+    module = Guest.of_file("first", TREE, file).load(file)
+
+    assert module.A == module.B == 5
+    assert module.C is importlib.import_module("xml.sax.handler")
+
+
+def test_what_nobody_has_is_said_with_who_asked_and_where_it_would_come_from(tmp_path):
+    checkout(tmp_path, kit__of__dom__of__mine="from .absent import X\n")
+    file = tmp_path / "kit" / "dom" / "mine.py"
+
+    with pytest.raises(UsageError) as caught:
+        Guest.of_file("first", TREE, file).load(file)
+
+    said = f"the first dialect has no module 'kit.dom.absent', and neither has {tmp_path / 'kit'} (imported by mine.py)"
+    assert said in str(caught.value) and "mine.py:1" in str(caught.value)
+
+
+def test_classes_of_a_guest_can_be_pickled_and_are_dataclasses_by_annotation_text(tmp_path):
+    import pickle
+
+    source = "import dataclasses\n@dataclasses.dataclass\nclass Point:\n    x: int\n"
+    checkout(tmp_path, kit__of__dom__of__mine=f"from __future__ import annotations\n{source}")
+    file = tmp_path / "kit" / "dom" / "mine.py"
+
+    module = Guest.of_file("first", TREE, file).load(file)
+
+    assert pickle.loads(pickle.dumps(module.Point(3))) == module.Point(3)

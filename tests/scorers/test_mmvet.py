@@ -29,7 +29,12 @@ def graded(*replies, target="red<AND>round"):
 
 @pytest.mark.parametrize(
     ("reply", "grade"),
-    [("0.5", 0.5), ("Grade: 1.0", 1.0), ("0", 0.0), ("0.2 or 0.8", None), ("2.0", None), ("", None)],
+    [
+        ("0.5", 0.5), ("Grade: 1.0", 1.0), ("0", 0.0), ("It is 0.7.", 0.7), ("**1**", 1.0), ("+1", 1.0), (".5", 0.5),
+        ("0.2 or 0.8", None), ("2.0", None), ("", None), ("-1", None), ("-0.5", None), ("−1", None), ("–0.5", None),
+        ("1/10", None), ("1 / 10", None), ("1 out of 10", None), ("1%", None), ("10%", None), ("0,5", None),
+        ("1e-3", None), ("5/10", None), ("1 2", None),
+    ],  # fmt: skip
 )
 def test_a_grade_is_the_one_number_from_0_to_1(reply, grade):
     assert read_grade(reply) == grade

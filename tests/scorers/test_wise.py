@@ -27,7 +27,10 @@ def test_three_ratings_become_one_score(rating):
 
 @pytest.mark.parametrize(
     "rating",
-    ["good", "Consistency: 2", Json({"consistency": 3, "realism": 1, "aesthetic": 1}), Json({"consistency": None})],
+    [
+        "good", "Consistency: 2", "Consistency: -1\nRealism: 2\nAesthetic Quality: 2",
+        Json({"consistency": 3, "realism": 1, "aesthetic": 1}), Json({"consistency": None}),
+    ],  # fmt: skip
 )
 def test_ratings_that_are_missing_or_off_the_scale_are_no_verdict(rating):
     assert legacy(rating).outcome is Outcome.JUDGE_ERROR
@@ -41,7 +44,7 @@ def test_the_verified_version_is_right_or_wrong(verdict, value):
     assert WiseVerified()(Sample(id="a"), Output.of(verdict)).value == value
 
 
-@pytest.mark.parametrize("verdict", ["2", "perhaps", "10", Json({"score": 0.5})])
+@pytest.mark.parametrize("verdict", ["2", "perhaps", "10", "-1", "Score: -1", Json({"score": 0.5})])
 def test_anything_but_0_and_1_is_no_verdict(verdict):
     assert WiseVerified()(Sample(id="a"), Output.of(verdict)).outcome is Outcome.JUDGE_ERROR
 

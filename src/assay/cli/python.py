@@ -1,7 +1,8 @@
 """`assay python script.py …`: runs a script with the names of the dialects it imports importable.
 
-Naming the script is the consent to run it. Which dialects it needs is read from its imports; a package of such a name
-that is really installed, or lies beside the script, is used instead unless `--dialect` asks for ours.
+Naming the script is the consent to run it. Which dialects it needs is read from its imports. Ours stand before a
+checkout or an installed package of such a name, which gives what ours do not have; a module of the user's that only
+shares its name with one of ours is hidden by `--dialect` alone.
 """
 
 import importlib
@@ -14,14 +15,15 @@ from typing import Any
 from ..core import UnknownName, UsageError
 from ..dialects.guest import Guest
 from ..dialects.protocol import OURS, UPSTREAM, choose
-from ..dialects.recognise import DIALECTS, imported_names
+from ..dialects.recognise import DIALECTS, dialect_of, imported_names
 from .tracebacks import shown_traceback
 
 USAGE = """\
-usage: assay python [--dialect NAME] [--upstream] SCRIPT [ARGUMENTS …]
+usage: assay python [--dialect NAME] [--upstream] [--register FILE] SCRIPT [ARGUMENTS …]
 
 Run a script written for another system, with that system's names importable in it and in what it imports beside it.
 --upstream follows that system's own rule wherever it differs from the correct one.
+--register runs a file of that system first, such as one that registers a model; it may stand behind the script too.
 """
 
 
@@ -30,12 +32,17 @@ def command(arguments: Sequence[str]) -> int:
     given = list(arguments)
     asked: str | None = None
     protocol = OURS
-    while given and given[0].startswith(("--dialect", "--upstream")):
+    register: list[str] = []
+    while given and given[0].startswith(("--dialect", "--upstream", "--register")):
         first = given.pop(0)
         if first == "--upstream":
             protocol = UPSTREAM
             continue
-        asked = first.partition("=")[2] or (given.pop(0) if given else "")
+        value = first.partition("=")[2] or (given.pop(0) if given else "")
+        if first.startswith("--register"):
+            register.append(value)
+            continue
+        asked = value
         if asked not in DIALECTS:
             raise UnknownName("dialect", asked, DIALECTS, hint=f"known: {', '.join(DIALECTS)}")
     if not given or given[0] in ("-h", "--help"):
@@ -44,11 +51,35 @@ def command(arguments: Sequence[str]) -> int:
     script = Path(given[0]).expanduser()
     if not script.is_file():
         raise UsageError("no such script", where=given[0])
+    if "--register" not in script.read_text(encoding="utf-8", errors="replace"):
+        register += _taken_out(given)
     names = names_for(script, asked)
     for dialect in names:
         choose(dialect, protocol)
+    for file in register:
+        _register(Path(file).expanduser(), asked)
     guest = Guest("+".join(names) or "python", _merged(names), script.resolve().parent, force=asked is not None)
     return _run(guest, script, given)
+
+
+def _taken_out(given: list[str]) -> list[str]:
+    """The files of `--register` behind the script, which are not the script's own arguments."""
+    files = []
+    while "--register" in given[1:-1]:
+        at = given.index("--register", 1)
+        files.append(given[at + 1])
+        del given[at : at + 2]
+    return files
+
+
+def _register(file: Path, asked: str | None) -> None:
+    """Runs a file of a dialect; what it registers is there for the script."""
+    found = dialect_of(str(file), asked)
+    if not file.is_file() or found is None:
+        fault = "no such file" if not file.is_file() else "written for none of the dialects"
+        raise UsageError(fault, where=f"--register {file}", fix=f"--dialect one of {', '.join(DIALECTS)}")
+    names: Mapping[str, str] = importlib.import_module(f"assay.dialects.{found[0]}.claims").NAMES
+    Guest.of_file(found[0], names, file, force=asked is not None).load(file)
 
 
 def names_for(script: Path, asked: str | None = None) -> dict[str, Mapping[str, str]]:

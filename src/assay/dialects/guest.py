@@ -1,11 +1,11 @@
 """Guests: files written for another system, loaded with that system's names importable in them and nowhere else.
 
-A guest file gets builtins of its own whose `__import__` knows the dialect's names; so do the neighbours it imports. The
-rest of the process never sees those names: nothing is put into `sys.modules` under them, nothing has to be undone. A
-name that is really installed, or lies beside the file, is not hidden unless the dialect was asked for by name.
+A guest file gets builtins of its own whose `__import__` knows the dialect's names; so do the modules it imports. The
+rest of the process never sees those names: modules stand in `sys.modules` under a prefix of their own.
 
-A dotted name (`src.dataset`) stands for one part of a package the user shares with the dialect: ours answers for that
-part, the user's own files for every other (`src.models.mine`), and for what ours does not define.
+One rule says where a name comes from. Ours first, for what assay stands for; theirs for the rest: the tree the file
+lies in, the files beside it, the installed package. A module of the user's that merely has the name of one of ours, and
+nothing in common with it, is the user's. `placing` says which module of the tree a file is.
 """
 
 import builtins
@@ -13,23 +13,28 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import neighbours
 from ..core import AssayError, UsageError, trust
 from ..userfiles import describe_failure, failing_line
+from .outside import Outside, installed_mount
+from .overlay import Overlay, with_names
+from .placing import Mount, absolute_name, is_upstreams, mounts_of
+from .source_names import names_in
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
 
 @contextmanager
 def forced(dialect: str | None) -> Iterator[None]:
-    """While this holds, guests of a dialect that was asked for by name hide real packages of its names."""
+    """While this holds, guests of a dialect that was asked for by name hide packages of the user's of its names."""
     token = _forced.set(dialect)
     try:
         yield
@@ -58,26 +63,50 @@ def module_exists(real: str) -> bool:
 class Guest:
     """One user's files under one dialect."""
 
-    def __init__(self, dialect: str, names: Mapping[str, str], root: Path, *, force: bool = False) -> None:
+    def __init__(
+        self,
+        dialect: str,
+        names: Mapping[str, str],
+        root: Path,
+        *,
+        force: bool = False,
+        mounts: Sequence[Mount] = (),
+    ) -> None:
         self.dialect = dialect
         self.root = root.resolve()
+        self._mounts = [*mounts] or [Mount("", self.root)]
         force = force or _forced.get() == dialect
-        self._names = {top: real for top, real in names.items() if "." in top or force or not self._is_taken(top)}
+        users = {name for name in names if self._is_users(name, names)}
+        self._users, self._hidden = (set(), users) if force else (users, set())
+        """Names of modules of the user's that stand before ours; with `force` ours hide them."""
+        self._names = {name: real for name, real in names.items() if name not in self._users}
         """Guest names, and the modules of assay that stand for them."""
-        self._shared_tops = {name.partition(".")[0] for name in self._names if "." in name}
-        self._shared: dict[str, ModuleType] = {}
-        self._modules: dict[Path, ModuleType] = {}
+        self._tops = {name.partition(".")[0] for name in self._names}
+        self._mounts += [mount for top in sorted(self._tops - users) if (mount := installed_mount(top)) is not None]
+        self._outside = Outside(self._tops)
+        place = "\n".join(f"{mount.package} {mount.folder}" for mount in self._mounts)
+        self.prefix = f"assay_guest_{_plain(dialect)}_{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+        """What stands before the names of this guest's modules in `sys.modules`."""
+        self._by_name: dict[str, ModuleType] = {}
+        self._by_file: dict[Path, ModuleType] = {}
+        self._is_served: dict[str, bool] = {}
+        self._lock = threading.RLock()
         self._builtins = {**vars(builtins), "__import__": self._import}
-        self._importlib = _Overlay("importlib", importlib, lambda: importlib)
-        self._importlib.__dict__["import_module"] = self.import_module
+        self._importlib = with_names(importlib, {"import_module": self.import_module})
 
-    def load(self, path: str | Path, *, name: str | None = None) -> ModuleType:
+    @classmethod
+    def of_file(cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False) -> "Guest":
+        """The guest of a file: in the tree it lies in, else placed where its imports say."""
+        mounts = mounts_of(file, names)
+        return cls(dialect, names, mounts[-1].folder, force=force, mounts=mounts)
+
+    def load(self, path: str | Path) -> ModuleType:
         """The module of a guest file; pointing at it is the consent to run it."""
         file = Path(path).expanduser().resolve()
-        if file not in self._modules and not file.is_file():
+        if file not in self._by_file and not file.is_file():
             raise UsageError("no such file", where=str(path))
         try:
-            return self._execute(file, name)
+            return self._execute(file)
         except AssayError:
             raise
         except Exception as error:
@@ -89,8 +118,7 @@ class Guest:
 
     def provides(self, name: str) -> bool:
         """Whether a dotted name is one of the dialect's, or lies in a package the user shares with it."""
-        top = name.partition(".")[0]
-        return top in self._names or top in self._shared_tops
+        return name.partition(".")[0] in self._tops
 
     def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
         """What an `import` statement gets for a name the dialect provides."""
@@ -98,34 +126,15 @@ class Guest:
 
     def import_module(self, name: str, package: str | None = None) -> ModuleType:
         """`importlib.import_module` as a guest's file has it: names made at run time are served like written ones."""
-        if self.provides(name) or self._neighbour(name) is not None:
-            return self._import(name, fromlist=("*",))
-        return importlib.import_module(name, package)
-
-    def _execute(self, file: Path, name: str | None = None) -> ModuleType:
-        """Runs a file once, under a name of its own; what it raises comes out as it is, so that guests can catch it."""
-        trust.check(file)
-        if file in self._modules:
-            return self._modules[file]
-        place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
-        # The last part is the file's own name, or its folder's: guests register things under it.
-        last = _plain(file.parent.name if file.name == "__init__.py" else file.stem)
-        own = f"{name or f'assay_guest_{self.dialect}'}_{place}.{last}"
-        spec = importlib.util.spec_from_file_location(own, file)
-        if spec is None or spec.loader is None:
-            raise UsageError("not a Python file", where=str(file))
-        module = importlib.util.module_from_spec(spec)
-        module.__dict__["__builtins__"] = self._builtins
-        self._modules[file] = module
-        sys.modules[own] = module
-        try:
-            with trust.running():
-                spec.loader.exec_module(module)
-        except BaseException:
-            del self._modules[file]
-            sys.modules.pop(own, None)
-            raise
-        return module
+        if name.startswith("."):
+            dots = len(name) - len(name.lstrip("."))
+            outer = self._bare(package or "")
+            found = absolute_name(outer, name.lstrip("."), dots) if outer else None
+            if found is None:
+                return importlib.import_module(name, package)
+            name = found
+        name = self._bare(name)
+        return self._import(name, fromlist=("*",)) if self._serves(name) else importlib.import_module(name, package)
 
     def run_script(self, path: str | Path) -> dict[str, Any]:
         """Runs a script as `__main__` with the dialect's names importable, and returns what it defined."""
@@ -135,16 +144,50 @@ class Guest:
         run_code(code, scope)
         return scope
 
-    def _is_taken(self, top: str) -> bool:
-        """Whether a name already means something here: beside the file, or installed."""
-        if (self.root / f"{top}.py").exists() or (self.root / top / "__init__.py").exists():
-            return True
-        try:
-            spec = importlib.util.find_spec(top)
-        except (ImportError, ValueError):
-            return top in sys.modules
-        # What another file of this process made importable for itself means nothing to this guest.
-        return spec is not None and not (spec.name.startswith("assay.") or neighbours.is_opened(spec))
+    def _execute(self, file: Path, name: str | None = None) -> ModuleType:
+        """Runs a file once, under the name its place gives it; what it raises comes out as it is."""
+        trust.check(file)
+        with self._lock:
+            if file in self._by_file:
+                return self._by_file[file]
+            own = f"{self.prefix}.{name or self._name_of(file)}"
+            is_package = [str(file.parent)] if file.name == "__init__.py" else None
+            spec = importlib.util.spec_from_file_location(own, file, submodule_search_locations=is_package)
+            if spec is None or spec.loader is None:
+                raise UsageError("not a Python file", where=str(file))
+            module = importlib.util.module_from_spec(spec)
+            module.__dict__["__builtins__"] = self._builtins
+            self._by_file[file] = module
+            # Pickles, dataclasses and `inspect` look modules up by name, and what stands before the last dot too.
+            sys.modules.setdefault(self.prefix, ModuleType(self.prefix))
+            sys.modules[own] = module
+            try:
+                with trust.running():
+                    spec.loader.exec_module(module)
+            except BaseException:
+                del self._by_file[file]
+                sys.modules.pop(own, None)
+                raise
+            return module
+
+    def _name_of(self, file: Path) -> str:
+        """The dotted name of a file: its place in the tree, or its own where it lies nowhere in one."""
+        found = next((name for mount in self._mounts if (name := mount.name_of(file))), None)
+        if found is not None:
+            return found.replace("-", "_")
+        place = hashlib.sha256(str(file).encode()).hexdigest()[:8]
+        # The last part is the file's own name, or its folder's: guests register things under it.
+        return f"outside_{place}.{_plain(file.parent.name if file.name == '__init__.py' else file.stem)}"
+
+    def _is_users(self, name: str, names: Mapping[str, str]) -> bool:
+        """Whether a name means something of the user's own here, which only has the name of one of ours."""
+        if "." in name:
+            return False
+        found = next((file for mount in self._mounts if (file := mount.file_of(name))), None)
+        if found is None:
+            installed = installed_mount(name)
+            found = installed.file_of(name) if installed is not None else None
+        return found is not None and not is_upstreams(found, name, names)
 
     def _import(
         self,
@@ -156,134 +199,164 @@ class Guest:
     ) -> ModuleType:
         """What an import statement in a guest's file calls; the parameters are those of `__import__`."""
         wanted = fromlist or ()
-        absolute = self._absolute(name, globals, level) if level else name
-        if absolute is not None:
-            top = absolute.partition(".")[0]
-            if top in self._names:
-                return self._import_provided(absolute, top, wanted)
-            if top in self._shared_tops:
-                return self._import_shared(absolute, wanted)
-            neighbour = self._neighbour(absolute)
-            if neighbour is not None:
-                return self._import_neighbour(absolute, neighbour, wanted)
-            if absolute == "importlib" or (top == "importlib" and not wanted):
-                importlib.import_module(absolute)
-                return self._importlib
-        return builtins.__import__(name, globals, locals, wanted, level)
+        absolute = self._absolute(name, globals, level)
+        if absolute is None:
+            return builtins.__import__(name, globals, locals, wanted, level)
+        if self._serves(absolute):
+            return self._import_served(absolute, wanted, globals)
+        if absolute == "importlib" or (absolute.startswith("importlib.") and not wanted):
+            importlib.import_module(absolute)
+            return self._importlib
+        try:
+            return builtins.__import__(absolute, globals, locals, wanted, 0)
+        except ModuleNotFoundError as error:
+            if not self._outside.took_one_in(absolute, error):
+                raise
+            self._is_served.clear()
+        return self._import_served(absolute, wanted, globals)
 
     def _absolute(self, name: str, scope: Mapping[str, Any] | None, level: int) -> str | None:
-        """The dotted name a relative import means, for a file under the guest's root."""
-        file = Path(str((scope or {}).get("__file__", "")))
-        if self.root not in file.parents:
-            return None
-        # A module's own package is its folder, and so is that of an `__init__.py`.
-        parts = file.parent.relative_to(self.root).parts
-        if level - 1 > len(parts):
-            return None
-        package = parts[: len(parts) - (level - 1)]
-        return ".".join([*package, *([name] if name else [])]) or None
+        """The dotted name an import means; `None` for a relative one that leads out of the guest's modules."""
+        if not level:
+            return self._bare(name)
+        package = str((scope or {}).get("__package__") or "")
+        inner = self._bare(package)
+        return absolute_name(inner, name, level) if inner != package else None
 
-    def _import_provided(self, name: str, top: str, wanted: Sequence[str]) -> ModuleType:
-        real = self._names[top] + name[len(top) :]
+    def _bare(self, name: str) -> str:
+        """A dotted name as the guest's tree has it."""
+        return name.removeprefix(f"{self.prefix}.")
+
+    def _serves(self, name: str) -> bool:
+        """Whether a name is the dialect's, lies beside the guest, or belongs to a module that imports the guest's."""
+        known = self._is_served.get(name)
+        if known is None:
+            top = name.partition(".")[0]
+            is_beside = top not in sys.stdlib_module_names and (self._file_of(top) or self._folder_of(top)) is not None
+            known = top in self._tops or is_beside or self._outside.is_guest(name)
+            self._is_served[name] = known
+        return known
+
+    def _import_served(self, name: str, wanted: Sequence[str], scope: Mapping[str, Any] | None) -> ModuleType:
         try:
-            module = importlib.import_module(real)
-        except ModuleNotFoundError as error:
-            if error.name is not None and real.startswith(error.name):
-                raise ModuleNotFoundError(f"the {self.dialect} dialect has no module {name!r}", name=name) from error
-            raise
+            module = self._module(name)
+        except _Unknown as error:
+            raise self._missing(f"module {error.name!r}", error.name or name, scope) from None
         for attribute in wanted:
-            if attribute != "*" and not hasattr(module, attribute):
-                if module_exists(f"{real}.{attribute}"):
-                    importlib.import_module(f"{real}.{attribute}")
-                else:
-                    raise ImportError(f"the {self.dialect} dialect has no {attribute!r} in {name!r}", name=name)
-        return module if wanted else importlib.import_module(self._names[top])
+            if attribute == "*" or hasattr(module, attribute):
+                continue
+            try:
+                setattr(module, attribute, self._module(f"{name}.{attribute}"))
+            except _Unknown:
+                fault = self._missing(f"{attribute!r} in {name!r}", name, scope)
+                raise ImportError(str(fault), name=name) from None
+        return module if wanted else self._module(name.partition(".")[0])
 
-    def _import_shared(self, name: str, wanted: Sequence[str]) -> ModuleType:
-        """A module of a package that is part ours, part the user's."""
-        module = self._shared_module(name)
-        for attribute in wanted:
-            if attribute != "*" and not hasattr(module, attribute):
-                try:
-                    self._shared_module(f"{name}.{attribute}")
-                except ModuleNotFoundError as error:
-                    if error.name != f"{name}.{attribute}":
-                        raise
-                    what = f"neither the {self.dialect} dialect nor {self.root} has {attribute!r} in {name!r}"
-                    raise ImportError(what, name=name) from None
-        return module if wanted else self._shared_module(name.partition(".")[0])
+    def _missing(self, what: str, name: str, scope: Mapping[str, Any] | None) -> ModuleNotFoundError:
+        """An error that says what is missing, who asked for it, and where it would come from."""
+        top = name.partition(".")[0]
+        folders = [m.folder if m.package and m.package != top else m.folder / top for m in self._mounts]
+        places = list(dict.fromkeys(str(folder) for folder in folders if folder.exists()))
+        rest = f"neither has {' nor '.join(places)}" if places else f"no {top!r} is installed or lies around the file"
+        asker = (scope or {}).get("__file__")
+        who = f" (imported by {Path(str(asker)).name})" if asker else ""
+        if top in self._users:
+            return ModuleNotFoundError(f"{' nor '.join(places)} is yours and has no {what}{who}", name=name)
+        return ModuleNotFoundError(f"the {self.dialect} dialect has no {what}, and {rest}{who}", name=name)
 
-    def _shared_module(self, name: str) -> ModuleType:
-        """The module of one dotted name, made once and hung into its parent, which belongs to this guest alone."""
-        if name in self._shared:
-            return self._shared[name]
-        outer, _, last = name.rpartition(".")
-        parent = self._shared_module(outer) if outer else None
-        module = self._make_shared(name)
-        self._shared[name] = module
-        if parent is not None:
-            setattr(parent, last, module)
-        return module
-
-    def _make_shared(self, name: str) -> ModuleType:
-        real = stands_for(name, self._names)
-        file = self._neighbour(name)
-        if real is not None and module_exists(real):
-            return _Overlay(name, importlib.import_module(real), (lambda: self._execute(file)) if file else None)
-        if file is not None:
-            return self._execute(file, f"assay_guest_{self.dialect}_{_plain(name)}")
-        is_parent = any(known.startswith(f"{name}.") for known in self._names)
-        if is_parent or self.root.joinpath(*name.split(".")).is_dir():
-            return ModuleType(name)
-        what = f"neither the {self.dialect} dialect nor {self.root} has a module {name!r}"
-        raise ModuleNotFoundError(what, name=name)
-
-    def _neighbour(self, name: str) -> Path | None:
-        """A file of the user's own, beside the guest, that a name stands for."""
-        base = self.root.joinpath(*name.split("."))
-        for file in (base.with_suffix(".py"), base / "__init__.py"):
-            if file.is_file():
-                return file
-        return None
-
-    def _import_neighbour(self, name: str, file: Path, wanted: Sequence[str]) -> ModuleType:
-        parts = name.split(".")
-        module = self._execute(file, f"assay_guest_{self.dialect}_{_plain(name)}")
-        if file.name == "__init__.py":
-            for attribute in wanted:
-                child = self._neighbour(f"{name}.{attribute}")
-                if child is not None and not hasattr(module, attribute):
-                    setattr(module, attribute, self._execute(child))
-        if wanted or len(parts) == 1:
+    def _module(self, name: str) -> ModuleType:
+        """The module of one dotted name, made once and hung into its parent."""
+        if name in self._by_name:
+            return self._by_name[name]
+        with self._lock:
+            outer, _, last = name.rpartition(".")
+            parent = self._module(outer) if outer else None
+            module = self._by_name.get(name) or self._make(name)
+            self._by_name[name] = module
+            if isinstance(parent, Overlay) or (parent is not None and parent.__name__.startswith(self.prefix)):
+                setattr(parent, last, module)
             return module
-        outer: ModuleType = ModuleType(parts[0])
-        chain = outer
-        for part in parts[1:-1]:
-            inner = ModuleType(part)
-            setattr(chain, part, inner)
-            chain = inner
-        setattr(chain, parts[-1], module)
-        return outer
+
+    def _make(self, name: str) -> ModuleType:
+        real = stands_for(name, self._names)
+        ours = importlib.import_module(real) if real is not None and module_exists(real) else None
+        file = self._file_of(name)
+        if ours is not None and file is None and not self._has_something_below(name):
+            return ours
+        if ours is None and file is not None:
+            return self._execute(file, name)
+        is_parent = any(known.startswith(f"{name}.") for known in self._names)
+        if ours is None and not is_parent and self._folder_of(name) is None:
+            raise _Unknown(name)
+        return Overlay(name, ours, partial(self._find_theirs, name, file), partial(self._their_names, file))
+
+    def _has_something_below(self, name: str) -> bool:
+        inside = any(mount.package == name or mount.package.startswith(f"{name}.") for mount in self._mounts)
+        return inside or self._folder_of(name) is not None
+
+    def _file_of(self, name: str) -> Path | None:
+        """The file of the user's, of upstream's, or of a module that is a guest too, that a name stands for."""
+        if name.partition(".")[0] in self._hidden:
+            return None
+        found = next((file for mount in self._mounts if (file := mount.file_of(name))), None)
+        return found or self._outside.file_of(name)
+
+    def _folder_of(self, name: str) -> Path | None:
+        if name.partition(".")[0] in self._hidden:
+            return None
+        places = [mount.place_of(name) for mount in self._mounts]
+        return next((place for place in places if place is not None and place.is_dir()), None)
+
+    def _find_theirs(self, name: str, file: Path | None, attribute: str) -> Any:
+        """A name of upstream's module; an `__init__` is not run for what it merely takes from another module."""
+        if file is not None:
+            names = names_in(file)
+            origin = names.origin(attribute) if file.name == "__init__.py" else None
+            if origin is not None and origin[0].level:
+                return self._taken_from(name, origin[0].module, origin[0].level, origin[1])
+            if file.name == "__init__.py" and attribute not in names.defined:
+                for node in names.imports:
+                    target = absolute_name(name, node.module, node.level) if node.is_star and node.level else None
+                    if target is not None and self._offers(target, attribute):
+                        return getattr(self._module(target), attribute)
+            elif attribute in names.defined or names.origin(attribute) or any(node.is_star for node in names.imports):
+                return getattr(self._execute(file, name), attribute)
+        try:
+            return self._module(f"{name}.{attribute}")
+        except _Unknown:
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}") from None
+
+    def _taken_from(self, package: str, module: str, level: int, there: str) -> Any:
+        target = absolute_name(package, module, level)
+        source = self._module(target or package)
+        return getattr(source, there) if hasattr(source, there) else self._module(f"{target}.{there}")
+
+    def _offers(self, name: str, attribute: str, depth: int = 0) -> bool:
+        """Whether a module would have a name, by its text; star imports are followed."""
+        file = self._file_of(name)
+        if file is None or depth > 3:
+            return False
+        names = names_in(file)
+        if attribute in names.exported or names.origin(attribute) is not None:
+            return True
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        stars = [absolute_name(package, node.module, node.level) for node in names.imports if node.is_star]
+        return any(self._offers(star, attribute, depth + 1) for star in stars if star is not None)
+
+    def _their_names(self, file: Path | None) -> list[str]:
+        """What `from … import *` takes of theirs beside ours; of an `__init__` nothing, since it is not run."""
+        return [] if file is None or file.name == "__init__.py" else sorted(names_in(file).exported)
 
 
-class _Overlay(ModuleType):
-    """A module of ours over the user's file of the same name, which is run when ours does not have what is asked."""
+class _Unknown(ImportError):
+    """Nobody has such a module; whoever asked makes a better message of it."""
 
-    def __init__(self, name: str, ours: ModuleType, theirs: Callable[[], ModuleType] | None) -> None:
-        super().__init__(name, ours.__doc__)
-        public = {key: value for key, value in vars(ours).items() if not key.startswith("__")}
-        self.__dict__.update(public, _theirs=theirs)
-        self.__dict__["__all__"] = [key for key in public if not key.startswith("_")]
-
-    def __getattr__(self, attribute: str) -> Any:
-        theirs = self.__dict__.get("_theirs")
-        if theirs is None or attribute.startswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {attribute!r}")
-        return getattr(theirs(), attribute)
+    def __init__(self, name: str) -> None:
+        super().__init__(f"no module {name!r}", name=name)
 
 
 def _plain(name: str) -> str:
-    return name.replace(".", "_").replace("-", "_")
+    return name.replace(".", "_").replace("-", "_").replace("+", "_")
 
 
 def run_code(code: Any, scope: dict[str, Any]) -> None:

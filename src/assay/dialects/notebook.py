@@ -1,7 +1,7 @@
 """Dialects in a notebook: the names of a dialect importable by what is typed there, until `disable`.
 
-Who asks decides: cells, the prompt, and the user's own files in the working folder are served; libraries import as
-ever. Nothing is put into `sys.modules` under a dialect's names, so nothing of them is left behind.
+Who asks decides: cells, the prompt and the user's own files in the working folder are served; any other file where no
+package of that name is installed. Nothing is put into `sys.modules` under a dialect's names, so nothing is left behind.
 """
 
 import importlib
@@ -13,6 +13,7 @@ from typing import Any
 from ..core import UsageError
 from ..imports import add_way, drop_way
 from .guest import Guest
+from .outside import installed_mount
 from .protocol import OURS, choose
 from .recognise import DIALECTS
 
@@ -30,7 +31,7 @@ def enable(dialect: str, protocol: str = OURS) -> None:
     if dialect not in _guests:
         names: Mapping[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
         _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
-    add_way(_import_of_guest)
+    add_way(_import_of_guest, by_name=True)
 
 
 def disable(dialect: str) -> None:
@@ -44,12 +45,17 @@ def disable(dialect: str) -> None:
 def _import_of_guest(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
     """What code that is typed here gets for a name of an enabled dialect."""
     guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
-    return guest.import_for(name, wanted) if guest is not None and _is_typed_here(scope, guest.root) else None
+    return guest.import_for(name, wanted) if guest is not None and _is_served(scope, name, guest.root) else None
 
 
-def _is_typed_here(scope: Mapping[str, Any], folder: Path) -> bool:
-    """Whether code is a cell, typed at the prompt, or a file of the user's own in the working folder."""
+def _is_served(scope: Mapping[str, Any], name: str, folder: Path) -> bool:
+    """Whether code is a cell, typed at the prompt, or a file that can mean nothing but the dialect by the name.
+
+    The user's own files in the working folder are asked for nothing else; any other file only where no package of that
+    name is installed.
+    """
     file = scope.get("__file__")
     if scope.get("__name__") == "__main__" or file is None:
         return True
-    return folder in Path(file).parents and "site-packages" not in Path(file).parts
+    is_here = folder in Path(file).parents and "site-packages" not in Path(file).parts
+    return is_here or installed_mount(name.partition(".")[0]) is None

@@ -131,7 +131,7 @@ def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
 
 
 def imported_names(path: Path) -> frozenset[str]:
-    """The dotted names a Python file imports, read without running it; empty for a file that is not Python."""
+    """The dotted names a Python file imports, relative ones with their dots; empty for a file that is not Python."""
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError, OSError):
@@ -140,8 +140,10 @@ def imported_names(path: Path) -> frozenset[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            joint = "." if node.module else ""
+            names |= {base, *(f"{base}{joint}{alias.name}" for alias in node.names)}
     return frozenset(names)
 
 

@@ -15,7 +15,8 @@ from .answers import no_answer, no_target
 from .exchange import exchanges
 
 TEMPERATURES = (0.0, 0.5, 1.0, 1.5, 2.0)
-_GRADE = re.compile(r"(?<![\d.])(?:0(?:\.\d+)?|1(?:\.0+)?|\.\d+)(?![\d.])")
+_NUMBER = re.compile(r"[-+−–]?(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][-+]?\d+)?(?:\s?[%/]\s?\d*)?")
+_GRADE = re.compile(r"\+?(?:\d+(?:\.\d+)?|\.\d+)")
 _EXAMPLES = (
     ("What is x in the equation?", "-1 <AND> -5", "x = 3", "0.0"),
     ("What is x in the equation?", "-1 <AND> -5", "x = -1", "0.5"),
@@ -73,9 +74,12 @@ def grading_prompt(question: str, reference: str, answer: str) -> Prompt:
 
 
 def read_grade(reply: str) -> float | None:
-    """The one number from 0 to 1 in a reply; `None` where there is none, or several."""
-    found = {float(number) for number in _GRADE.findall(reply)}
-    return found.pop() if len(found) == 1 else None
+    """The one number of a reply, if it is one from 0 to 1; `-1`, `1/10`, `10%` and several numbers are no grade."""
+    found = set(_NUMBER.findall(reply))
+    if len(found) != 1 or not _GRADE.fullmatch(number := found.pop()):
+        return None
+    grade = float(number)
+    return grade if 0.0 <= grade <= 1.0 else None
 
 
 def _reference(sample: Sample) -> str:

@@ -15,7 +15,7 @@ from .saved import not_saved, saved
 
 WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
 HIGHEST = 2
-_RATING = re.compile(r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}(\d+(?:\.\d+)?)")
+_RATING = re.compile(r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}?([-−–]?\d+(?:\.\d+)?)")
 
 
 @scorers.register("wise_legacy")
@@ -47,7 +47,7 @@ class WiseVerified:
     def __call__(self, sample: Sample, output: Output) -> Score:
         score = saved(sample, output, "score")
         text = (output.text if score is None else str(score)).strip()
-        found = re.fullmatch(r"(?:score\W*)?([01])(?:\.0*)?\W*|(true|false)", text, re.IGNORECASE)
+        found = re.fullmatch(r"(?:score\W*)?(?<![-−–])([01])(?:\.0*)?\W*|(true|false)", text, re.IGNORECASE)
         if found is None:
             return not_saved("no score of 0 or 1 was saved")
         return Score(float(found[1] == "1" or (found[2] or "").lower() == "true"))

@@ -194,8 +194,8 @@ def test_a_module_on_the_users_own_path_is_not_hidden(tmp_path: Path, monkeypatc
 
     for folder in ("library", "guest", "elsewhere"):
         (tmp_path / folder).mkdir()
-    (tmp_path / "library" / "tasks.py").write_text("DatasetRegistry = 'the installed one'\n")
-    (tmp_path / "guest" / "names.py").write_text("from tasks import DatasetRegistry\n")
+    (tmp_path / "library" / "tasks.py").write_text("Checklist = 'the installed one'\n")
+    (tmp_path / "guest" / "names.py").write_text("from tasks import Checklist\n")
     (tmp_path / "elsewhere" / "mine.py").write_text("")
     monkeypatch.delitem(sys.modules, forgotten_afterwards(monkeypatch, "tasks"))
     monkeypatch.setattr(sys, "path", [str(tmp_path / "library"), *sys.path])
@@ -203,7 +203,7 @@ def test_a_module_on_the_users_own_path_is_not_hidden(tmp_path: Path, monkeypatc
 
     module = Guest("pipeline", NAMES, tmp_path / "guest").load(tmp_path / "guest" / "names.py")
 
-    assert module.DatasetRegistry == "the installed one"
+    assert module.Checklist == "the installed one"
 
 
 def test_an_unknown_name_says_the_dialect(tmp_path: Path):

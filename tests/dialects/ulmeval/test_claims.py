@@ -160,9 +160,9 @@ def test_a_notebook_session_gets_the_names_and_gives_them_back():
 
 def test_a_package_of_that_name_beside_the_file_is_hidden_only_when_asked(place):
     dataset, model = place.colours()
-    place.write("ulmeval/__init__.py", "")
+    place.write("ulmeval/__init__.py", "MINE = 1\n")
 
-    with pytest.raises(UsageError, match="imports 'ulmeval', which is not installed"):
+    with pytest.raises(UsageError, match=r"ulmeval is yours and has no module 'ulmeval\.dataset'"):
         assay.run(dataset, model, output="run")
     from assay.cli.ulmeval import command
 

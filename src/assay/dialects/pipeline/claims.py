@@ -28,8 +28,10 @@ _TELLING = (
 )
 """Names that no other system has; `pipeline` or `tasks` alone would claim too much."""
 
+_RELATIVE = (".dataset_registry.DatasetRegistry", ".evaluator_registry.EvaluatorRegistry")
+
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
-    """The reason why a file is ours: the first telling name it imports."""
-    found = next((name for name in _TELLING if name in imports), None)
+    """The reason why a file is ours: the first telling name it imports, as a module of upstream's folders does too."""
+    found = next((name for name in (*_TELLING, *_RELATIVE) if name in imports), None)
     return f"it imports {found}" if found is not None else None

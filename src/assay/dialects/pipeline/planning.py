@@ -63,7 +63,7 @@ def load(path: str | Path) -> tuple[list[str], list[str]]:
     """Runs a file that registers things; the names of the datasets and evaluators it registered."""
     file = Path(path).expanduser()
     datasets, evaluators = dict(DatasetRegistry._registry), dict(EvaluatorRegistry._registry)
-    Guest("pipeline", NAMES, file.resolve().parent).load(file)
+    Guest.of_file("pipeline", NAMES, file).load(file)
     new_datasets = [n for n, config in DatasetRegistry._registry.items() if datasets.get(n) is not config]
     new_evaluators = [n for n, config in EvaluatorRegistry._registry.items() if evaluators.get(n) is not config]
     return new_datasets, new_evaluators

@@ -1,12 +1,11 @@
-"""Which files are written for ULMEvalKit: those that import `ulmeval`, or were cut out of its package."""
+"""Which files are written for ULMEvalKit: those that import `ulmeval`, lie in its tree, or were cut out of it."""
 
-import re
 from pathlib import Path
 
-NAMES: dict[str, str] = {"ulmeval": "assay.dialects.ulmeval.facade"}
+from ..kits.drawing_files import speaks_of_drawing
+from ..placing import home_of, tree_above
 
-_FROM_THE_PACKAGE = re.compile(r"^\s*from \.(text_base|image_base|base) import ", re.MULTILINE)
-_DRAWS = re.compile(r"""['"]I?T2I['"]|\bNUM_GENERATIONS\b|\bbatch_generat(e|ion)_inner\b""")
+NAMES: dict[str, str] = {"ulmeval": "assay.dialects.ulmeval.facade"}
 
 
 def claims(path: Path, imports: frozenset[str]) -> str | None:
@@ -16,7 +15,7 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return f"imports {imported}"
     if path.suffix != ".py" or not path.is_file():
         return None
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if _FROM_THE_PACKAGE.search(text) and _DRAWS.search(text):
-        return "imports its neighbours as a module of ulmeval does, and speaks of drawn images"
-    return None
+    if tree_above(path.resolve(), NAMES) is not None:
+        return "lies in a tree of ulmeval"
+    home = home_of(path.resolve(), NAMES) if speaks_of_drawing(path) else None
+    return f"imports its neighbours as a module of {home} does, and speaks of drawn images" if home else None

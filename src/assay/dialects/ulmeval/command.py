@@ -1,11 +1,10 @@
 """The original command: every model on every dataset, each pair a run that the same command goes on with.
 
 Beside the run folders lie the files ULMEvalKit promises: `<work_dir>/<model>/T<day>_G<commit>/<model>_<dataset>.pkl`
-with what `evaluate` wrote, and links to the newest of them in `<work_dir>/<model>/`.
+with what `evaluate` wrote beside it, and links to the newest of them in `<work_dir>/<model>/`.
 """
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,11 @@ from ...runner.run import run, score
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ...store.ownership import refuse_foreign
+from ..file_names import file_name
+from ..kits.evaluation_files import files_of, forget
+from .context import evaluating_in
 from .dataset_tasks import tasks_of
-from .evaluation import FILES, file_label, forget_files
+from .evaluation import file_label
 from .facade.smp.misc import githash, timestr
 from .kept_tables import keep_table
 from .models import GuestApi
@@ -42,26 +44,28 @@ def run_pair(pair: Pair, settings: Settings, watcher: Any) -> RunResult:
     """Runs one pair in its own folder and writes the promised files beside it."""
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or settings.work_dir)
     label = file_label(pair.model_name)
+    stem = f"{label}_{file_name(pair.dataset_name, 80)}"
     home = work_dir / label
-    folder = home / f"{label}_{file_label(pair.dataset_name)}.run"
+    folder = home / f"{stem}.run"
     if settings.mode == "eval" and not (folder / "run.json").exists():
         what = f"no predictions of {pair.model_name} on {pair.dataset_name}"
         raise UsageError(what, where=str(folder), fix="run --mode infer first")
     options = _options(pair, settings, folder)
     refuse_foreign(folder)
+    today = home.absolute() / f"T{timestr('day')}_G{githash()}"
     if not settings.reuse_aux:
-        forget_files(folder)
+        forget(today, stem)
     finished = (folder / "summary.json").exists()
-    if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
-        changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
-        result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
-    else:
-        result = run((pair.reference,), pair.model, options=options, watcher=watcher)
-    stem = f"{label}_{file_label(pair.dataset_name)}"
+    with evaluating_in(today):
+        if settings.mode == "eval" or (settings.ignore and finished and not settings.fresh):
+            changes = {name: getattr(options, name) for name in ("judges", "judge_args", "trust_pickle")}
+            result = score(folder, watcher=watcher, **changes, scorers=options.scorers)
+        else:
+            result = run((pair.reference,), pair.model, options=options, watcher=watcher)
     source = tasks_of(pair.reference, options)[0].dataset if _is_guest(pair) else None
     if source is not None:
         keep_table(source.data, folder)
-    write_promised(home, folder, stem, source)
+        write_promised(today, folder, stem, source)
     return result
 
 
@@ -89,22 +93,16 @@ def _is_guest(pair: Pair) -> bool:
     return registry.tasks.resolve(pair.reference) is None
 
 
-def write_promised(home: Path, folder: Path, stem: str, source: GuestSource | None) -> None:
-    """The prediction file and what `evaluate` wrote, in today's folder; links to them one level up."""
-    today = home / f"T{timestr('day')}_G{githash()}"
+def write_promised(today: Path, folder: Path, stem: str, source: GuestSource) -> None:
+    """The prediction file, in today's folder; links to it and to what `evaluate` wrote there one level up."""
+    home = today.parent
     ledger = FileLedger(home)
-    made = []
-    if source is not None:
-        reader = RunReader(folder)
-        rows = answered(source, reader)
-        if rows:
-            made.append(today / f"{stem}.pkl")
-            write_pickle(prediction_table(source.data, rows), ledger.claim(made[-1]))
-    for file in sorted((folder / FILES).glob("*")) if (folder / FILES).is_dir() else ():
-        if file.is_file() and not file.name.startswith("."):
-            made.append(today / file.name)
-            shutil.copy2(file, ledger.claim(made[-1]))
-    for file in made:
+    written = files_of(today, stem)
+    rows = answered(source, RunReader(folder))
+    if rows:
+        written.append(today / f"{stem}.pkl")
+        write_pickle(prediction_table(source.data, rows), ledger.claim(written[-1]))
+    for file in written:
         link = home / file.name
         if ledger.holds(link) or not os.path.lexists(link):
             ledger.claim(link).unlink(missing_ok=True)

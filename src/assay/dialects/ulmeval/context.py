@@ -43,3 +43,21 @@ def around(surroundings: Surroundings) -> Iterator[None]:
         yield
     finally:
         _stack.remove(surroundings)
+
+
+_promised: list[Path] = []
+
+
+@contextmanager
+def evaluating_in(folder: Path) -> Iterator[None]:
+    """Evaluations inside leave their files in `folder`, where the original command has them."""
+    _promised.append(folder)
+    try:
+        yield
+    finally:
+        _promised.remove(folder)
+
+
+def promised_folder() -> Path | None:
+    """The folder of the original command; `None` where a run was started otherwise."""
+    return _promised[-1] if _promised else None

@@ -10,14 +10,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Output, Sample, Score
+from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
 from ...runner.cell import Cell
 from ...runner.desk import Desk
+from ...runner.fingerprint import code_digest
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
-from .context import Surroundings, around
+from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
+from .context import Surroundings, around, promised_folder
 from .kept_tables import keep_table
 from .predictions import prediction_table, write_pickle
 from .rows import GuestData
@@ -72,24 +74,33 @@ class Evaluation:
             return {}
         data = self.data
         keep_table(data, self.writer.layout.folder)
-        eval_file = eval_file_of(self.writer.layout.folder, self.cell.model_name, self.dataset)
-        eval_file.parent.mkdir(parents=True, exist_ok=True)
+        folder = promised_folder() or self.writer.layout.folder.absolute() / FILES
+        eval_file = eval_file_of(folder, self.cell.model_name, self.dataset)
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
         inside = replace(
             self.surroundings,
             tables={eval_file: lambda: prediction_table(data, rows)},
             ask_judge=desk.ask,
         )
-        there = set(eval_file.parent.iterdir())
+        files = evaluation_files(folder, eval_file.stem, _predictions_digest(data, rows), self._digest())
         try:
-            with around(inside):
-                found = self._evaluate(eval_file, rows)
+            with around(inside), files:
+                there = set(folder.iterdir())
+                try:
+                    found = self._evaluate(eval_file, rows)
+                finally:
+                    FileLedger(folder).note_new(there)
         finally:
-            FileLedger(eval_file.parent).note_new(there)
             desk.close()
             self.writer.journal.flush()
         numbers = as_numbers(found)
         return numbers or {"rows": float(len(rows))}
+
+    def _digest(self) -> str:
+        """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
+        judge = self.judge_kwargs.get("model")
+        named = judge_digest(judge if isinstance(judge, str) else None)
+        return digest_of([code_digest(self.cls), named, repr(sorted(self.judge_kwargs.items()))])
 
     def _evaluate(self, eval_file: Path, rows: Sequence[tuple[Sample, Output]]) -> Any:
         assert self.data is not None
@@ -107,18 +118,18 @@ class Evaluation:
             eval_file.unlink(missing_ok=True)
 
 
-def forget_files(folder: Path) -> None:
-    """Removes what evaluations wrote into a run folder; files that were there without them stay."""
-    files = folder / FILES
-    ledger = FileLedger(files)
-    for file in files.iterdir() if files.is_dir() else ():
-        if file.is_file() and not file.is_symlink() and ledger.holds(file):
-            file.unlink()
+def _predictions_digest(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> str:
+    """The digest of what `load` gives for a prediction file: the rows, and the images drawn for each."""
+    drawn = (
+        [sample.id, *(medium.digest for candidate in output.candidates for medium in candidate.media)]
+        for sample, output in rows
+    )
+    return table_digest([data.digest()], drawn)
 
 
 def eval_file_of(folder: Path, model: str, dataset: str) -> Path:
-    """Where the predictions of a model seem to lie in a run folder."""
-    return folder.absolute() / FILES / f"{file_label(model)}_{file_name(dataset, 80)}.pkl"
+    """Where the predictions of a model seem to lie in a folder of evaluations."""
+    return folder / f"{file_label(model)}_{file_name(dataset, 80)}.pkl"
 
 
 def file_label(model: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, Sample
 from ...models.answers import failure
 from ...models.building import Builder
-from ...userfiles import file_digest
+from ...sources import digest_behind
 from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators, seed_text
 from .facade.api.base import BaseAPI
 from .facade.ulm.base import BaseModel
@@ -62,7 +62,7 @@ class GuestModel:
         self.identity: Mapping[str, Any] = {
             "class": kind.__qualname__,
             "file": file.name if file else kind.__module__,
-            "sha256": file_digest(file) if file else "",
+            "sha256": digest_behind(file, libraries=False) if file else "",
             "args": {**bound, **args},
         }
         if getattr(kind, "use_custom_prompt", None) not in (None, BaseModel.use_custom_prompt):

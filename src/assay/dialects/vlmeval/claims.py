@@ -3,6 +3,9 @@
 import ast
 from pathlib import Path
 
+from ..kits.drawing_files import speaks_of_drawing
+from ..placing import home_of, tree_above
+
 NAMES: dict[str, str] = {"vlmeval": "assay.dialects.vlmeval.facade"}
 FORK = "ulmeval"
 """Shares most names; whatever imports it is not ours."""
@@ -17,10 +20,20 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
     if "vlmeval" in tops:
         return "it imports vlmeval"
     if path.suffix == ".py":
-        return _claims_class(path)
+        return _claims_place(path) or _claims_class(path)
     if path.suffix.lower() == ".tsv" and path.is_file():
         return _claims_table(path)
     return None
+
+
+def _claims_place(path: Path) -> str | None:
+    """By where it lies, or would lie for its relative imports to lead somewhere."""
+    if not path.is_file() or tree_above(path.resolve(), {FORK: NAMES["vlmeval"]}) is not None:
+        return None
+    if tree_above(path.resolve(), NAMES) is not None:
+        return "it lies in a tree of vlmeval"
+    home = home_of(path.resolve(), NAMES)
+    return f"it imports its neighbours as a module of {home} does" if home and not speaks_of_drawing(path) else None
 
 
 def _claims_class(path: Path) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ...core import EMPTY, Output, Sample
+from ...core import EMPTY, Output, Sample, digest_of
 from ...datasets.suffix_files import frame_of, write_table
 from ...runner.cell import Cell
 from ...runner.desk import Desk
@@ -18,6 +18,7 @@ from ...runner.options import RunOptions
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
+from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
 from .classes import ClassDataset
 from .formats import prediction_format
 from .judging import model_args
@@ -67,22 +68,28 @@ class SetEvaluation:
         run = self.cell.run
         folder = session.work_folder or self.writer.layout.folder.absolute() / FILES
         label = session.label or label_among(self.cell.model_name, run.models)
-        eval_file = folder / f"{label}_{file_name(self.dataset_name, 80)}.{prediction_format()}"
+        stem = f"{label}_{file_name(self.dataset_name, 80)}"
+        eval_file = folder / f"{stem}.{prediction_format()}"
         columns, table = prediction_rows(rows, self.dialogue)
         ledger = FileLedger(folder)
         write_table(ledger.claim(eval_file), columns, table)
-        there = set(folder.iterdir())
         session.serve(eval_file, lambda: prediction_frame(rows, self.dialogue))
         judge = run.judges.get("judge")
         args = {} if judge is None else {judge: model_args(judge, run.judge_args)}
         desk = Desk(self.writer, self.cell.task.name, run.concurrency, args)
-        with session.judged_by(judge, desk):
+        files = evaluation_files(folder, stem, table_digest(columns, table), self._digest(judge))
+        with session.judged_by(judge, desk), files:
+            there = set(folder.iterdir())
             try:
                 made = self._evaluate(str(eval_file), run.concurrency or 4)
             finally:
                 ledger.note_new(there)
         self.writer.journal.flush()
         return as_numbers(made) or {"rows": float(len(rows))}
+
+    def _digest(self, judge: str | None) -> str:
+        """What the files of an evaluation depend on beside the predictions: code, judge, arguments."""
+        return digest_of([self.code, judge_digest(judge), repr(sorted(self.judge_kwargs.items()))])
 
     def _evaluate(self, eval_file: str, nproc: int) -> Any:
         evaluate = self.dataset.evaluate

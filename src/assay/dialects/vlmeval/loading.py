@@ -1,6 +1,5 @@
 """User files of this dialect, loaded once for each state of their source."""
 
-import hashlib
 import inspect
 from functools import lru_cache
 from pathlib import Path
@@ -8,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ...core import UsageError
+from ...sources import digest_behind
 from ..guest import Guest
 from .claims import NAMES
 
@@ -19,15 +19,10 @@ def load_guest(path: str | Path) -> ModuleType:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path))
-    key = (file, source_digest(file))
+    key = (file, digest_behind(file, libraries=False))
     if key not in _modules:
-        _modules[key] = Guest("vlmeval", NAMES, file.parent).load(file)
+        _modules[key] = Guest.of_file("vlmeval", NAMES, file).load(file)
     return _modules[key]
-
-
-def source_digest(path: str | Path) -> str:
-    """sha256 of a file's bytes: any edit counts."""
-    return hashlib.sha256(Path(path).expanduser().read_bytes()).hexdigest()
 
 
 def own_classes(module: ModuleType) -> list[type]:

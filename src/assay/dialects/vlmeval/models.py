@@ -17,11 +17,12 @@ from ...core import Abilities, Message, ModelError, Output, Prompt, Request, Sam
 from ...media.picture_files import media_path
 from ...models.answers import failure
 from ...models.building import Builder
+from ...sources import digest_behind
 from ...templates.message_lists import chat_list, flat_list, message_turns
 from ...userfiles import split_reference
 from .answers import read_answer
 from .facade.config import supported_VLM
-from .loading import load_guest, own_classes, parameters_of, source_digest
+from .loading import load_guest, own_classes, parameters_of
 from .places import data_root
 from .prompts import checked, fetched
 from .rows import LineRow
@@ -66,7 +67,7 @@ class GuestModel:
         self.identity = {
             "file": Path(path).name,
             "attribute": attribute or kind.__name__,
-            "sha256": source_digest(path),
+            "sha256": digest_behind(path, libraries=False),
             "args": dict(args),
         }
         takes = set(getattr(kind, "allowed_types", ())) | ({"video"} if getattr(kind, "VIDEO_LLM", False) else set())

@@ -13,6 +13,7 @@ from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
+from ..kits.evaluation_files import evaluation_files, table_digest
 from .evaluating import model_label, prediction_of
 from .formats import prediction_format
 from .kinds import is_mme
@@ -71,8 +72,25 @@ def write_files(
         write_snapshot(run_folder, samples)
     model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
     made = Predictions(reader, task, model, samples)
-    names = [f"{stem}.{prediction_format()}"]
-    put_table(folder / names[0], made.columns, made.rows())
+    predictions = f"{stem}.{prediction_format()}"
+    put_table(folder / predictions, made.columns, made.rows())
+    digest = table_digest(made.columns, made.rows())
+    # Tables of a judge that is not asked this time stay as long as they are about these predictions.
+    with evaluation_files(folder, f"{stem}#tables", digest, digest):
+        names = [predictions, *_score_tables(folder, stem, task, reader, model, made, result)]
+    _write_status(folder, task.name, result, names)
+    written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
+    for name in sorted({*names, *written}):
+        _link(folder, name)
+    _unlink_dangling(folder.parent)
+    return names
+
+
+def _score_tables(
+    folder: Path, stem: str, task: Task, reader: RunReader, model: str, made: Predictions, result: RunResult
+) -> list[str]:
+    """What our own scorers have to say, in upstream's files."""
+    names: list[str] = []
     judge = str(reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
     scorers = reader.scorers(task.name, model)
     if any(getattr(scorer, "name", "") == "exact_matching" for scorer in task.scorers):
@@ -88,10 +106,6 @@ def write_files(
             names += choice_files(folder, stem, scorer, label, records)
         elif scorer == "mmvet":
             names += mmvet_files(folder, stem, model_label(judge), records, result.results, made.columns, made.rows())
-    _write_status(folder, task.name, result, names)
-    written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
-    for name in sorted({*names, *written}):
-        _link(folder, name)
     return names
 
 
@@ -128,3 +142,11 @@ def _link(folder: Path, name: str) -> None:
     if ledger.holds(link) or not os.path.lexists(link):
         ledger.claim(link).unlink(missing_ok=True)
         os.symlink(Path(folder.name) / name, link)
+
+
+def _unlink_dangling(home: Path) -> None:
+    """Removes our links to files that are no longer there."""
+    ledger = FileLedger(home)
+    for link in home.iterdir():
+        if link.is_symlink() and not link.exists() and ledger.holds(link):
+            link.unlink()

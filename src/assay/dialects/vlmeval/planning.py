@@ -13,13 +13,14 @@ from ...runner.options import RunOptions
 from ...scorers.answered import answered
 from ...scorers.mmvet import MmVet
 from ...scorers.yes_no import YesNo
+from ...sources import digest_behind
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference
 from .classes import ClassDataset, dataset_classes, idle_classes
 from .config_file import dataset_entry, read_config
 from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
-from .loading import load_guest, source_digest
+from .loading import load_guest
 from .places import DATASET_URLS, SNAPSHOT, data_root
 from .prompts import DialoguePrompt, FilmPrompt, GuestPrompt, TsvPrompt
 from .rows import Source
@@ -131,7 +132,7 @@ def _class_task(
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)
-    code = "" if path is None else source_digest(path)
+    code = "" if path is None else digest_behind(path, libraries=False)
     if dataset.evaluates:
         scorers: tuple[Any, ...] = (SetEvaluation.of(dataset, run, name, code),)
         summarizers: tuple[Any, ...] = ()

@@ -1,0 +1,1 @@
+"""What the two evaluation kits, VLMEvalKit and its fork ULMEvalKit, have in common."""

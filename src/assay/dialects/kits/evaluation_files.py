@@ -1,0 +1,149 @@
+"""Evaluation files: what an `evaluate` leaves beside a prediction file belongs to that one set of predictions.
+
+Code written for the kits asks `exists(storage)` and takes what lies there for its own. So before an evaluation starts,
+files that were made of other predictions are removed, and files that other code or another judge made of the same
+predictions are put aside; those the evaluation did not write again come back when it ends. What was made by the same
+evaluation stays: one that was stopped goes on.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...core import digest_of
+from ...store.file_ledger import LEDGER, FileLedger
+from ...userfiles import file_digest, is_reference, split_reference
+
+NOTE = ".assay-evaluations.json"
+ASIDE = ".assay-aside"
+
+
+@dataclass
+class Owned:
+    """What a folder's note says of one prediction file."""
+
+    predictions: str = ""
+    """Digest of the predictions that the files were made of."""
+    files: dict[str, str] = field(default_factory=dict)
+    """By file name: the digest of the evaluation that made it."""
+    running: str = ""
+    """Digest of an evaluation that has begun and not ended; empty when none has."""
+    before: list[str] = field(default_factory=list)
+    """The names that were there when it began."""
+
+
+@contextmanager
+def evaluation_files(folder: Path, stem: str, predictions: str, evaluation: str) -> Iterator[None]:
+    """While this holds, `folder` shows an evaluation of `stem` no file that was made of anything else.
+
+    `predictions` is the digest of the predictions, `evaluation` that of the code, the judge and their arguments.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    notes = _read(folder)
+    owned = notes.setdefault(stem, Owned(files=_unnoted(folder, stem)))
+    _end(folder, stem, notes)
+    if owned.predictions != predictions:
+        for name in owned.files:
+            _remove(folder / name)
+        owned.files = {}
+        owned.predictions = predictions
+    for name in [name for name, made_by in owned.files.items() if made_by != evaluation]:
+        _move(folder / name, folder / ASIDE / stem / name)
+    owned.running, owned.before = evaluation, sorted(_names(folder))
+    _write(folder, notes)
+    try:
+        yield
+    finally:
+        notes = {**_read(folder), stem: owned}
+        _end(folder, stem, notes)
+        _write(folder, notes)
+
+
+def files_of(folder: Path, stem: str) -> list[Path]:
+    """The files that evaluations of a prediction file have left."""
+    return [folder / name for name in sorted(_read(folder).get(stem, Owned()).files) if (folder / name).is_file()]
+
+
+def forget(folder: Path, stem: str) -> None:
+    """Removes what evaluations of a prediction file have left; files that were there without them stay."""
+    notes = _read(folder)
+    for name in notes.pop(stem, Owned()).files:
+        _remove(folder / name)
+    if folder.is_dir():
+        _write(folder, notes)
+
+
+def judge_digest(judge: str | None) -> str:
+    """A judge by name; one that lies in a user's file also by what stands in that file."""
+    path = Path(split_reference(judge)[0]).expanduser() if judge is not None and is_reference(judge) else None
+    return f"{judge} {file_digest(path)}" if path is not None and path.is_file() else str(judge)
+
+
+def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """The digest of a table of predictions, its cells as they are written."""
+    return digest_of("\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode("utf-8", "surrogatepass"))
+
+
+def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:
+    """Notes what the evaluation that ran last has written, and brings back what was put aside for it."""
+    owned = notes[stem]
+    if not owned.running:
+        return
+    for name in sorted(_names(folder) - set(owned.before)):
+        if not any(_is_of(name, other, stem) or name in noted.files for other, noted in notes.items() if other != stem):
+            owned.files[name] = owned.running
+    aside = folder / ASIDE / stem
+    for path in sorted(aside.iterdir()) if aside.is_dir() else ():
+        if not os.path.lexists(folder / path.name):
+            _move(path, folder / path.name)
+    shutil.rmtree(aside, ignore_errors=True)
+    owned.files = {name: by for name, by in owned.files.items() if os.path.lexists(folder / name)}
+    owned.running, owned.before = "", []
+
+
+def _is_of(name: str, other: str, stem: str) -> bool:
+    """Whether a file is named after another prediction file than that of `stem`."""
+    return name.startswith(other) and (len(other) > len(stem) or not name.startswith(stem))
+
+
+def _unnoted(folder: Path, stem: str) -> dict[str, str]:
+    """Files of an evaluation that ran before evaluations were noted: nobody knows what they were made of."""
+    ledger = FileLedger(folder)
+    return {name: "" for name in _names(folder) if name.startswith(f"{stem}_") and ledger.holds(folder / name)}
+
+
+def _names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.name not in (NOTE, ASIDE, LEDGER)}
+
+
+def _move(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(source):
+        os.replace(source, target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _read(folder: Path) -> dict[str, Owned]:
+    try:
+        plain = json.loads((folder / NOTE).read_bytes())
+        return {stem: Owned(**entry) for stem, entry in plain.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _write(folder: Path, notes: Mapping[str, Owned]) -> None:
+    path = FileLedger(folder).claim(folder / NOTE)
+    fresh = path.with_name(f"{NOTE}.new")
+    fresh.write_text(json.dumps({stem: vars(owned) for stem, owned in notes.items()}, ensure_ascii=False), "utf-8")
+    os.replace(fresh, path)
