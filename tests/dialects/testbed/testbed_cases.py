@@ -722,7 +722,8 @@ def fingerprint(load: Load) -> Any:
     print_of.update("a", "hello")
     return [
         print_of.to_dict()["a"]["sample"], "a" in print_of, "b" in print_of, print_of.validate("a"),
-        print_of.validate("a", "other"), made.Hasher.hash_bytes(b"x", "sha256"), made.Hasher.hash_bytes([b"x", b"y"], "md5"),
+        print_of.validate("a", "other"), made.Hasher.hash_bytes(b"x", "sha256"),
+        made.Hasher.hash_bytes([b"x", b"y"], "md5"),
         raised(lambda: made.Hasher.hash_bytes(b"x", "none")), raised(lambda: print_of.load_from_dict([])),
         raised(lambda: print_of.load_from_dict({"a": {}})),
     ]  # fmt: skip

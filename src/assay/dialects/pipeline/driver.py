@@ -1,6 +1,7 @@
 """The driver of a task of this dialect: hands an evaluator its rows and an engine that records."""
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +46,7 @@ class Rows:
         if self.path is None:
             raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
         config = self.config
-        rows = list(read_rows(config.loader, config.prompt_template, self.path, is_upstream=self.is_upstream))
+        rows = list(read_rows(config.loader, config.prompt_template, self.path, as_upstream=self.is_upstream))
         column = id_column([row.raw for row in rows if isinstance(row.raw, Mapping)])
         return [
             _fault(row, self.path, self.config, column)
@@ -112,6 +113,7 @@ class Drive:
             n_expected=expected,
             protocol=f"{cell.task.protocol}@{mode}" if isinstance(mode, str) and mode else "",
             details={"metrics": plain(made), "speed": engine.speed},
+            lower_is_better=frozenset(name for name in flatten(made) if is_cost(name)),
         )
 
     def _evaluate(self, engine: Engine, samples: list[Sample], recording: RecordingEngine) -> Mapping[str, Any]:
@@ -131,6 +133,18 @@ class Drive:
         if not flatten(made):
             raise ComponentError(f"returned no numbers: {shorten(dict(made))}", where=where, fix="return metrics")
         return made
+
+
+LESS_IS_BETTER = re.compile(
+    r"(.*[_ -])?(perplexity|ppl|loss|nll|wer|cer|ter|mae|mse|rmse|latency|time|seconds|ms|errors?|error_rate)(_p\d+)?",
+    re.IGNORECASE,
+)
+
+
+def is_cost(name: str) -> bool:
+    """Whether less of a number is better, as far as its name says: an evaluator declares no direction."""
+    # A group's own name (`by_subject.time management`) says nothing about the number in it.
+    return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
 
 
 def _accepted(function: Any, given: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
