@@ -6,7 +6,7 @@ from assay.catalogue import BENCHMARKS, SCORERS
 from assay.conformance import select
 from assay.core import DataSource, Spec, Suite, Task, UsageError
 from assay.registry import tasks
-from assay.runner.plan import build_scorer
+from assay.runner.plan.planning import build_scorer
 
 FIXTURES = [fixture for fixture in select(None) if fixture.name != "choice@corpus"]
 """Those of official code or a published definition; letters are read by rules of our own."""

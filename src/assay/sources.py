@@ -26,6 +26,8 @@ _IMPORT = re.compile(
     r"|\bimport\s+(?P<plain>\w[^\n;#]*)"
     r"|\b(?:import_module|__import__)\s*\((?P<dynamic>[^)]*)"
 )
+_guest_trees: set[Path] = set()
+"""Packages of other systems whose `__init__.py` files are not run."""
 _WORD = re.compile(r"[\w.]+")
 _CONSTANT = re.compile(r"\s*[\"']([.\w]+)[\"']\s*(?:,|$)")
 _BY_PATH = re.compile(r"\b(?:spec_from_file_location|run_path|SourceFileLoader|exec)\s*\(")
@@ -69,6 +71,15 @@ def behind(file: Path) -> tuple[set[Path], set[str]]:
                 files.add(found)
                 waiting.append(found)
     return files, libraries - {""}
+
+
+def leave_inits_out(package: Path) -> None:
+    """From now on the `__init__.py` files of a package of another system lie behind nothing: they are not run."""
+    _guest_trees.add(package)
+
+
+def _is_run(file: Path) -> bool:
+    return file.name != "__init__.py" or not any(tree in file.parents for tree in _guest_trees)
 
 
 def is_users(file: str | Path) -> bool:
@@ -171,7 +182,8 @@ def _relative(file: Path, name: str) -> list[Path]:
     for _ in range(len(name) - len(rest) - 1):
         folder = folder.parent
     first = [folder / "__init__.py"] if (folder / "__init__.py").is_file() else []
-    return [path.resolve() for path in (*first, *_below([folder], rest.split(".") if rest else []))]
+    found = (*first, *_below([folder], rest.split(".") if rest else []))
+    return [path.resolve() for path in found if _is_run(path)]
 
 
 def _absolute(file: Path, name: str) -> list[Path]:
@@ -180,7 +192,7 @@ def _absolute(file: Path, name: str) -> list[Path]:
     found = [own] if own else _spec_files(top) or [path for path in (file.parent / top,) if path.exists()]
     folders = [path.parent if path.name == "__init__.py" else path for path in found if path.suffix != ".py"]
     folders += [path.parent for path in found if path.name == "__init__.py"]
-    return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file()]
+    return [path.resolve() for path in (*found, *_below(folders, rest)) if path.is_file() and _is_run(path)]
 
 
 def _below(folders: list[Path], parts: list[str]) -> list[Path]:

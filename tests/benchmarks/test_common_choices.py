@@ -33,9 +33,9 @@ def test_every_mini_set_runs_by_letter_and_by_likelihood(name, tmp_path):
     written = assay.run(name, "scripted", data="mini", output=str(tmp_path / "a"), **says_a)
     weighed = assay.run(name, Longest(), data="mini", output=str(tmp_path / "b"))
 
-    assert {r.protocol for r in written.results} == {f"{name}@letter"}
+    assert {r.protocol.rpartition("-")[0] for r in written.results} == {f"{name}@letter+mini"}
     kind = "letter" if name in ("mmlu", "commonsense_qa") else "text"
-    assert {r.protocol for r in weighed.results} == {f"{name}@{kind}_likelihood"}
+    assert {r.protocol.rpartition("-")[0] for r in weighed.results} == {f"{name}@{kind}_likelihood+mini"}
     assert all(r.n == r.n_expected and r.n >= 4 for r in (*written.results, *weighed.results))
     assert 0 < written.results[0].value < 1
 

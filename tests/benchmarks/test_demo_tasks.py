@@ -12,7 +12,7 @@ from assay.media import check_media, decode_audio
 from assay.models import embedded
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.runner.locate import find_data
+from assay.runner.tasks.locate import find_data
 
 TASKS = {task.name: task for task in (demo_asr, demo_tts, demo_ocr, demo_digits, demo_signs)}
 

@@ -13,7 +13,7 @@ from assay.core import Image, Output, Sample, Task, UsageError
 from assay.datasets.faults import RowFault
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.runner.locate import PACKAGE, find_data
+from assay.runner.tasks.locate import PACKAGE, find_data
 
 TASKS = {
     value.name: value

@@ -9,7 +9,7 @@ from assay.core import Output, Sample
 from assay.datasets import open_dataset
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.runner.locate import find_data
+from assay.runner.tasks.locate import find_data
 
 TASKS = {task.name: task for task in quickstart.tasks}
 

@@ -6,9 +6,9 @@ import assay
 from assay import registry
 from assay.core import DataSource, Suite, Task
 from assay.runner import RunOptions
-from assay.runner.components import build_scorer
-from assay.runner.locate import find_data
-from assay.runner.resolve import resolve_tasks
+from assay.runner.tasks.components import build_scorer
+from assay.runner.tasks.locate import find_data
+from assay.runner.tasks.resolve import resolve_tasks
 
 NAMES = (
     "quickstart", "quickstart_arithmetic", "quickstart_facts", "quickstart_choices", "quickstart_dialogue",

@@ -22,7 +22,7 @@ from assay.benchmarks.speech.rows import ROUNDS, Spoken, reference_of
 from assay.core import AllOf, Audio, BadSample, Candidate, Output, Sample, Task, TemplateError, Text, UsageError
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.runner.locate import PACKAGE, find_data
+from assay.runner.tasks.locate import PACKAGE, find_data
 
 MODULES = (choices, judged, memory, recognition, robustness, spoken_answers, spoken_qa, translation, voices)
 TASKS = {

@@ -23,7 +23,7 @@ from assay.core import BadSample, DataSource, Image, Output, Sample, Task, Templ
 from assay.datasets.tsv_images import RowImages
 from assay.models.scripted import Scripted
 from assay.runner import run
-from assay.runner.locate import PACKAGE, find_data
+from assay.runner.tasks.locate import PACKAGE, find_data
 
 MODULES = (captions, choices, circular, documents, judged, memes, refcoco, short_answers, yes_no)
 TASKS = {

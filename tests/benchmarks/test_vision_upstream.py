@@ -129,7 +129,7 @@ def test_every_upstream_task_runs_on_its_mini_set_with_a_judge(name, tmp_path):
     done = run(name, model, data="mini", judge=f"{judge}:generate", output=str(tmp_path / "run"))
 
     assert done.status == "complete"
-    assert all(row.protocol.startswith(f"{name.removesuffix('_upstream')}@upstream+judge=") for row in done)
+    assert all(row.protocol.startswith(f"{name.removesuffix('_upstream')}@upstream+mini+judge=") for row in done)
     assert any(row.value for row in done)
 
 

@@ -13,7 +13,7 @@ RUN = ["run", "rows.jsonl", "--model", "scripted", "-a", "answers=4", "--scorer"
 
 @pytest.mark.parametrize(
     "command",
-    [[*RUN, "--json"], RUN, [*RUN, "--dry_run", "--json"], ["ls"], ["--help"], ["--version"]],
+    [[*RUN, "--json"], RUN, [*RUN, "--dry_run", "--json"], ["ls"], ["--help"], ["run", "--help"], ["--version"]],
     ids=" ".join,
 )
 def test_a_full_stdout_is_one_line_and_74(tmp_path: Path, command: list[str]) -> None:

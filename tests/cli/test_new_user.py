@@ -135,7 +135,7 @@ def test_a_run_that_cannot_be_written_to_is_scored_as_a_copy():
 
 def test_a_dataset_of_the_hub_is_a_task(assay, monkeypatch):
     from assay.runner.options import RunOptions
-    from assay.runner.resolve import resolve_tasks
+    from assay.runner.tasks.resolve import resolve_tasks
 
     [task] = resolve_tasks("hf://org/name@config#test", RunOptions())
 
@@ -176,7 +176,7 @@ def test_a_file_nobody_may_read_is_one_line(assay, monkeypatch):
     def refuse(*arguments, **more):
         raise PermissionError(13, "Permission denied", "four.py")
 
-    monkeypatch.setattr("assay.runner.plan.build_model", refuse)
+    monkeypatch.setattr("assay.runner.plan.planning.build_model", refuse)
 
     said = assay("run", "sums.jsonl", *FOUR, "-o", "out")
 

@@ -9,7 +9,7 @@ import pytest
 from assay.cli.conformance import command
 from assay.conformance import check, fixture_names, load_fixture, select
 from assay.core import MissingExtra, ScorerError, UnknownName, UsageError
-from assay.runner.components import build_scorer
+from assay.runner.tasks.components import build_scorer
 
 NAMES = fixture_names()
 

@@ -83,3 +83,10 @@ def test_shuffling_options_that_are_not_there_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match="the samples have no options to shuffle"):
         assay.run(str(tmp_path / "qa.jsonl"), "scripted", shuffle_choices=1, output=str(tmp_path / "run"))
+
+
+def test_shuffling_the_rotations_of_a_circular_benchmark_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="the rows are the rotations of each question's options"):
+        assay.run("mmbench_dev_en", "scripted", data="mini", shuffle_choices=1, output=str(tmp_path / "run"))
+
+    assert not (tmp_path / "run").exists()

@@ -8,8 +8,8 @@ import pytest
 from assay.core import UsageError
 from assay.models import devices
 from assay.models.devices import missing_device
-from assay.runner.device import check_device
 from assay.runner.options import RunOptions
+from assay.runner.plan.device import check_device
 
 
 @pytest.fixture

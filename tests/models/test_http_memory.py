@@ -2,11 +2,13 @@
 
 import asyncio
 import random
+import tracemalloc
 
 import pytest
 
 from assay.models import http_connection
 from assay.models.http import Client, Limits
+from assay.models.http_failures import parsed
 from assay.models.http_memory import Memory, Share
 
 
@@ -95,3 +97,20 @@ def test_large_answers_wait_for_one_another_and_all_come(monkeypatch, no_service
     assert asyncio.run(talk()) == ["x" * 700_000] * 12
     assert False in pauses, "there was room for all"
     assert (memory._used, memory._moving, len(memory._waiting)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("value", [b"[]", b"0", b"{}"])
+def test_an_answer_of_millions_of_values_is_refused_before_it_is_parsed(value):
+    body = b"[" + b",".join([value] * 4_000_001) + b"]"
+    tracemalloc.start()
+
+    with pytest.raises(ValueError, match="more than 4,000,000 values in one answer"):
+        parsed(body)
+
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert held < 1_000_000
+
+
+def test_a_long_text_with_many_commas_is_no_such_answer():
+    assert len(parsed(b'"' + b"one, two, " * 1_000_000 + b'"')) == 10_000_000

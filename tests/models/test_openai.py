@@ -190,10 +190,12 @@ def test_several_candidates_are_read_and_an_endpoint_that_ignores_n_is_an_error(
 
     [both], _ = answered(answering(two), ask(n=2))
     [lone], _ = answered(answering(reply("a")), ask(n=2))
+    [more], _ = answered(answering(two), ask())
 
     assert [candidate.text for candidate in both.candidates] == ["a", "b"]
     assert "asked for 2 candidates, the endpoint gave 1; fix: use epochs=2" in lone.error.message
     assert not lone.error.retryable
+    assert "asked for 1 candidate, the endpoint gave 2" in more.error.message
 
 
 def test_no_content_cut_by_the_limit_is_a_candidate_without_parts():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from assay.core import Image, Outcome, Output, Sample, ScoreRecord, UsageError
-from assay.runner.scoring import Scoring
-from assay.runner.summary import Context
-from assay.runner.table_rows import checked_result
+from assay.runner.score.scoring import Scoring
+from assay.runner.summary.summarize import Context
+from assay.runner.summary.table_rows import checked_result
 from assay.scorers.fid import Fid, FrechetSummary, packed, unpacked
 from assay.scorers.frechet import frechet_distance
 

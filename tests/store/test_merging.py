@@ -1,6 +1,7 @@
 """Shards of a run become one run folder, as if it had been run in one piece."""
 
 import json
+import shutil
 
 import pytest
 
@@ -118,3 +119,17 @@ def test_the_command_says_what_to_type_next(parts, capsys):
     assert "run … -o all" in capsys.readouterr().out
     assert main(["merge", *folders]) == 2
     assert "-o DIR" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("again", ["the same folder", "a copy of it"])
+def test_the_same_part_twice_is_refused_before_anything_is_written(parts, tmp_path, again):
+    first = parts(2)[0]
+    other = first
+    if again == "a copy of it":
+        other = tmp_path / "copy"
+        shutil.copytree(first, other)
+
+    with pytest.raises(StoreError, match=r"holds the same part of rows on .* as .*part1; fix: name each"):
+        merge_runs([first, other], tmp_path / "all")
+
+    assert not (tmp_path / "all").exists()

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -21,6 +22,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, fix=f"`{self.prog} --help`")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Writes help; argparse's own hides that the output is full."""
+        (file or sys.stderr).write(message or "")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The options; raises for those that are unknown, with the nearest, and for values that cannot be read."""

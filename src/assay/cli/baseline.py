@@ -15,8 +15,8 @@ from typing import Any
 from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
 from ..core.record import result_from_plain
 from ..report import format_value
-from ..runner.recorded import recorded_ways, way_of
 from ..runner.result import RunResult
+from ..runner.resume.recorded import recorded_ways, way_of
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
 from ..summarizers.mean import UNREAD_LEFT_OUT

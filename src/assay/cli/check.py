@@ -113,7 +113,7 @@ def _part(thing: Any, name: str, file: Path) -> Any:
 
 def _tasks(reference: str, file: Path) -> list[Task]:
     from ..runner.options import RunOptions
-    from ..runner.resolve import resolve_tasks
+    from ..runner.tasks.resolve import resolve_tasks
 
     try:
         return resolve_tasks(reference, RunOptions())

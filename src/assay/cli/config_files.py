@@ -15,7 +15,7 @@ def gate_of(given: argparse.Namespace) -> Gate | None:
     """The gate for a `--config` that is the manifest of a run somebody else made; what the command names may run."""
     if not given.config:
         return None
-    from ..runner.foreign import check_settings, gate_for
+    from ..runner.resume.foreign import check_settings, gate_for
 
     manifest = _read_plain(given.config)
     if not _is_manifest(_config_file(given.config), manifest):
@@ -53,7 +53,7 @@ def _is_manifest(file: Path, plain: Mapping[str, Any]) -> bool:
 
 
 def _read_plain(path: str) -> Mapping[str, Any]:
-    from ..runner.task_yaml import load_yaml
+    from ..runner.tasks.task_yaml import load_yaml
 
     file = _config_file(path)
     if not file.is_file():

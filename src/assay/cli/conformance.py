@@ -7,7 +7,7 @@ from typing import Any
 
 from ..conformance import Verdict, check, select
 from ..core import UsageError
-from ..runner.components import build_scorer
+from ..runner.tasks.components import build_scorer
 from ..userfiles import is_reference
 from .arguments import Parser
 

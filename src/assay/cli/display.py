@@ -34,7 +34,7 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
     from rich.console import Console
 
     from ..report import group_rows, printable, show_table
-    from ..runner.ledger import spent
+    from ..runner.counts.spending import spent
 
     console = Console(file=stdout, highlight=False, width=None if stdout.isatty() else 150)
     console.print()

@@ -16,14 +16,14 @@ from ..core import AssayError, BadSample, ComponentError, DataError, Prompt, Sam
 from ..core.record import prompt_to_plain
 from ..datasets import view
 from ..report import printable
-from ..runner.cell import Cell
-from ..runner.executors import check_spread
-from ..runner.leaks import Leaks
-from ..runner.ledger import PRICES
-from ..runner.naming import name_models
+from ..runner.ask.executors import check_spread
+from ..runner.ask.preflight import prompt_faults
+from ..runner.counts.leaks import Leaks
+from ..runner.counts.spending import PRICES
 from ..runner.options import RunOptions
-from ..runner.plan import make_plan
-from ..runner.preflight import prompt_faults
+from ..runner.plan.cell import Cell
+from ..runner.plan.naming import name_models
+from ..runner.plan.planning import make_plan
 from ..templates import has_rounds
 from .samples import prompt_lines
 

@@ -66,9 +66,10 @@ Start here:
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command and returns its exit code; a stdout that takes nothing more is said in one line."""
     try:
-        code = _run(arguments)
-        sys.stdout.flush()
-        return code
+        try:
+            return _run(arguments)
+        finally:  # also after `--help`, which leaves by SystemExit
+            sys.stdout.flush()
     except OSError as error:
         if not _is_full(error):
             raise

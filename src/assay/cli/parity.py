@@ -15,10 +15,10 @@ from typing import Any
 from ..core import BadSample, Candidate, Output, Request, Sample, UsageError, seeds_of
 from ..core.request import KeyMaker
 from ..report import printable
-from ..runner.calls import call_async, call_model
-from ..runner.cell import Cell
+from ..runner.ask.calls import call_async, call_model
 from ..runner.options import RunOptions
-from ..runner.plan import make_plan
+from ..runner.plan.cell import Cell
+from ..runner.plan.planning import make_plan
 from .arguments import Parser, key_values
 from .run import GENERATION_FLAGS
 

@@ -201,7 +201,7 @@ def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[Ass
         given, faults = p.read(ours.arguments)
     except AssayError as error:
         if ours.faults:
-            from ..runner.settings import raise_all
+            from ..runner.plan.settings import raise_all
 
             raise_all([*ours.faults, *getattr(error, "faults", (error,))])
         raise
@@ -210,8 +210,8 @@ def read_command(arguments: Sequence[str]) -> tuple[argparse.Namespace, list[Ass
 
 def _raise_with_plan(options: Any, faults: list[AssayError]) -> None:
     """Raises the faults of a command together with those that only planning the rest of it shows."""
-    from ..runner.plan import make_plan
-    from ..runner.settings import gather, raise_all, run_faults
+    from ..runner.plan.planning import make_plan
+    from ..runner.plan.settings import gather, raise_all, run_faults
 
     if options.tasks:  # where there are none, what names them may be what is misspelled
         gather(faults, lambda: make_plan(options))
@@ -258,7 +258,7 @@ def options_from(given: argparse.Namespace, faults: list[AssayError] | None = No
     With a list for them, faults are put there and what has one is left out; else they are raised.
     """
     from ..runner.options import PartlyRead, RunOptions
-    from ..runner.settings import gather, raise_all
+    from ..runner.plan.settings import gather, raise_all
 
     found: list[AssayError] = []
     base = RunOptions()

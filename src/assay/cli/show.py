@@ -12,7 +12,7 @@ from ..core import AssayError, BadSample, DataSource, Spec, Suite, Task, Unknown
 from ..dialects.recognise import dialect_of
 from ..registry import ALL
 from ..report import printable
-from ..runner.subsets import find_subset
+from ..runner.tasks.subsets import find_subset
 from .arguments import Parser
 from .describe import described, field_lines, shipped_at
 from .samples import prompt_lines
@@ -100,7 +100,7 @@ def thing_lines(what: str, data: str | None) -> Iterator[str]:
 
 def _tasks(reference: str, data: str | None = None) -> list[Task]:
     from ..runner.options import RunOptions
-    from ..runner.resolve import resolve_tasks
+    from ..runner.tasks.resolve import resolve_tasks
 
     return resolve_tasks(reference, RunOptions(data=data))
 
@@ -130,8 +130,8 @@ def task_lines(task: Task, data: str | None) -> Iterator[str]:
 def _measure_lines(task: Task) -> Generator[str, None, Task]:
     """The ways a task may be measured, and the one that is taken for the default model; returns the task by it."""
     from ..models import build_model
-    from ..runner.measure import measured
     from ..runner.options import DEFAULT_MODEL
+    from ..runner.tasks.measure import measured
 
     names = [way if isinstance(way, str) else way.name for way in task.measures]
     yield f"  measures: {', '.join(names)}; the first that a model can serve, or --measure NAME"
@@ -148,7 +148,7 @@ def _measure_lines(task: Task) -> Generator[str, None, Task]:
 
 def _is_here(task: Task, data: str | None) -> bool:
     """Whether the rows lie on this machine; a place that was named must have them."""
-    from ..runner.locate import find_data
+    from ..runner.tasks.locate import find_data
 
     try:
         return not str(find_data(task, data)).startswith(HUB)
@@ -159,9 +159,9 @@ def _is_here(task: Task, data: str | None) -> bool:
 
 
 def _example(task: Task, data: str | None) -> Iterator[str]:
-    from ..runner.locate import MINI
     from ..runner.options import RunOptions
-    from ..runner.plan import prepare
+    from ..runner.plan.planning import prepare
+    from ..runner.tasks.locate import MINI
 
     source = task.dataset
     if isinstance(source, DataSource) and not _is_here(task, data):

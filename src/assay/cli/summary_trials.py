@@ -33,8 +33,8 @@ def try_summarizers(task: Task, judged: Mapping[str, Sequence[ScoreRecord]], fil
 
 
 def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], file: Path) -> Iterator[str]:
-    from ..runner.components import build_summarizer
-    from ..runner.summary import Context
+    from ..runner.summary.summarize import Context
+    from ..runner.tasks.components import build_summarizer
     from ..summarizers.adapt import Adapted
 
     try:

@@ -55,9 +55,9 @@ WRONG_LABEL = f"for {WRONG_ANSWER!r}"
 
 def try_task(task: Task, file: Path, data: str | None, columns: Mapping[str, str] = EMPTY) -> Iterator[str]:
     """Three samples: the prompt as it is sent, and what each scorer says of the right and of a wrong answer."""
-    from ..runner.components import default_scorers
     from ..runner.options import RunOptions
-    from ..runner.plan import prepare
+    from ..runner.plan.planning import prepare
+    from ..runner.tasks.components import default_scorers
 
     if task.driver is not None:
         yield f"task {printable(task.name)}: drives the model by itself, so it was not tried"

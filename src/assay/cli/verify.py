@@ -66,7 +66,7 @@ def _checks(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, 
 
 
 def _table(reader: RunReader, settings: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from ..runner.verifying import recompute
+    from ..runner.summary.verifying import recompute
 
     try:
         made = recompute(reader, **settings)

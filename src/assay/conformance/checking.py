@@ -24,7 +24,7 @@ from ..core import (
     as_score,
     blame,
 )
-from ..runner.components import build_scorer, build_summarizer
+from ..runner.tasks.components import build_scorer, build_summarizer
 from .fixtures import Case, Fixture
 from .signals import as_argument
 

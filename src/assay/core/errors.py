@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 SHOWN_CHARACTERS = 60
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 # Escapes, bidirectional overrides and the like: what a row or a model wrote must not steer a terminal.
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -205,7 +206,8 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         module = trace.tb_frame.f_globals.get("__name__", "")
-        if not str(module).startswith("assay.") and "importlib" not in file:
+        is_ours = str(module).startswith("assay.") or file.startswith(_PACKAGE)  # `python -m` calls a module `__main__`
+        if not is_ours and "importlib" not in file:
             line = f" ({file.rsplit('/', 1)[-1]}:{trace.tb_lineno})"
             if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:
                 foreign = line

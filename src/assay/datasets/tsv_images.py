@@ -26,7 +26,7 @@ KEPT_CELLS = 8
 Lookup = Callable[[str], Any]
 """The `image` cell of the row with an index; `None` if there is no such row."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
-"""The index of the row that lends its picture to a row whose own cell is empty."""
+"""The index of the row that lends its picture to a row whose own cell holds none: it is empty, or a filler."""
 
 
 def is_blank(cell: Any) -> bool:
@@ -58,12 +58,16 @@ class RowImages:
         """The base64 texts of a row, lists taken apart and references followed; none where the row has no picture."""
         cell = row.get("image")
         if is_blank(cell):
-            lent = self._lender(row) if self._lender is not None and "image" in row else None
+            lent = self._lent(row)
             return [] if lent is None else self._referred(lent)
         pieces = pieces_of(cell, "image")
         if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE and not is_picture_path(pieces[0]):
-            return self._referred(pieces[0])
+            lent = self._lent(row)
+            return self._referred(pieces[0] if lent is None or not is_blank(self._lookup(pieces[0])) else lent)
         return pieces
+
+    def _lent(self, row: Mapping[str, Any]) -> str | None:
+        return self._lender(row) if self._lender is not None and "image" in row else None
 
     def of(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
         """The pictures of a row in order; nothing is decoded or opened here."""

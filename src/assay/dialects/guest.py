@@ -23,11 +23,15 @@ from types import ModuleType
 from typing import Any
 
 from ..core import AssayError, UsageError, trust
+from ..sources import leave_inits_out
 from ..userfiles import describe_failure, failing_line
 from .outside import Outside, installed_mount
 from .overlay import Overlay, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
-from .source_names import names_in
+from .source_names import names_in, words_in
+
+STANDS_IN = "STANDS_IN"
+"""A module of ours that says so is for guests without upstream's files: where those are, theirs is the module."""
 
 _forced: ContextVar[str | None] = ContextVar("forced", default=None)
 
@@ -98,6 +102,8 @@ class Guest:
     def of_file(cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False) -> "Guest":
         """The guest of a file: in the tree it lies in, else placed where its imports say."""
         mounts = mounts_of(file, names)
+        for top in {name.partition(".")[0] for name in names}:
+            leave_inits_out(mounts[-1].folder / top)
         return cls(dialect, names, mounts[-1].folder, force=force, mounts=mounts)
 
     def load(self, path: str | Path) -> ModuleType:
@@ -242,6 +248,8 @@ class Guest:
             module = self._module(name)
         except _Unknown as error:
             raise self._missing(f"module {error.name!r}", error.name or name, scope) from None
+        if "*" in wanted and isinstance(module, Overlay):
+            module.__dict__["__all__"] = [*module.own_names(), *self._starred(name, module, scope)]
         for attribute in wanted:
             if attribute == "*" or hasattr(module, attribute):
                 continue
@@ -283,12 +291,15 @@ class Guest:
         file = self._file_of(name)
         if ours is not None and file is None and not self._has_something_below(name):
             return ours
-        if ours is None and file is not None:
+        # A package of the tree is not run for being somebody's parent: its names are found in its modules.
+        is_package_of_tree = file is not None and file.name == "__init__.py" and name.partition(".")[0] in self._tops
+        is_theirs = ours is None or getattr(ours, STANDS_IN, False)
+        if file is not None and is_theirs and not is_package_of_tree:
             return self._execute(file, name)
         is_parent = any(known.startswith(f"{name}.") for known in self._names)
-        if ours is None and not is_parent and self._folder_of(name) is None:
+        if ours is None and file is None and not is_parent and self._folder_of(name) is None:
             raise _Unknown(name)
-        return Overlay(name, ours, partial(self._find_theirs, name, file), partial(self._their_names, file))
+        return Overlay(name, ours, partial(self._find_theirs, name, file))
 
     def _has_something_below(self, name: str) -> bool:
         inside = any(mount.package == name or mount.package.startswith(f"{name}.") for mount in self._mounts)
@@ -343,9 +354,13 @@ class Guest:
         stars = [absolute_name(package, node.module, node.level) for node in names.imports if node.is_star]
         return any(self._offers(star, attribute, depth + 1) for star in stars if star is not None)
 
-    def _their_names(self, file: Path | None) -> list[str]:
-        """What `from … import *` takes of theirs beside ours; of an `__init__` nothing, since it is not run."""
-        return [] if file is None or file.name == "__init__.py" else sorted(names_in(file).exported)
+    def _starred(self, name: str, module: Overlay, scope: Mapping[str, Any] | None) -> list[str]:
+        """What `from … import *` takes of theirs beside ours: the names that the asking file uses, so that no more of
+        the tree is run for it."""
+        asker = (scope or {}).get("__file__")
+        used = words_in(Path(str(asker))) if asker else frozenset()
+        own = set(module.own_names())
+        return sorted(word for word in used - own if not word.startswith("_") and self._offers(name, word))
 
 
 class _Unknown(ImportError):

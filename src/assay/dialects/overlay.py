@@ -1,7 +1,7 @@
 """Overlay: a module of ours over the user's or upstream's of the same name, which answers for what ours lacks."""
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -12,18 +12,16 @@ Find = Callable[[str], Any]
 class Overlay(ModuleType):
     """Ours first, theirs for the rest; theirs is run only when something of it is asked for."""
 
-    def __init__(
-        self, name: str, ours: ModuleType | None, find: Find, their_names: Callable[[], Sequence[str]] = tuple
-    ) -> None:
+    def __init__(self, name: str, ours: ModuleType | None, find: Find) -> None:
         super().__init__(name, ours.__doc__ if ours is not None else None)
         own = vars(ours) if ours is not None else {}
         kept = {key: value for key, value in own.items() if not key.startswith("__") and not _is_child(ours, value)}
-        self.__dict__.update(kept, _ours=ours, _find=find, _their_names=their_names, _kept=tuple(kept))
+        self.__dict__.update(kept, _ours=ours, _find=find, _kept=tuple(kept))
 
     def __getattr__(self, attribute: str) -> Any:
         scope = self.__dict__
         if attribute == "__all__":
-            return [*self._own_names(), *scope["_their_names"]()]
+            return self.own_names()
         ours = scope.get("_ours")
         if not attribute.startswith("__") and ours is not None:
             value = getattr(ours, attribute, scope)  # scope: a value that no module has
@@ -42,7 +40,8 @@ class Overlay(ModuleType):
         if ours is not None and ours.__name__.startswith("assay.") and attribute in self.__dict__["_kept"]:
             setattr(ours, attribute, value)
 
-    def _own_names(self) -> list[str]:
+    def own_names(self) -> list[str]:
+        """The public names of ours."""
         ours = self.__dict__["_ours"]
         declared = getattr(ours, "__all__", None)
         return list(declared) if declared is not None else [n for n in self.__dict__["_kept"] if not n.startswith("_")]

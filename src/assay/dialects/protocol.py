@@ -8,20 +8,26 @@ from ..core import UsageError
 
 OURS = "assay"
 UPSTREAM = "upstream"
+DOCUMENTED = "upstream@documented"
+"""Upstream's rules of the revision that its how-to document describes, where that is not the newest."""
 
-_upstream: set[str] = set()
+_upstream: dict[str, str] = {}
 
 
 def choose(dialect: str, protocol: str) -> None:
     """Sets the rule of one dialect for this process; replicas and workers get it with their start."""
-    if protocol not in (OURS, UPSTREAM):
+    if protocol not in (OURS, UPSTREAM, DOCUMENTED):
         raise UsageError(f"unknown protocol {protocol!r}", fix=f"protocol={OURS!r} or protocol={UPSTREAM!r}")
-    if protocol == UPSTREAM:
-        _upstream.add(dialect)
-    else:
-        _upstream.discard(dialect)
+    _upstream.pop(dialect, None)
+    if protocol != OURS:
+        _upstream[dialect] = protocol
 
 
 def is_upstream(dialect: str) -> bool:
     """Whether this dialect follows upstream's rule where ours differs."""
     return dialect in _upstream
+
+
+def is_documented(dialect: str) -> bool:
+    """Whether the rules are to be those of the documented revision."""
+    return _upstream.get(dialect) == DOCUMENTED

@@ -103,3 +103,12 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 def relative_imports(file: Path) -> tuple[ImportFrom, ...]:
     """The relative imports at the top of a file."""
     return tuple(node for node in names_in(file).imports if node.level)
+
+
+def words_in(file: Path) -> frozenset[str]:
+    """The names that a file uses anywhere."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return frozenset()
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))

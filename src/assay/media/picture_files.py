@@ -29,12 +29,9 @@ def media_file(medium: Media, folder: Path) -> Path:
 
 def media_path(medium: Media, folder: str) -> str:
     """`media_file` in plain strings, for loops over many rows."""
-    source = medium.source
-    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_file(source)):
-        return os.fspath(source)
-    name = medium.name
-    if name is not None and name[:1] == os.sep and os.path.isfile(name):
-        return name
+    own = file_path(medium)
+    if own is not None:
+        return own
     if isinstance(medium, Image) and needs_rgb(medium):
         path = f"{folder}{os.sep}{medium.digest[:32]}{CONVERTED}"
         if not os.path.exists(path):
@@ -47,6 +44,15 @@ def media_path(medium: Media, folder: str) -> str:
     if not os.path.exists(path):
         _write(Path(path), medium.data())
     return path
+
+
+def file_path(medium: Media) -> str | None:
+    """The file a medium comes from, or is named after; `None` if there is none yet."""
+    source = medium.source
+    if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_file(source)):
+        return os.fspath(source)
+    name = medium.name
+    return name if name is not None and name[:1] == os.sep and os.path.isfile(name) else None
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -22,8 +22,15 @@ KINDS = {408: "timeout", 429: "rate_limit", 503: "unavailable"}
 _OVERFLOW = re.compile(r"(?i)context[ _](?:length|size|window)|prompt is too long|exceeds the maximum number of tokens")
 
 
+MOST_VALUES = 4_000_000
+"""Values that one answer may hold: empty lists take 25 times the memory of their text. Log-probabilities of a prompt of
+100,000 tokens are under 3 million."""
+
+
 def parsed(body: bytes) -> Any:
-    """The JSON of a body; raises `ValueError` where it is none."""
+    """The JSON of a body; raises `ValueError` where it is none, or would take far more memory than its text."""
+    if len(body) > MOST_VALUES and sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise ValueError(f"more than {MOST_VALUES:,} values in one answer")
     try:
         try:
             return msgspec.json.decode(body)

@@ -246,11 +246,12 @@ def as_declared(accepts: Sequence[str], produces: Sequence[str]) -> Abilities:
 
 
 def enough(output: Output, asked: int) -> Output:
-    """An endpoint that ignores `n` must not make pass@k look worse than it is."""
+    """An endpoint that ignores `n` must not make pass@k look worse than it is, nor mix in what nobody asked for."""
     given = len(output.candidates)
-    if given >= asked:
+    if given == asked or not given:
         return output
-    message = f"asked for {asked} candidates, the endpoint gave {given}; fix: use epochs={asked} instead of n={asked}"
+    fix = f"use epochs={asked} instead of n={asked}" if given < asked else "leave `n` out of extra_body, or ask another"
+    message = f"asked for {asked} candidate{'s' * (asked > 1)}, the endpoint gave {given}; fix: {fix}"
     return Output.failed("bad_response", message, retryable=False)
 
 

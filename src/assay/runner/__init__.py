@@ -1,8 +1,8 @@
 """The runner: plans a run, drives the models, keeps and scores what they answer."""
 
-from .cell import Cell
 from .options import RunOptions
-from .plan import make_plan
+from .plan.cell import Cell
+from .plan.planning import make_plan
 from .result import RunResult
 from .run import run, run_folder, score
 

@@ -12,17 +12,17 @@ from ..media.checks import check_media
 from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
-from .budget import ErrorBudget
-from .cell import Cell
+from .ask.executors import check_spread
+from .counts.budget import ErrorBudget
 from .events import Silent, Watcher
-from .executors import check_spread
-from .foreign import check_settings, gate_for
-from .naming import name_models
+from .flow.session import Session
 from .options import DEFAULT_MODEL, RunOptions
-from .plan import make_plan
-from .recorded import RecordedWays, recorded_models, recorded_ways
+from .plan.cell import Cell
+from .plan.naming import name_models
+from .plan.planning import make_plan
 from .result import RunResult
-from .session import Session
+from .resume.foreign import check_settings, gate_for
+from .resume.recorded import RecordedWays, recorded_models, recorded_ways
 
 
 def run(

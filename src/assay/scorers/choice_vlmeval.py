@@ -5,12 +5,12 @@ matched is `unparsed`. Unlike there, the result does not depend on the environme
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import ClassVar
 
-from ..core import Output, Sample, Score
+from ..core import Outcome, Output, Sample, Score
 from ..registry import scorers
 from .answers import no_answer, no_target
 
@@ -24,6 +24,8 @@ _REJECTIONS = (
     "Cannot determine the answer",
 )
 _FAILED = "Failed to obtain answer via API"
+NONE = "Z"
+"""The letter of an answer that means none of the options."""
 LAST_TOKENS = 4
 LONGEST_FOR_TEXT = 2
 """An answer longer than so many times all options together is not searched for an option's text."""
@@ -46,26 +48,40 @@ class ChoiceVlmeval:
         letter, rule = match_as_vlmeval(output.text, options)
         if letter is None:
             return Score.unparsed(rule=rule)
+        if rule == "rejected":
+            return Score(0.0, Outcome.UNPARSED, answer=letter, details={"rule": rule})
         return Score(1.0 if letter == sample.target else 0.0, answer=letter, details={"rule": rule})
 
 
 def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
     """The letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
 
-    What upstream calls `Z`, an answer that was rejected, has no letter here.
+    An answer that was rejected is `Z`, as upstream has it: it means no option, and nobody is asked what it means.
     """
-    if _FAILED not in answer:
-        if any(words in answer for words in _REJECTIONS):
-            return None, "rejected"
-        tokens = answer.translate(_BLANKED).split()
-        named = [letter for letter in options if letter in tokens]
-        if len(named) == 1 and tokens.index(named[0]) >= len(tokens) - LAST_TOKENS:
-            return named[0], "one letter"
-        if not named and "Z" in tokens:
-            return None, "rejected"
-        found = _DECLARED.search(answer)
-        if found and found[1].upper() in options:
-            return found[1].upper(), "answer is"
+    letter, rule = match_letter(answer, options)
+    return (letter, rule) if letter is not None else match_text(answer, options)
+
+
+def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str]:
+    """The letter that an answer names, and the rule; options are known by their letters alone."""
+    if _FAILED in answer:
+        return None, "no match"
+    if any(words in answer for words in _REJECTIONS):
+        return NONE, "rejected"
+    tokens = answer.translate(_BLANKED).split()
+    named = [letter for letter in options if letter in tokens]
+    if len(named) == 1 and tokens.index(named[0]) >= len(tokens) - LAST_TOKENS:
+        return named[0], "one letter"
+    if not named and NONE in tokens:
+        return NONE, "rejected"
+    found = _DECLARED.search(answer)
+    if found and found[1].upper() in options:
+        return found[1].upper(), "answer is"
+    return None, "no match"
+
+
+def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+    """The letter of the one option whose text stands in an answer that is not much longer than all options."""
     lowered = answer.lower()
     if len(lowered) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
         return None, "too long for text"

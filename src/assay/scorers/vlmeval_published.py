@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from ..core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
 from ..registry import scorers
 from .answers import accepted, no_target
-from .choice_vlmeval import match_as_vlmeval
+from .choice_vlmeval import NONE, match_as_vlmeval
 from .exchange import question_of
 from .mmvet import TEMPERATURES, grading_prompt
 from .yes_no import read_words
@@ -22,7 +22,6 @@ from .yes_no import read_words
 TRIES = 3
 SEED = 2680
 """The seed of VLMEvalKit's draws in its documented revision."""
-NONE = "Z"
 
 
 @scorers.register("choice_vlmeval_judged")
@@ -149,7 +148,8 @@ def _asked(text: str) -> Prompt:
 
 def _verdict(letter: str, sample: Sample, **details: Any) -> Score:
     score = Score(float(letter == sample.target), answer=letter, details=details)
-    return replace(score, outcome=Outcome.UNPARSED) if letter == NONE and details["rule"] == "judge" else score
+    is_none = letter == NONE and details["rule"] in ("judge", "rejected")
+    return replace(score, outcome=Outcome.UNPARSED) if is_none else score
 
 
 def _judge_error(reply: Output, replies: list[str]) -> Score:

@@ -6,6 +6,7 @@ found by mistake. Only answers are kept, never errors, and none that holds a sec
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ from .secrets import Redactor
 
 _TABLE = b"CREATE TABLE responses (key text primary key"
 _LOOKED_INTO = 1 << 16
+PATIENCE = 30.0
+"""Seconds to wait for another run that writes."""
 
 
 class ResponseCache:
@@ -31,11 +34,23 @@ class ResponseCache:
         with self._said():
             self._refuse_foreign()
             self._root.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(self._root / "responses.sqlite", timeout=30, isolation_level=None)
-            self._database.execute("pragma journal_mode=wal")
+            self._database = sqlite3.connect(self._root / "responses.sqlite", timeout=PATIENCE, isolation_level=None)
+            self._write_ahead()
             self._database.execute("pragma synchronous=normal")
             self._database.execute("create table if not exists responses (key text primary key, output blob not null)")
         self._blobs = Blobs(self._root / "media")
+
+    def _write_ahead(self) -> None:
+        """Chooses the log that readers and a writer share; SQLite does not wait where another run chooses it now."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._database.execute("pragma journal_mode=wal")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     def _refuse_foreign(self) -> None:
         """Raises where a file of the cache's name was not written by one."""

@@ -31,6 +31,7 @@ class Merged:
 def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
     """Writes a new run folder with everything that was answered and scored in the parts."""
     readers = [RunReader(part) for part in parts]
+    _check_apart(readers)
     _check_alike(readers)
     target = Path(folder)
     if target.exists() and any(target.iterdir()):
@@ -51,6 +52,20 @@ def merge_runs(parts: Sequence[str | Path], folder: str | Path) -> Merged:
                 writer.blobs.put(reader.blobs[digest])
                 media += 1
     return Merged(lines, media, damaged)
+
+
+def _check_apart(readers: Sequence[RunReader]) -> None:
+    """Refuses the same part twice, by its folder or by the samples it was asked for: another one was meant."""
+    known: dict[tuple[str, str, Any], str] = {}
+    for reader in readers:
+        where = str(reader.layout.folder)
+        for cell in reader.manifest.get("cells", ()):
+            view = cell.get("digests", {}).get("view") or reader.layout.folder.resolve()
+            name = (cell["task"], cell["model"], view)
+            if name in known:
+                what = f"holds the same part of {cell['task']} on {cell['model']} as {known[name]}"
+                raise StoreError(what, where=where, fix="name each of the parts once")
+            known[name] = where
 
 
 def _check_alike(readers: Sequence[RunReader]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..core import EMPTY, Audio, Image, Media, Message, Part, Text, Video, shorten
+from ..core import EMPTY, Audio, Image, Json, Media, Message, Part, Text, Video, shorten
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),
@@ -99,6 +99,8 @@ def message_list(message: Message, path_of: PathOf) -> list[dict[str, str]]:
     return [
         {"type": part.kind, "value": path_of(part), **said}
         if isinstance(part, Media)
+        else {**part.value, **said}
+        if isinstance(part, Json)
         else {"type": "text", "value": getattr(part, "text", ""), **said}
         for part in message.parts or ()
     ]

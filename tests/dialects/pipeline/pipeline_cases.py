@@ -636,8 +636,8 @@ def cases() -> dict[str, Case]:
     made: dict[str, Case] = {}
     for name, case in (
         ("registry.datasets", datasets_known), ("registry.evaluators", evaluators_known),
-        ("registry.one", one_registry), ("registry.register", registering), *load_cases(), *evaluator_cases(), *engine_cases(), *pipeline_cases(),
-        *command_cases(),
+        ("registry.one", one_registry), ("registry.register", registering), *load_cases(), *evaluator_cases(),
+        *engine_cases(), *pipeline_cases(), *command_cases(),
     ):  # fmt: skip
         assert name not in made, name
         made[name] = case

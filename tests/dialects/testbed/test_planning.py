@@ -6,7 +6,7 @@ from assay.core import Output, Sample, UnknownName, UsageError
 from assay.dialects.recognise import dialect_of
 from assay.dialects.testbed.planning import tasks
 from assay.runner.options import RunOptions
-from assay.runner.plan import prepare
+from assay.runner.plan.planning import prepare
 
 
 def file_of(folder, body, name="guest.py"):

@@ -12,8 +12,8 @@ import pytest
 from assay import registry
 from assay.core import Image, Output, Task
 from assay.models.scripted import Scripted
-from assay.runner.locate import find_data
 from assay.runner.run import run
+from assay.runner.tasks.locate import find_data
 from assay.store import RunReader
 
 SPECIALIST = """

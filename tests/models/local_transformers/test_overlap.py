@@ -3,7 +3,7 @@
 import pytest
 
 from assay.core import GenerateOptions, Message, Prompt, Request
-from assay.runner.schedule import Scheduler
+from assay.runner.ask.schedule import Scheduler
 
 pytestmark = pytest.mark.torch
 

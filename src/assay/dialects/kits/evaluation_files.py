@@ -86,7 +86,9 @@ def judge_digest(judge: str | None) -> str:
 
 def table_digest(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """The digest of a table of predictions, its cells as they are written."""
-    return digest_of("\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode("utf-8", "surrogatepass"))
+    return digest_of(
+        "\x1e".join("\x1f".join(map(str, row)) for row in (columns, *rows)).encode("utf-8", "surrogatepass")
+    )
 
 
 def _end(folder: Path, stem: str, notes: Mapping[str, Owned]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
 from ...core.request import repeated
-from ...runner.calls import call_model
-from ...runner.schedule import Scheduler
+from ...runner.ask.calls import call_model
+from ...runner.ask.schedule import Scheduler
 
 
 class Direct:

@@ -10,8 +10,8 @@ from typing import Any
 from ...core import AssayError, BadSample, ComponentError, DataError, Sample, ScorerError, UsageError, blamed, shorten
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
-from ...runner.recording import Driven, RecordingEngine
-from ...runner.summary import flatten
+from ...runner.flow.drivers import Driven, RecordingEngine
+from ...runner.summary.summarize import flatten
 from ..plain import plain
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig

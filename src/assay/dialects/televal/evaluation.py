@@ -27,7 +27,7 @@ from ...core import (
     as_score,
     blamed,
 )
-from ...runner.threads import Threads
+from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
 from .calling import Era
 from .facade.utils import workers_of

@@ -13,8 +13,8 @@ from ...core import BadSample, DataError, DataSource, Fewshot, Sample, Task, Usa
 from ...datasets import open_dataset
 from ...datasets.faults import NamedFault
 from ...datasets.memory import Rows
-from ...runner.locate import find_data
 from ...runner.options import RunOptions
+from ...runner.tasks.locate import find_data
 from . import planning
 
 UPSTREAM = "@upstream"

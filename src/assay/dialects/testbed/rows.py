@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import AssayError, DataError, Message, Outcome, Output, Prompt, Sample, Score, TemplateError, blamed
-from ...runner.fingerprint import code_digest
+from ...runner.identity.fingerprint import code_digest
 from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
 
 Retriever = Callable[[Any, bool], Any]

@@ -1,49 +1,12 @@
-"""What surrounds a guest's code while it runs: consents, the data it is pointed at, files that are served, its judges.
+"""What surrounds a guest's code while it runs, and the folder that the original command promises its files in."""
 
-A guest's methods call `load`, `prepare_tsv` or `build_judge` without saying on whose behalf; the innermost `around`
-answers for them, in whatever thread they run.
-"""
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from ..kits.state import Surroundings, around, current
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a guest's code may rely on."""
-
-    trust_pickle: bool = False
-    allow_private_urls: bool = False
-    data: Path | None = None
-    """The table to read in place of the one a dataset class declares."""
-    kept: Path | None = None
-    """The table as the run at hand keeps it, for a machine that does not have the one a class declares."""
-    tables: Mapping[Path, Callable[[], Any]] = field(default_factory=dict)
-    """Paths that stand for tables of the run: `load` makes them from the store."""
-    ask_judge: Callable[..., Any] | None = None
-    """How a judge is asked so that the run keeps the answer; `None` outside a run."""
-
-
-_stack: list[Surroundings] = [Surroundings()]
-
-
-def current() -> Surroundings:
-    """The innermost surroundings."""
-    return _stack[-1]
-
-
-@contextmanager
-def around(surroundings: Surroundings) -> Iterator[None]:
-    """Guest code inside sees `surroundings`."""
-    _stack.append(surroundings)
-    try:
-        yield
-    finally:
-        _stack.remove(surroundings)
-
+__all__ = ["Surroundings", "around", "current", "evaluating_in", "promised_folder"]
 
 _promised: list[Path] = []
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
-from ...runner.fingerprint import code_digest
+from ...runner.identity.fingerprint import code_digest
 from ...runner.options import RunOptions
 from ...userfiles import split_reference
 from .config_file import read_config

@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
-from ...runner.cell import Cell
-from ...runner.desk import Desk
-from ...runner.fingerprint import code_digest
+from ...runner.flow.desk import Desk
+from ...runner.identity.fingerprint import code_digest
+from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
@@ -79,7 +79,7 @@ class Evaluation:
         desk = Desk(self.writer, self.cell.task.name, self.cell.run.concurrency)
         inside = replace(
             self.surroundings,
-            tables={eval_file: lambda: prediction_table(data, rows)},
+            served={eval_file.resolve(): lambda: prediction_table(data, rows)},
             ask_judge=desk.ask,
         )
         files = evaluation_files(folder, eval_file.stem, _predictions_digest(data, rows), self._digest())

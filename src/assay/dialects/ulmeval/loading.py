@@ -20,10 +20,10 @@ _loaded: dict[tuple[Path, str, bool], "GuestFile"] = {}
 class GuestFile:
     """A loaded file: its dataset classes, its model classes, and the models it registered by name."""
 
-    def __init__(self, path: Path, force: bool) -> None:
+    def __init__(self, path: Path, guest: Guest) -> None:
         self.path = path
         before = dict(supported_ULM)
-        self.module = Guest.of_file("ulmeval", NAMES, path, force=force).load(path)
+        self.module = guest.load(path)
         own = [thing for thing in vars(self.module).values() if self._is_own(thing)]
         self.datasets: list[type] = [t for t in own if issubclass(t, (TextBaseDataset, ImageBaseDataset))]
         self.models: dict[str, Any] = {t.__name__: t for t in own if t not in self.datasets and is_model_class(t)}
@@ -54,7 +54,8 @@ def load_guest(path: str | Path, *, force: bool = False) -> GuestFile:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path))
+    guest = Guest.of_file("ulmeval", NAMES, file, force=force)
     key = (file, digest_behind(file, libraries=False), force)
     if key not in _loaded:
-        _loaded[key] = GuestFile(file, force)
+        _loaded[key] = GuestFile(file, guest)
     return _loaded[key]

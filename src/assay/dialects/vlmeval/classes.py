@@ -10,7 +10,7 @@ from ...core import EMPTY, ComponentError, UnknownName, UsageError, blamed
 from ...datasets.files import open_file
 from .kinds import Kind, kind_of
 from .loading import own_classes, parameters_of
-from .places import DATASET_URLS, data_root
+from .places import DATASET_URLS, added_url, data_root
 from .rows import FrameRows, Source
 from .tables import PicturedRows
 
@@ -34,16 +34,28 @@ def dataset_classes(
         )
     if attribute is None:
         chosen = [kind for kind in classes if not is_only_a_base(kind, classes)]
-        return [(kind, name) for kind in chosen for name in names_of(kind, data_name, quiet=quiet)]
+        return most_derived([(kind, name) for kind in chosen for name in names_of(kind, data_name, quiet=quiet)])
     wanted, _, dataset = attribute.partition("@")
     for kind in classes:
         if kind.__name__ == wanted:
             return [(kind, dataset)] if dataset else [(kind, name) for name in names_of(kind, data_name)]
-    for kind in classes:
-        if wanted in names_of(kind, None, quiet=True):
-            return [(kind, wanted)]
+    named = most_derived([(kind, wanted) for kind in classes if wanted in names_of(kind, None, quiet=True)])
+    if named:
+        return named
     known = [kind.__name__ for kind in classes]
     raise UnknownName("dataset class", wanted, known, where=str(module.__file__), hint=f"it has {', '.join(known)}")
+
+
+def most_derived(named: Sequence[tuple[type, str]]) -> list[tuple[type, str]]:
+    """Classes with names, without those another class of the list derives from and has the name too.
+
+    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
+    """
+    return [
+        (kind, name)
+        for kind, name in named
+        if not any(other is not kind and name == own and issubclass(other, kind) for other, own in named)
+    ]
 
 
 def idle_classes(module: ModuleType) -> list[type]:
@@ -68,7 +80,7 @@ def names_of(kind: type, data_name: str | None, *, quiet: bool = False) -> list[
         return declared
     default = _default_dataset(kind)
     present = [name for name in (default, kind.__name__) if name and (data_root() / f"{name}.tsv").exists()]
-    added = [name for name in DATASET_URLS if DATASET_URLS[name]]
+    added = [name for name in DATASET_URLS if added_url(name)]
     found = present[:1] or added or ([default] if default and _loads_itself(kind) else [])
     if not found and _loads_itself(kind):
         found = [kind.__name__]
@@ -104,7 +116,7 @@ class ClassDataset:
             fix = f"it takes {', '.join(accepted)}"
             raise UsageError(f"class {self.kind_class.__name__} takes no {unknown[0]!r}", where=self._file, fix=fix)
         try:
-            made = self.kind_class(self.name, **self._settings) if own else self.kind_class(**self._settings)
+            made = self._built(accepted) if own else self.kind_class(**self._settings)
         except UsageError:
             raise
         except Exception as error:
@@ -113,6 +125,12 @@ class ClassDataset:
         if self._data is not None and hasattr(self.kind_class, "data_file"):
             made.data_file = self._data
         return made
+
+    def _built(self, accepted: Sequence[str]) -> Any:
+        """As upstream builds it, by keyword; by position where the user's constructor calls the name otherwise."""
+        if "dataset" in accepted or ("**" in accepted and "*" not in accepted and len(accepted) == 1):
+            return self.kind_class(dataset=self.name, **self._settings)
+        return self.kind_class(self.name, **self._settings)
 
     @cached_property
     def path(self) -> Path | None:

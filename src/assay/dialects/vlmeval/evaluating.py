@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, digest_of
 from ...datasets.suffix_files import frame_of, write_table
-from ...runner.cell import Cell
-from ...runner.desk import Desk
+from ...runner.flow.desk import Desk
 from ...runner.options import RunOptions
+from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name

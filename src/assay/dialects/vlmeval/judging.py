@@ -9,7 +9,7 @@ from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, T
 from ...core.request import OPTION_NAMES
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
-from ...runner.desk import Desk
+from ...runner.flow.desk import Desk
 from ...templates.message_lists import message_turns
 from ...userfiles import is_reference, load_attribute, split_reference
 from .prompts import fetched

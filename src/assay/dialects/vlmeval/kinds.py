@@ -30,7 +30,7 @@ def early_type(name: str) -> str:
     """`DATASET_TYPE` as the documented revision spells it."""
     if _CHOICE.search(name):
         return "multi-choice"
-    return "Y/N" if name.split("_")[0].upper() == "MME" else "QA"
+    return "Y/N" if "MME" in name else "QA"
 
 
 def is_circular(name: str) -> bool:

@@ -19,9 +19,10 @@ def load_guest(path: str | Path) -> ModuleType:
     file = Path(path).expanduser().resolve()
     if not file.is_file():
         raise UsageError("no such file", where=str(path))
+    guest = Guest.of_file("vlmeval", NAMES, file)
     key = (file, digest_behind(file, libraries=False))
     if key not in _modules:
-        _modules[key] = Guest.of_file("vlmeval", NAMES, file).load(file)
+        _modules[key] = guest.load(file)
     return _modules[key]
 
 

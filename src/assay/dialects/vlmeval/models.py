@@ -13,18 +13,32 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from ...core import Abilities, Message, ModelError, Output, Prompt, Request, Sample, UnknownName, UsageError
-from ...media.picture_files import media_path
+from ...core import (
+    Abilities,
+    Image,
+    Message,
+    ModelError,
+    Output,
+    Prompt,
+    Request,
+    Sample,
+    Text,
+    UnknownName,
+    UsageError,
+)
+from ...media.picture_files import file_path, media_path
 from ...models.answers import failure
 from ...models.building import Builder
 from ...sources import digest_behind
 from ...templates.message_lists import chat_list, flat_list, message_turns
 from ...userfiles import split_reference
+from ..kits.row_pictures import file_names, is_written, picture_path
 from .answers import read_answer
+from .era import upstreams_rule
 from .facade.config import supported_VLM
 from .loading import load_guest, own_classes, parameters_of
-from .places import data_root
-from .prompts import checked, fetched
+from .places import IMAGE_FOLDERS, data_root
+from .prompts import IMAGE_LIST, fetched, list_details, named_image, with_names_for_unreadable
 from .rows import LineRow
 
 
@@ -105,10 +119,10 @@ class GuestModel:
         dataset = request.hints.get("dataset")
         if request.hints.get("type") == "MT":
             raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
-        images = [self._file(medium) for medium in request.prompt.media]
+        images = self._early_files(request)
         text = "\n".join(message.text for message in request.messages if message.parts is not None)
-        if len(images) > 1:
-            ask = getattr(built, "multi_generate", None)
+        ask = getattr(built, "multi_generate", None)
+        if len(images) > 1 or (ask is not None and request.prompt.details.get(IMAGE_LIST)):
             if ask is None:
                 name = type(built).__name__
                 raise TypeError(f"the prompt has {len(images)} images and {name} has no multi_generate")
@@ -116,13 +130,30 @@ class GuestModel:
         path = images[0] if images else None
         return _called(built.generate, ("image_path", path), ("prompt", text), ("dataset", dataset))
 
+    def _early_files(self, request: Request) -> list[str]:
+        """The images of a prompt as files: of a table's row `<index>.jpg`, of several those that the row names."""
+        parts = [part for message in request.messages for part in message.parts or () if not isinstance(part, Text)]
+        is_only = len(parts) == 1 and not request.prompt.details.get(IMAGE_LIST)
+        names = [f"{request.id}.jpg"] if is_only else [f"{request.id}_{place}.jpg" for place in range(len(parts))]
+        return [
+            named_image(part) or self._file(part, own if is_only else part.name or own, request)
+            for part, own in zip(parts, names, strict=True)
+        ]
+
+    def _newer_file(self, request: Request) -> Callable[[Any], str]:
+        """How media of a request become files: as the row names them, else `<index>.png`, `<index>_<place>.png`."""
+        media = request.prompt.media
+        names = file_names(request.id, len(media), (), ".png")
+        own = {id(medium): name for medium, name in zip(media, names, strict=True)}
+        return lambda medium: self._file(medium, medium.name or own.get(id(medium), ""), request)
+
     def _ask_newer(self, built: Any, request: Request) -> Any:
         dataset = request.hints.get("dataset")
         spoken = [message for message in request.messages if message.parts is not None]
         is_dialogue = len(spoken) > 1 and any(message.role == "assistant" for message in spoken)
         if is_dialogue or request.hints.get("type") == "MT":
-            return self._chat(built, spoken, dataset)
-        message = flat_list(spoken, self._file)
+            return self._chat(built, spoken, dataset, self._newer_file(request))
+        message = flat_list(spoken, self._newer_file(request))
         return built.generate_inner(message, dataset=dataset) if self._names_dataset else built.generate_inner(message)
 
     @cached_property
@@ -130,17 +161,23 @@ class GuestModel:
         accepted = parameters_of(self._builder.build().generate_inner)
         return "dataset" in accepted or "**" in accepted
 
-    def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any) -> Any:
+    def _chat(self, built: Any, spoken: Sequence[Message], dataset: Any, path_of: Callable[[Any], str]) -> Any:
         if not callable(getattr(built, "chat_inner", None)):
             raise TypeError(f"the prompt is a dialogue and {type(built).__name__} has no chat_inner")
-        return built.chat_inner(chat_list(spoken, self._file), dataset=dataset)
+        return built.chat_inner(chat_list(spoken, path_of), dataset=dataset)
 
-    def _file(self, medium: Any) -> str:
-        # A picture written for this row is named by its digest: the disk need not be asked again.
-        name = medium.name
-        if name is not None and name[:1] == os.sep and name[name.rfind(os.sep) + 1 :].startswith(medium.digest[:32]):
-            return str(name)
-        return media_path(medium, self._folder)
+    def _file(self, medium: Any, name: str, request: Request) -> str:
+        """The file of a medium: its own, else one under the name that upstream would give it."""
+        if medium.name is not None and is_written(medium.name, medium):
+            return str(medium.name)
+        own = file_path(medium)
+        if own is not None:
+            return own
+        dataset = request.hints.get("dataset")
+        if not isinstance(medium, Image) or not isinstance(dataset, str) or not name or os.path.isabs(name):
+            return media_path(medium, self._folder)
+        root = "images" if upstreams_rule() and not self.is_newer else str(data_root() / "images")
+        return picture_path(medium, os.path.join(root, IMAGE_FOLDERS[dataset]), name, encodes=upstreams_rule())
 
     @cached_property
     def _folder(self) -> str:
@@ -172,7 +209,9 @@ class GuestModel:
             if callable(getattr(built, "set_dump_image", None)):
                 built.set_dump_image(getattr(source.dataset, "dump_image", None) or source.dump_image)
         made = _called(built.build_prompt, ("line", row.line), ("dataset", source.name))
-        return checked(Prompt(message_turns(made, fetched, source.dumped), details={"prompt_by": "model"}), sample)
+        turns = message_turns(made, fetched, source.dumped)
+        details = {"prompt_by": "model", **list_details(made)}
+        return Prompt(with_names_for_unreadable(turns), details=details)
 
     def close(self) -> None:
         """Closes what the user's class opened, if it can be closed."""

@@ -21,7 +21,7 @@ from .config_file import dataset_entry, read_config
 from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest
-from .places import DATASET_URLS, SNAPSHOT, data_root
+from .places import SNAPSHOT, added_url, data_root
 from .prompts import DialoguePrompt, FilmPrompt, GuestPrompt, TsvPrompt
 from .rows import Source
 from .samples import ToSample
@@ -172,8 +172,9 @@ def _named(name: str, run: RunOptions) -> Task:
                 return _class_task(kind, known, file, run)
     _warn_of_idle_classes(name, run)
     path = Path(run.data) if run.data else data_root() / f"{name}.tsv"
-    if not path.exists() and DATASET_URLS.get(name):
-        path = fetch_declared(DATASET_URLS[name], path, allow_private=run.allow_private_urls)
+    url = added_url(name)
+    if not path.exists() and url is not None:
+        path = fetch_declared(url, path, allow_private=run.allow_private_urls)
     if not path.exists():
         known_names = [file.stem for file in data_root().glob("*.tsv")]
         raise UnknownName("dataset", name, known_names, where=str(data_root()),

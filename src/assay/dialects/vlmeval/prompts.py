@@ -4,8 +4,9 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core import EMPTY, DataError, Message, Prompt, Sample, TemplateError, Text
+from ...core import EMPTY, DataError, Json, Media, Message, Prompt, Sample, TemplateError, Text
 from ...datasets.declared_fetch import fetch_declared
+from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
 from ...templates.message_lists import SUFFIX_KINDS, message_turns
 from .kinds import Kind
@@ -14,6 +15,8 @@ from .places import data_root
 from .rows import LineRow
 from .session import session
 
+IMAGE_LIST = "image_list"
+"""Detail of a prompt whose images came as a list: an early model is asked by `multi_generate` even for one."""
 SELECT = "Please select the correct answer from the options above. \n"
 
 
@@ -27,6 +30,17 @@ def question_with_options(row: Mapping[str, Any]) -> str:
         lines += [f"{letter}. {text}" for letter, text in options.items()]
         return "\n".join([*lines, SELECT])
     return "\n".join(lines)
+
+
+def documented_question(row: Mapping[str, Any]) -> str:
+    """The same as the documented revision words it: options A to E, and the request even where there is none."""
+    lines = [] if _is_absent(row, "hint") else [f"Hint: {row['hint']}"]
+    options = [f"{letter}. {row[letter]}" for letter in "ABCDE" if not _is_absent(row, letter)]
+    return "\n".join([*lines, f"Question: {row['question']}", "Options:", *options, SELECT])
+
+
+def _is_absent(row: Mapping[str, Any], name: str) -> bool:
+    return name not in row or (row[name] != "" and is_blank(row[name]))
 
 
 def options_of(row: Mapping[str, Any]) -> dict[str, str]:
@@ -45,8 +59,11 @@ class TsvPrompt:
         return f"TsvPrompt({self.kind})"
 
     def __call__(self, sample: Sample) -> Prompt:
-        text = question_with_options(sample.fields) if self.kind == "MCQ" else str(sample.fields["question"])
-        return checked(Prompt((Message("user", (*sample.media, Text(text))),)), sample)  # type: ignore[arg-type]
+        row = sample.fields
+        text = question_with_options(row) if self.kind == "MCQ" else str(row["question"])
+        cell = row.get("image") if not is_blank(row.get("image")) else row.get("image_path")
+        details = {IMAGE_LIST: True} if looks_like_list(cell) else EMPTY
+        return checked(Prompt((Message("user", (*sample.media, Text(text))),), details=details), sample)  # type: ignore[arg-type]
 
 
 class GuestPrompt:
@@ -70,7 +87,7 @@ class GuestPrompt:
         else:
             made = self._dataset.build_prompt(line)
         known = row.source.dumped if isinstance(row, LineRow) else EMPTY
-        return checked(Prompt(message_turns(made, fetched, known)), sample)
+        return checked(Prompt(message_turns(made, fetched, known), details=list_details(made)), sample)
 
 
 class DialoguePrompt(GuestPrompt):
@@ -128,6 +145,37 @@ class FilmPrompt(GuestPrompt):
         if places is None:
             places = self._places = {str(index): at for at, index in enumerate(self._dataset.data["index"])}
         return places[sample.id]
+
+
+def list_details(made: Any) -> Mapping[str, Any]:
+    """That a `build_prompt` gave its images as a list, of one too."""
+    is_list = isinstance(made, Mapping) and isinstance(made.get("image"), (list, tuple))
+    return {IMAGE_LIST: True} if is_list else EMPTY
+
+
+def with_names_for_unreadable(turns: Sequence[Message]) -> tuple[Message, ...]:
+    """The turns of a model's own prompt, with the bare name in place of an image that is no readable file.
+
+    What such a name means is the model's business: it may hold the image under it, or draw it itself.
+    """
+    return tuple(
+        turn if turn.parts is None else Message(turn.role, tuple(map(_readable_or_name, turn.parts))) for turn in turns
+    )
+
+
+def _readable_or_name(part: Any) -> Any:
+    if not isinstance(part, Media):
+        return part
+    try:
+        _ = part.digest
+    except DataError:
+        return Json({"type": part.kind, "value": str(part.source)})
+    return part
+
+
+def named_image(part: Any) -> str | None:
+    """The bare name that stands in place of an image; `None` for an image that can be read."""
+    return str(part.value["value"]) if isinstance(part, Json) else None
 
 
 def checked(prompt: Prompt, sample: Sample) -> Prompt:

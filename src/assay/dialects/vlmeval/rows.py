@@ -11,9 +11,11 @@ from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.reach import is_inside
 from ...datasets.tsv_images import RowImages, TableLookup, inline, is_picture_path
-from ...media.picture_files import CONVERTED, media_path
+from ...media.picture_files import file_path
+from ..kits.row_pictures import file_names, keeps_bytes, picture_path
+from .era import upstreams_rule
 from .kinds import ROTATION, is_circular, is_mme, whole_index
-from .places import DATASET_URLS, data_root, image_folder
+from .places import added_url, data_root, image_folder
 from .session import session
 
 
@@ -70,7 +72,7 @@ class Source:
         if self.path is None:
             return True
         urls = getattr(type(self.dataset), "DATASET_URL", {})
-        url = (urls.get(self.name) if isinstance(urls, Mapping) else None) or DATASET_URLS.get(self.name) or ""
+        url = (urls.get(self.name) if isinstance(urls, Mapping) else None) or added_url(self.name) or ""
         return "://" not in str(url) and is_inside(self.path, os.path.realpath(data_root()))
 
     def line(self, row: Mapping[str, Any]) -> Any:
@@ -120,19 +122,35 @@ class Source:
         return self.images.of(row)
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
-        """The pictures of a line as files."""
+        """The pictures of a line as files, under the names upstream gives them."""
         try:
             pictures = self._at_hand(line) or self.images.of(line)
             if not pictures:
                 raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+            return self._written(line, pictures)
         except RowFault as fault:
             raise _prompt_fault(fault) from fault
-        paths = [media_path(picture, self._folder_name) for picture in pictures]
-        for path, picture in zip(paths, pictures, strict=True):
-            if not path.endswith(CONVERTED):
-                picture.name = path
-                self.dumped[path] = picture
+
+    def _written(self, line: Mapping[str, Any], pictures: Sequence[Image]) -> list[str]:
+        names: Sequence[str] | None = None
+        paths = []
+        for place, picture in enumerate(pictures):
+            own = file_path(picture)
+            if own is None:
+                if names is None:
+                    named = self.images.names(line) if "image_path" in line else ()
+                    names = file_names(line.get("index"), len(pictures), named, ".png")
+                own = picture_path(picture, self.target_folder, names[place], encodes=upstreams_rule())
+                if keeps_bytes(picture, encodes=upstreams_rule()):
+                    picture.name = own
+                    self.dumped[own] = picture
+            paths.append(own)
         return paths
+
+    @property
+    def target_folder(self) -> str:
+        """Where pictures of these rows are written: the dataset object's `img_root`, which a user may have set."""
+        return str(getattr(self.dataset, "img_root", None) or self._folder_name)
 
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
         """The one picture of the line made last, whose cell was understood then; none if this is another line."""

@@ -43,6 +43,9 @@ class ToSample:
         pictures = self._source.pictures(row)
         if not pictures and ("image" in row or "image_path" in row):
             raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
+        if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):
+            for picture, name in zip(pictures, self._source.images.names(row), strict=False):
+                picture.name = picture.name or name
         return pictures
 
     def _target(self, row: Mapping[str, Any], options: Mapping[str, str]) -> Any:

@@ -1,20 +1,15 @@
-"""`ulmeval.smp.log`: a logger by name."""
+"""`ulmeval.smp.log`: loggers below the one called `ulmeval`."""
 
 import logging
+
+from ....kits.smp import log
+from ....kits.smp.log import logger_initialized
+
+__all__ = ["get_logger", "logger_initialized"]
 
 
 def get_logger(
     name: str, log_file: str | None = None, log_level: int = logging.INFO, file_mode: str = "w"
 ) -> logging.Logger:
-    """A logger that speaks to stderr, and to a file if one is named."""
-    logger = logging.getLogger(f"assay.guest.{name}")
-    if not logger.handlers:
-        handlers: list[logging.Handler] = [logging.StreamHandler()]
-        if log_file is not None:
-            handlers.append(logging.FileHandler(log_file, file_mode))
-        for handler in handlers:
-            handler.setFormatter(logging.Formatter("%(asctime)s - %(levelname)s - %(message)s"))
-            logger.addHandler(handler)
-        logger.setLevel(log_level)
-        logger.propagate = False
-    return logger
+    """A logger of that name below the kit's; with `log_file` it also writes there."""
+    return log.get_logger(name, log_file, log_level, file_mode, root="ulmeval")

@@ -1,16 +1,7 @@
-"""`vlmeval.smp.log`: a logger by name."""
+"""`vlmeval.smp.log`: loggers below the one called `vlmeval`."""
 
-import logging
+from ....kits.smp.log import get_logger, logger_initialized, setup_logger, setup_subprocess_logger
 
-__all__ = ["get_logger"]
+__all__ = ["ROOT_LOGGER_NAME", "get_logger", "logger_initialized", "setup_logger", "setup_subprocess_logger"]
 
-
-def get_logger(
-    name: str, log_file: str | None = None, log_level: int = logging.INFO, file_mode: str = "w"
-) -> logging.Logger:
-    """A logger of that name; with `log_file` it also writes there."""
-    logger = logging.getLogger(name)
-    logger.setLevel(log_level)
-    if log_file is not None and not any(getattr(h, "baseFilename", None) == log_file for h in logger.handlers):
-        logger.addHandler(logging.FileHandler(log_file, file_mode))
-    return logger
+ROOT_LOGGER_NAME = "vlmeval"

@@ -1,69 +1,63 @@
-"""`vlmeval.smp.misc`: small helpers on names, lists and time."""
+"""`vlmeval.smp.misc`: small helpers on names, lists, time and the machine."""
 
-import re
-import time
-from collections.abc import Iterable, Mapping
-from typing import Any
-
-from .....datasets.faults import RowFault
-from .....datasets.list_literals import as_text_list
-from ...session import session
+from ....kits.smp.machine import (
+    get_cache_path,
+    get_cuda_visible_devices,
+    get_gpu_memory,
+    get_rank_and_world_size,
+    githash,
+    load_env,
+    modelscope_flag_set,
+    pip_install_robust,
+    proxy_set,
+    run_command,
+    version_cmp,
+    youtube_dl,
+)
+from ....kits.smp.texts import (
+    bincount,
+    cn_string,
+    colored,
+    d2df,
+    dict_merge,
+    extract_json_objects,
+    fg,
+    h2r,
+    istype,
+    listinstr,
+    process_punctuation,
+    r2h,
+    splitlen,
+    timestr,
+    toliststr,
+)
 
 __all__ = [
-    "cn_string", "d2df", "get_rank_and_world_size", "gpt_key_set", "istype", "listinstr", "timestr", "toliststr",
-]  # fmt: skip
-
-_CHINESE = re.compile("[\u4e00-\u9fff]")
-
-
-def listinstr(lst: Iterable[str], s: str) -> bool:
-    """Whether any of the strings occurs in `s`."""
-    return any(piece in s for piece in lst)
-
-
-def cn_string(s: str) -> bool:
-    """Whether a text has Chinese characters."""
-    return bool(_CHINESE.search(s))
-
-
-def d2df(d: Mapping[str, Any]) -> Any:
-    """A dictionary as a data frame of one row."""
-    import pandas
-
-    return pandas.DataFrame({name: [value] for name, value in d.items()})
-
-
-def timestr(granularity: str = "second") -> str:
-    """The time as `241231235959`; `day` and `minute` end earlier."""
-    stamp = time.strftime("%y%m%d%H%M%S")
-    return {"second": stamp, "minute": stamp[:-2], "day": stamp[:6]}[granularity]
-
-
-def toliststr(s: Any) -> list[str]:
-    """A cell as texts: of a list literal its entries (nothing in it is executed), of anything else the text itself."""
-    try:
-        return as_text_list(s)
-    except RowFault as fault:
-        raise ValueError(fault.what) from fault
-
-
-def istype(s: Any, kind: type) -> bool:
-    """Whether a text is the literal of a value of that type; nothing in it is executed."""
-    import ast
-
-    if isinstance(s, kind):
-        return True
-    try:
-        return isinstance(ast.literal_eval(str(s)), kind)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return False
-
-
-def gpt_key_set() -> bool:
-    """Whether a judge was given to this run."""
-    return session.judge is not None
-
-
-def get_rank_and_world_size() -> tuple[int, int]:
-    """0 of 1: assay spreads the work itself."""
-    return 0, 1
+    "bincount",
+    "cn_string",
+    "colored",
+    "d2df",
+    "dict_merge",
+    "extract_json_objects",
+    "fg",
+    "get_cache_path",
+    "get_cuda_visible_devices",
+    "get_gpu_memory",
+    "get_rank_and_world_size",
+    "githash",
+    "h2r",
+    "istype",
+    "listinstr",
+    "load_env",
+    "modelscope_flag_set",
+    "pip_install_robust",
+    "process_punctuation",
+    "proxy_set",
+    "r2h",
+    "run_command",
+    "splitlen",
+    "timestr",
+    "toliststr",
+    "version_cmp",
+    "youtube_dl",
+]

@@ -1,15 +1,23 @@
 """`vlmeval.utils.data_util`: `TSVDataset`, the one dataset class of the documented revision."""
 
+import os
 from typing import Any
 
+from .....datasets.faults import RowFault
+from .....datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
+from ....kits.row_pictures import picture_path
+from ...era import note_documented, upstreams_rule
 from ...kinds import early_type
 from ...places import DATASET_URLS as dataset_URLs
 from ...places import IMAGE_FOLDERS as img_root_map
 from ...places import data_root
-from ...prompts import question_with_options
+from ...prompts import documented_question, question_with_options
+from ...rows import lender
 from ..dataset.image_base import ImageBaseDataset
 
 __all__ = ["DATASET_TYPE", "TSVDataset", "dataset_URLs", "img_root_map"]
+
+CHOICES = ("MMBench", "CCBench", "SEEDBench")
 
 
 def DATASET_TYPE(dataset: str) -> str:
@@ -21,12 +29,15 @@ class TSVDataset(ImageBaseDataset):
     """A benchmark in one TSV file."""
 
     def __init__(self, dataset: str = "MMBench", img_root: str | None = None, **kwargs: Any) -> None:
+        note_documented()
         self.dataset = dataset
         self.dataset_type = DATASET_TYPE(dataset)
         self.data_root = str(data_root())
         super().__init__(dataset, skip_noimg=False)
         if img_root is not None:
             self.img_root = img_root
+        elif upstreams_rule():
+            self.img_root = os.path.join("images", img_root_map[dataset])
 
     @classmethod
     def supported_datasets(cls) -> list[str]:
@@ -38,7 +49,63 @@ class TSVDataset(ImageBaseDataset):
         if isinstance(line, int):
             line = self.data.iloc[line]
         name = self.dataset if dataset is None else dataset
-        paths = self.dump_image(line)
-        is_choice = DATASET_TYPE(name) == "multi-choice" or ("A" in line and "B" in line)
-        text = question_with_options(line) if is_choice else line["question"]
-        return {"image": paths[0] if len(paths) == 1 else paths, "text": text}
+        if any(part in name for part in CHOICES):
+            text = documented_question(line)
+        elif dataset is None and name not in img_root_map and "A" in line and "B" in line:
+            text = question_with_options(line)
+        else:
+            text = line["question"]
+        return {"image": self._image(line), "text": text}
+
+    def dump_image(self, line: Any) -> list[str]:
+        """The pictures of a line as files."""
+        found = self._image(self._line(line))
+        return found if isinstance(found, list) else [found]
+
+    def _image(self, line: Any) -> str | list[str]:
+        """The file of a picture, `<index>.jpg`; of a list of pictures the files that `image_path` names."""
+        cell = line.get("image")
+        if not isinstance(cell, list):
+            if is_blank(cell) or len(cell) <= LONGEST_REFERENCE:
+                return super().dump_image(line)[0]
+            return self._picture_file(cell, f"{line['index']}.jpg")
+        named = line.get("image_path")
+        names = named if isinstance(named, list) else [f"{line['index']}_{place}.jpg" for place in range(len(cell))]
+        return [self._picture_file(piece, name) for piece, name in zip(cell, names, strict=False)]
+
+    def _picture_file(self, cell: str, name: str) -> str:
+        return picture_path(inline(cell), self.img_root, name, encodes=upstreams_rule())
+
+    def _finished(self, frame: Any) -> Any:
+        """Pictures that rows share filled in, lists taken apart: a list of one stays a list."""
+        if frame is None or "image" not in getattr(frame, "columns", ()):
+            return frame
+        cells = {str(index): cell for index, cell in zip(frame["index"], frame["image"], strict=True)}
+        frame = frame.copy()
+        rows = frame.to_dict(orient="records")
+        frame["image"] = _objects([self._cell(row, cells) for row in rows])
+        if "image_path" in frame:
+            frame["image_path"] = _objects([_listed(row["image_path"], "image_path") for row in rows])
+        return frame
+
+    def _cell(self, row: Any, cells: Any) -> Any:
+        """The picture of a row: in rotations and in MME's second questions that of another, whatever the cell holds."""
+        lent = lender(self.dataset, row)
+        cell = cells.get(lent, row["image"]) if lent is not None else row["image"]
+        text = cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell)
+        if isinstance(text, str) and len(text) <= LONGEST_REFERENCE and text in cells:
+            text = cells[text]
+        return _listed(text, "image")
+
+
+def _listed(cell: Any, column: str) -> Any:
+    try:
+        return pieces_of(cell, column) if isinstance(cell, str) and cell.startswith("[") else cell
+    except RowFault:
+        return cell  # the fault of its row, met when its picture is asked for
+
+
+def _objects(cells: list[Any]) -> Any:
+    import pandas
+
+    return pandas.Series(cells, dtype=object).to_numpy()

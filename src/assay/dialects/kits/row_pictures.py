@@ -1,0 +1,107 @@
+"""Pictures of rows as files, under the names the kits give them: `<index>.png`, or what `image_path` says.
+
+A file is written when somebody asks for its path. Where another picture lies under that name already, as after an edit
+of the table, the new one gets a name of its own beside it: nobody is ever shown the pixels of another row or another
+table. Rows that share a picture share its bytes on the disk.
+"""
+
+import io
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...core import Image
+from ...datasets.faults import RowFault
+from ...media.base64_images import needs_rgb
+from ...media.images import decode_image, to_rgb
+
+_FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP", ".tif": "TIFF"}
+_written: dict[str, str] = {}
+"""By whole path: the digest of the picture that this process wrote there, or found there."""
+_kept: dict[tuple[str, str, str], str] = {}
+"""By folder, suffix and digest: a file with the same bytes, to link to."""
+
+
+def file_names(index: object, count: int, named: Sequence[str], single: str) -> list[str]:
+    """The names of a row's pictures: those that `image_path` gives, else after the row's index.
+
+    `single` is the suffix of a row's only picture; one of several is `<index>_<place>.png`.
+    """
+    if named:
+        return list(named)
+    return [f"{index}{single}"] if count == 1 else [f"{index}_{place}.png" for place in range(count)]
+
+
+def picture_path(picture: Image, folder: str, name: str, *, encodes: bool = False) -> str:
+    """The path of a file with this picture: `folder/name`, unless another picture has that name.
+
+    `encodes` writes what upstream writes, the pixels in the format of the suffix; else a picture's own bytes are kept,
+    and one with a palette or alpha becomes RGB.
+    """
+    path = os.path.join(folder, name)
+    if is_written(path, picture):
+        return path
+    if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
+        raise RowFault("the image file lies outside the data folder", column="image_path", got=name)
+    data = _encoded(picture, name) if encodes else _own_bytes(picture)
+    if os.path.lexists(path) and not _holds(path, data):
+        stem, suffix = os.path.splitext(path)
+        path = f"{stem}-{picture.digest[:8]}{suffix}"
+    if not os.path.exists(path):
+        _put(path, data, (os.path.abspath(folder), os.path.splitext(name)[1], picture.digest))
+    _written[os.path.abspath(path)] = picture.digest
+    return path
+
+
+def is_written(path: str, picture: Image) -> bool:
+    """Whether this process knows a file to hold a picture."""
+    whole = path if path[:1] == os.sep else os.path.abspath(path)
+    return _written.get(whole) == picture.digest and os.path.exists(whole)
+
+
+def keeps_bytes(picture: Image, *, encodes: bool) -> bool:
+    """Whether a file of `picture_path` is the picture's own bytes."""
+    return not encodes and not needs_rgb(picture)
+
+
+def _own_bytes(picture: Image) -> bytes:
+    if not needs_rgb(picture):
+        return picture.data()
+    buffer = io.BytesIO()
+    decode_image(picture).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def _encoded(picture: Image, name: str) -> bytes:
+    from PIL import Image as pillow
+
+    opened = pillow.open(io.BytesIO(picture.data()))
+    fmt = _FORMATS.get(os.path.splitext(name)[1].lower(), "PNG")
+    plain = opened.convert("RGB") if opened.mode in ("RGBA", "P", "LA") else opened
+    buffer = io.BytesIO()
+    (to_rgb(plain) if fmt == "JPEG" and plain.mode not in ("RGB", "L", "CMYK") else plain).save(buffer, format=fmt)
+    return buffer.getvalue()
+
+
+def _holds(path: str, data: bytes) -> bool:
+    try:
+        return os.path.getsize(path) == len(data) and Path(path).read_bytes() == data
+    except OSError:
+        return False
+
+
+def _put(path: str, data: bytes, key: tuple[str, str, str]) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    same = _kept.get(key)
+    if same is not None and _holds(same, data):
+        try:
+            os.link(same, path)
+            return
+        except OSError:
+            pass  # a disk without links, or another process was first
+    with tempfile.NamedTemporaryFile(dir=os.path.dirname(path), prefix=".part-", delete=False) as part:
+        part.write(data)
+    os.chmod(part.name, 0o644)
+    os.replace(part.name, path)
+    _kept[key] = os.path.abspath(path)

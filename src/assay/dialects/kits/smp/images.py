@@ -1,0 +1,170 @@
+"""Images as base64 and back, their sizes, several in one, and rows shown in a notebook.
+
+By default an image comes back pixel by pixel as it went in. With upstream's rules it becomes a JPEG, its shorter edge
+at least `$VLMEVAL_MIN_IMAGE_EDGE` (100), its text at most `$VLMEVAL_MAX_IMAGE_SIZE` long.
+"""
+
+import base64
+import io
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....media import base64_images
+from ..rules import as_upstream
+from .files import md5
+from .texts import toliststr
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
+
+ALPHA = ("RGBA", "P", "LA")
+LARGEST = 10**9
+
+
+def encode_image_to_base64(
+    img: "Picture", target_size: int = -1, fmt: str | None = None, max_file_size: float = LARGEST
+) -> str:
+    """An image as base64; `target_size` above 0 bounds its longer side."""
+    if not as_upstream():
+        return base64_images.encode_image_to_base64(img, target_size, fmt or "PNG")
+    kind = fmt or "JPEG"
+    if img.mode in ALPHA:
+        img = img.convert("RGB")
+    if target_size > 0:
+        img.thumbnail((target_size, target_size))
+    text = _encoded(img, kind)
+    largest = int(os.environ.get("VLMEVAL_MAX_IMAGE_SIZE", max_file_size))
+    shortest = int(os.environ.get("VLMEVAL_MIN_IMAGE_EDGE", 100))
+    if min(img.size) < shortest:
+        text = _encoded(resize_image_by_factor(img, shortest / min(img.size)), kind)
+    factor = min(1.0, (largest / len(text)) ** 0.5)
+    while len(text) > largest:
+        text = _encoded(resize_image_by_factor(img, factor), kind)
+        factor *= min(1.0, (largest / len(text)) ** 0.5)
+    return text
+
+
+def _encoded(img: "Picture", fmt: str) -> str:
+    buffer = io.BytesIO()
+    img.save(buffer, format=fmt)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def encode_image_file_to_base64(
+    image_path: str | Path, target_size: int = -1, fmt: str | None = None, max_file_size: float = LARGEST
+) -> str:
+    """An image file as base64: its own bytes, unless it is to be made smaller or of another format."""
+    if not as_upstream():
+        return base64_images.encode_image_file_to_base64(image_path, target_size, fmt)
+    from PIL import Image
+
+    return encode_image_to_base64(Image.open(image_path), target_size, fmt, max_file_size)
+
+
+def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "Picture":
+    """The Pillow image of a base64 text or a data URL; upstream's has no transparency."""
+    image = base64_images.decode_base64_to_image(base64_string, target_size)
+    return image.convert("RGB") if as_upstream() and image.mode in ALPHA else image
+
+
+def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
+    """Writes the image of a base64 text to a file; upstream's is always encoded anew."""
+    if not as_upstream():
+        base64_images.decode_base64_to_image_file(base64_string, image_path, target_size)
+        return
+    folder = os.path.dirname(image_path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    decode_base64_to_image(base64_string, target_size).save(image_path)
+
+
+def isimg(s: str) -> bool:
+    """Whether a text is an existing file or an http URL."""
+    return os.path.exists(s) or s.startswith("http")
+
+
+def read_ok(img_path: str) -> bool:
+    """Whether an image can be opened and has an area."""
+    from PIL import Image
+
+    try:
+        with Image.open(img_path) as image:
+            return image.width > 0 and image.height > 0
+    except (OSError, SyntaxError, ValueError):
+        return False
+
+
+def rescale_img(img: "Picture", tgt: tuple[int, int] | None = None) -> "Picture":
+    """An image of a given width or height; the other side, given as -1, follows."""
+    if not isinstance(tgt, tuple) or -1 not in tgt:
+        raise AssertionError(f"a size is (width, -1) or (-1, height), not {tgt!r}")
+    width, height = img.size
+    if tgt[0] != -1:
+        return img.resize((tgt[0], int(tgt[0] / width * height)))
+    return img.resize((int(tgt[1] / height * width), tgt[1]))
+
+
+def resize_image_by_factor(img: "Picture", factor: float = 1) -> "Picture":
+    """An image with both sides times `factor`."""
+    return img.resize((int(img.width * factor), int(img.height * factor)))
+
+
+def concat_images(images: Sequence[str], target_size: int = -1, mode: str = "h", return_image: bool = False) -> Any:
+    """Images side by side (`h`) or one under another (`v`), as an image or as the path of a file."""
+    from PIL import Image
+
+    opened: list[Any] = [Image.open(path) for path in images]
+    if target_size != -1:
+        side = (-1, target_size) if mode == "h" else (target_size, -1)
+        opened = [rescale_img(image, side) for image in opened]
+    widths, heights = [image.width for image in opened], [image.height for image in opened]
+    size = (sum(widths), max(heights)) if mode == "h" else (max(widths), sum(heights))
+    joined = Image.new("RGB", size)
+    for place, image in enumerate(opened):
+        joined.paste(image, (sum(widths[:place]), 0) if mode == "h" else (0, sum(heights[:place])))
+    if return_image:
+        return joined
+    # The name is upstream's; a file that another user made under it is not written to.
+    path = os.path.join(tempfile.gettempdir(), md5("\n".join(images)) + ".jpg")
+    handle, part = tempfile.mkstemp(suffix=".jpg", dir=tempfile.gettempdir())
+    with os.fdopen(handle, "wb") as target:
+        joined.save(target, format="JPEG")
+    os.replace(part, path)
+    return path
+
+
+def stack_image(imgs: Sequence[Any], shape: tuple[int, int] = (1, 3)) -> Any:
+    """Arrays of pixels as one, in rows and columns; gaps are grey. The documented revision's."""
+    import numpy
+    from PIL import Image
+
+    rows, columns = shape
+    if len(imgs) > rows * columns:
+        raise AssertionError(f"{len(imgs)} images do not fit into {rows} x {columns}")
+    height, width = imgs[0].shape[:2]
+    sized = [numpy.asarray(Image.fromarray(image).resize((width, height))) for image in imgs]
+    sized += [numpy.full((height, width, 3), 127, numpy.uint8)] * (rows * columns - len(sized))
+    return numpy.vstack([numpy.hstack(sized[row * columns : (row + 1) * columns]) for row in range(rows)])
+
+
+def mmqa_display(question: Mapping[str, Any], target_size: int = -1) -> None:
+    """Prints a row and, in a notebook, shows its images."""
+    row = {str(name).lower(): value for name, value in dict(question).items()}
+    cells = toliststr(row.pop("image")) if "image" in row else []
+    paths = [] if cells or "image_path" not in row else toliststr(row.pop("image_path"))
+    cells += [base64_images.encode_image_file_to_base64(path) for path in paths]
+    print(f"INDEX: {row.pop('index', 'XXX')}")
+    for cell in cells:
+        image = decode_base64_to_image(cell, target_size)
+        try:
+            from IPython.display import display  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            print(f"[image {image.width}x{image.height}]")
+        else:
+            display(image)  # type: ignore[no-untyped-call, unused-ignore]
+    for name, value in row.items():
+        if value is not None and not (isinstance(value, float) and value != value):
+            print(f"{name.upper()}. {value}")

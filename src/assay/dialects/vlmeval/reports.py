@@ -1,0 +1,82 @@
+"""Tables of accuracy in VLMEvalKit's formats: by split and category, what could be matched, by capability."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...summarizers.mmvet import CAPABILITIES
+
+ABBREVIATIONS = {
+    "coarse_perception": "CP",
+    "finegrained_perception (instance-level)": "FP-S",
+    "finegrained_perception (cross-instance)": "FP-C",
+    "logic_reasoning": "LR",
+    "relation_reasoning": "RR",
+    "attribute_reasoning": "AR",
+}
+OVERALL = "Overall"
+
+
+def accuracy_table(frame: Any, *, documented: bool) -> Any:
+    """`split`, `Overall`, then a column for each l2-category and each category; `hit` holds the verdicts.
+
+    The documented revision has the rows full, dev and test where there are splits, else the one row dev; the newest
+    has one row for each split, else one called none.
+    """
+    import pandas
+
+    if "split" not in frame:
+        parts = [("dev" if documented else "none", None)]
+    elif documented:
+        parts = [("full", None), ("dev", "dev"), ("test", "test")]
+    else:
+        parts = [(split, split) for split in sorted(set(frame["split"]), key=str)]
+    made: dict[str, list[Any]] = {"split": [name for name, _ in parts], OVERALL: _means(frame, parts)}
+    for column in ("l2-category", "category"):
+        if column in frame:
+            for value in sorted(set(frame[column])):
+                made[ABBREVIATIONS.get(value, value)] = _means(frame[frame[column] == value], parts)
+    return pandas.DataFrame(made)
+
+
+def _means(frame: Any, parts: Sequence[tuple[Any, Any]]) -> list[float]:
+    return [float((frame if split is None else frame[frame["split"] == split])["hit"].mean()) for _, split in parts]
+
+
+def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
+    """How many answers could be matched, and how many of those are right; rows are category, letter read, answer."""
+    import pandas
+
+    counts: dict[Any, list[int]] = {OVERALL: [0, 0, 0]}
+    for category, read, answer in rows:
+        for name in (OVERALL, category):
+            own = counts.setdefault(name, [0, 0, 0])
+            own[0] += 1
+            own[1] += bool(read)
+            own[2] += bool(read) and read == answer
+    cells = [
+        [name, total, match, hit, match / total * 100, hit / match * 100 if match else 0]
+        for name, (total, match, hit) in counts.items()
+        if total
+    ]
+    return pandas.DataFrame(cells, columns=["Category", "tot", "match", "hit", "match_rate", "acc"])
+
+
+def capability_tables(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
+    """Means of 100 by capability and by combination (`ocr_math`), each with its overall mean last.
+
+    A capability that no item has is left out; upstream divides by zero there.
+    """
+    combinations = list(dict.fromkeys(category.replace(",", "_") for category, _ in graded))
+    by_capability = [(name, [float(g) for category, g in graded if name in category]) for name in CAPABILITIES]
+    by_combination = [
+        (name, [float(g) for category, g in graded if category.replace(",", "_") == name]) for name in combinations
+    ]
+    everything = (OVERALL, [float(grade) for _, grade in graded])
+    return _mean_table([*by_capability, everything]), _mean_table([*by_combination, everything])
+
+
+def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:
+    import pandas
+
+    cells = [[name, len(own), sum(own) / len(own) * 100] for name, own in groups if own]
+    return pandas.DataFrame(cells, columns=["Category", "tot", "acc"])

@@ -1,0 +1,1 @@
+"""One request to one answer: who is asked, how many at once, what is tried again."""

@@ -1,0 +1,148 @@
+"""Replicas as processes of this machine, each with its share of the GPUs and of the cores."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from ....core import UsageError
+from .replica import ReplicaLost
+from .wire import HEAD, pack
+
+SECONDS_TO_CLOSE = 5.0
+
+
+class Processes:
+    """Starts replicas as processes."""
+
+    def __init__(self, replicas: int, gpus_per_replica: float | None = None) -> None:
+        self._environment = shares(replicas, gpus_per_replica)
+
+    async def start(self, number: int) -> "Process":
+        """A new process."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "assay.runner.ask.executors.worker", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=2,  # what user code prints is for people; the run's own stdout may be one JSON document
+                env={**os.environ, **self._environment[number - 1]},
+                start_new_session=True,  # Ctrl-C is for the driver, which lets what is in flight come back
+            )
+        reader, writer = await asyncio.open_connection(sock=ours)
+        return Process(process, reader, writer)
+
+    async def watch(self) -> None:
+        """This machine is there as long as the run is."""
+        await asyncio.get_running_loop().create_future()
+
+    async def close(self) -> None:
+        """Nothing beside the processes."""
+
+
+class Process:
+    """The driver's end of one process."""
+
+    by_path = True
+
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._process = process
+        self._writer = writer
+        self._calls: dict[int, asyncio.Future[bytes]] = {}
+        self._number = 0
+        self._ended: str | None = None
+        self._listening = asyncio.ensure_future(self._listen(reader))
+
+    async def ask(self, frame: bytes) -> bytes:
+        """Sends a frame and waits for its answer."""
+        if self._ended is not None:
+            raise ReplicaLost(self._ended)
+        self._number += 1
+        number = self._number
+        answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._calls[number] = answer
+        try:
+            self._writer.write(HEAD.pack(number, len(frame)))
+            self._writer.write(frame)
+            await self._writer.drain()
+        except ConnectionError:
+            pass  # whoever listens learns how it ended, and says so
+        try:
+            return await answer
+        finally:
+            self._calls.pop(number, None)
+
+    async def close(self) -> None:
+        """Asks the model to close, then ends the process."""
+        if self._ended is None:
+            try:
+                await asyncio.wait_for(self.ask(pack({"call": "close"})), SECONDS_TO_CLOSE)
+            except (ReplicaLost, TimeoutError):
+                pass
+        self._listening.cancel()
+        self._writer.close()
+        self._end()
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
+                answer = await reader.readexactly(length)
+                if (waiting := self._calls.get(number)) is not None and not waiting.done():
+                    waiting.set_result(answer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            how = self._ended = self._end()
+            for waiting in self._calls.values():
+                if not waiting.done():
+                    waiting.set_exception(ReplicaLost(how))
+
+    def _end(self) -> str:
+        """Makes sure that the process is gone, and says how it went."""
+        try:
+            code = self._process.wait(0.2)  # one that ended by itself may take a moment to be reaped
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        if code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return f"exit status {code}"
+
+
+def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]]:
+    """What the environment of each replica has of its own: which GPUs it sees, how many threads it starts."""
+    threads = {} if "OMP_NUM_THREADS" in os.environ else {"OMP_NUM_THREADS": str(_cores_each(replicas))}
+    if gpus_per_replica is None:
+        return [dict(threads) for _ in range(replicas)]
+    if gpus_per_replica > 1 and gpus_per_replica != int(gpus_per_replica):
+        raise UsageError(f"a replica cannot have {gpus_per_replica} GPUs", fix="a whole number, or a part of one GPU")
+    there = gpus()
+    if replicas * gpus_per_replica > len(there):
+        raise UsageError(
+            f"{replicas} replicas with {gpus_per_replica:g} GPUs each, and this machine shows {len(there)}",
+            fix="fewer --replicas, a smaller --gpus_per_replica, or --executor ray for several machines",
+        )
+    made = []
+    for place in range(replicas):
+        first = int(place * gpus_per_replica)
+        own = there[first : first + int(gpus_per_replica)] if gpus_per_replica >= 1 else there[first : first + 1]
+        made.append({**threads, "CUDA_VISIBLE_DEVICES": ",".join(own if gpus_per_replica else ())})
+    return made
+
+
+def gpus() -> list[str]:
+    """The GPUs this process may use, as `CUDA_VISIBLE_DEVICES` names them."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is not None:
+        return [name.strip() for name in named.split(",") if name.strip()]
+    return [str(place) for place, _ in enumerate(sorted(Path("/dev").glob("nvidia[0-9]*")))]
+
+
+def _cores_each(replicas: int) -> int:
+    """All threads of all replicas together are as many as there are cores: more only wait for each other."""
+    return max(1, len(os.sched_getaffinity(0)) // replicas) if hasattr(os, "sched_getaffinity") else 1

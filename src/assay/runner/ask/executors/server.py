@@ -1,0 +1,126 @@
+"""The replica's side: builds the model from its name, answers frames, and keeps the states of dialogues.
+
+A frame asks for one thing: `load`, `look`, `ask` or `close`. A fault that ends the run goes back as data; a model that
+fails a request gives an output that says so, as everywhere.
+"""
+
+import asyncio
+import inspect
+import itertools
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ....core import AssayError, Model, ModelError, Output, Request, UsageError, blamed, digest_of
+from ...options import RunOptions
+from ..calls import call_async, call_in_halves
+from ..sizing import fit_batch
+from ..threads import Threads
+from .wire import media_of, outputs_to_plain, pack, request_from_plain, unpack
+
+
+class Server:
+    """One model at work for a driver elsewhere."""
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._threads: Threads | None = None
+        self._states: dict[int, Any] = {}
+        self._tokens = itertools.count(1)
+
+    async def handle(self, frame: bytes) -> bytes:
+        """The answer to one frame."""
+        head, blobs = unpack(frame)
+        try:
+            if head["call"] == "load":
+                return pack(await self._load(head))
+            if head["call"] == "close":
+                return pack(await self._close())
+            if head["call"] == "look":
+                return pack(await self._look(head, blobs))
+            return await self._ask(head, blobs)
+        except AssayError as error:
+            return pack({"fault": _fault(error)})
+
+    async def _load(self, head: Mapping[str, Any]) -> dict[str, Any]:
+        # Relative paths and neighbours of the user's files mean the same here as where the run was started.
+        if os.path.isdir(head["folder"]):
+            os.chdir(head["folder"])
+        sys.path += [place for place in head["path"] if place not in sys.path and os.path.exists(place)]
+        from ...plan.planning import trusted_model
+
+        options = RunOptions.from_plain(head["options"], where="the replica's options")
+        model = trusted_model(head["model"], options)
+        self._threads = Threads(head["threads"], "model")
+        load = getattr(model, "load", None)
+        if load is not None:
+            try:
+                done = await self._threads.submit(load)
+                if inspect.isawaitable(done):
+                    await done
+            except AssayError:
+                raise
+            except Exception as error:
+                raise blamed(ModelError, error, f"loading model {head['model']!r}") from error
+        if options.batch_size == "auto":
+            await self._threads.submit(fit_batch, model)
+        self._model = model
+        return {"identity": digest_of(dict(model.identity)), "pid": os.getpid()}
+
+    async def _look(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._model is not None and self._threads is not None
+        request = request_from_plain(head["request"], media_of(blobs))
+        try:
+            found = await self._threads.submit(self._model.preflight, request.prompt, request.options.stop)  # type: ignore[attr-defined]
+        except AssayError:
+            raise
+        except Exception as error:
+            raise blamed(ModelError, error, "looking at the first prompt") from error
+        return {"faults": [str(fault) for fault in found]}
+
+    async def _ask(self, head: Mapping[str, Any], blobs: Mapping[str, Any]) -> bytes:
+        for token in head.get("released", ()):
+            self._states.pop(token, None)
+        media = media_of(blobs)
+        requests = [request_from_plain(plain, media, self._state(plain)) for plain in head["requests"]]
+        started = time.perf_counter()
+        outputs, fits = await self._answers(requests)
+        seconds = time.perf_counter() - started
+        made: dict[str, Any] = {}
+        plain = outputs_to_plain(outputs, made)
+        for entry, output in zip(plain, outputs, strict=True):
+            if output.state is not None:
+                entry["state"] = token = next(self._tokens)
+                self._states[token] = output.state
+        return pack({"outputs": plain, "fits": fits, "seconds": seconds}, made)
+
+    def _state(self, plain: Mapping[str, Any]) -> Any:
+        return self._states[plain["state"]] if "state" in plain else None
+
+    async def _answers(self, requests: Sequence[Request]) -> tuple[list[Output], int]:
+        assert self._model is not None and self._threads is not None
+        if inspect.iscoroutinefunction(self._model.generate):
+            return [await call_async(self._model, request) for request in requests], 0
+        return await self._threads.submit(call_in_halves, self._model, requests)
+
+    async def _close(self) -> dict[str, Any]:
+        close = getattr(self._model, "close", None)
+        if close is not None:
+            done = close()
+            if inspect.isawaitable(done):
+                await asyncio.wait_for(done, 5)
+        return {}
+
+
+def _fault(error: AssayError) -> dict[str, Any]:
+    kind = "usage" if isinstance(error, UsageError) else "model"
+    what = error.what if error.where is None else f"{error.where}: {error.what}"
+    return {"kind": kind, "what": what, "fix": error.fix}
+
+
+def raise_fault(fault: Mapping[str, Any], where: str) -> None:
+    """Raises what a replica could not go on with."""
+    kind = UsageError if fault["kind"] == "usage" else ModelError
+    raise kind(fault["what"], where=where, fix=fault["fix"])

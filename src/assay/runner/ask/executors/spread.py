@@ -1,0 +1,312 @@
+"""The spread: drives all replicas of one model over the work of a task; the driver alone writes.
+
+Each replica has a loop that starts it, keeps it busy and replaces it when it dies. They share one work, so that a slow
+replica takes less of it and one that comes late, or comes back, takes what is left. Replicas of an endpoint ask one
+server with one key, so they share one patience: how many ask at once, who waits for a server that is gone.
+"""
+
+import asyncio
+import inspect
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ....core import Model, ModelError, Output
+from ...events import CellProgress
+from ..retry import Patience, RetryPolicy, Stopped
+from ..schedule import tries_again
+from ..sizing import BatchSize
+from ..work import Answers, Desk, Job, Work
+from .replica import Executor, ModelSource, Replica, ReplicaLost
+from .shared_work import MOST_DEATHS, SharedWork
+
+MOST_STARTS = 3
+"""How often in a row a replica may die while it loads."""
+
+
+class Spread:
+    """The replicas of one model; they stay loaded from one task to the next."""
+
+    def __init__(
+        self,
+        model: Model,
+        source: ModelSource,
+        executor: Executor,
+        replicas: int,
+        *,
+        batch_size: int | None = None,
+        window: int = 1,
+        policy: RetryPolicy | None = None,
+        say: Callable[[str], None] = lambda line: None,
+        whisper: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        self.model = model
+        self._is_async = inspect.iscoroutinefunction(model.generate)
+        self._source = source
+        self._executor = executor
+        self._slots = [Slot(number, window, batch_size) for number in range(1, replicas + 1)]
+        self._policy = policy or RetryPolicy()
+        self._patience = Patience(1)
+        self._rng = random.Random(0)
+        self._say = say
+        self._whisper = whisper
+        """For whoever watches; of no interest once the run is done."""
+        self.greet: Callable[[Replica], Awaitable[None]] | None = None
+        """What is asked of the first replica that is ready, before any request; once."""
+
+    def watched_by(self, progress: CellProgress) -> None:
+        """Shows its replicas there from now on."""
+        progress.replicas = {slot.number: slot.state for slot in self._slots}
+        for slot in self._slots:
+            slot.progress = progress
+
+    async def run(self, work: Work, desk: Desk) -> None:
+        """Works until there is nothing left, or the work was stopped and what was in flight came back."""
+        assert isinstance(work, SharedWork)
+        self._patience = Patience(sum(slot.window for slot in self._slots), self._policy, say=self._whisper)
+        work.when_stopped(self._patience.stop)
+        serving = {asyncio.ensure_future(self._serve(slot, work, desk)): slot for slot in self._slots}
+        ending = asyncio.ensure_future(work.ending())
+        watching = asyncio.ensure_future(self._executor.watch())
+        try:
+            while serving:
+                done, _ = await asyncio.wait({*serving, ending, watching}, return_when=asyncio.FIRST_COMPLETED)
+                for finished in done - {ending}:
+                    serving.pop(finished, None)
+                    finished.result()
+                if ending.done() or work.is_done():
+                    break
+            else:
+                if not work.stopped and not work.is_done():
+                    self._give_up()
+            await self._let_come_back(serving)
+        finally:
+            for running in (ending, watching, *serving):
+                running.cancel()
+            await asyncio.gather(ending, watching, *serving, return_exceptions=True)
+
+    async def _let_come_back(self, serving: "dict[asyncio.Task[None], Slot]") -> None:
+        """Waits for the replicas that are at work; one that only now starts has nothing to do."""
+        for running, slot in serving.items():
+            if slot.replica is None:
+                running.cancel()
+        for outcome in await asyncio.gather(*serving, return_exceptions=True):
+            if isinstance(outcome, Exception):
+                raise outcome
+
+    def _give_up(self) -> None:
+        how = next((slot.ended for slot in self._slots if slot.ended), "")
+        raise ModelError(
+            f"every replica died {MOST_STARTS} times while it loaded (the last: {how})",
+            where=f"model {self._source.name!r}",
+            fix="ask the model without --replicas to see why; fewer replicas need less memory",
+        )
+
+    async def _serve(self, slot: "Slot", work: SharedWork, desk: Desk) -> None:
+        """One replica from its start to the end of the work, as often as it must be started."""
+        while slot.failed_starts < MOST_STARTS:
+            try:
+                replica = await self._started(slot)
+            except ReplicaLost as lost:
+                slot.failed_starts += 1
+                slot.died(str(lost))
+                continue
+            slot.failed_starts = 0
+            slot.gone = asyncio.get_running_loop().create_future()
+            slot.note("ready")
+            greet, self.greet = self.greet, None
+            if greet is not None:
+                await greet(replica)
+            work.open(slot.number)
+            feeding = [asyncio.ensure_future(self._feed(slot, replica, work, desk)) for _ in range(slot.window)]
+            try:
+                await asyncio.gather(*feeding)
+            finally:
+                for running in feeding:
+                    running.cancel()
+                await asyncio.gather(*feeding, return_exceptions=True)
+                work.close(slot.number)
+            if slot.replica is not None:
+                return
+            await replica.close()
+            if work.stopped:
+                return
+            self._say(f"replica {slot.number} died ({slot.ended}): its requests go on, another takes its place")
+            slot.progress.restarts += 1
+        slot.note("lost")
+
+    async def _started(self, slot: "Slot") -> Replica:
+        if slot.replica is not None:
+            return slot.replica
+        slot.note("starting")
+        if slot.starting is None:
+            slot.starting = asyncio.ensure_future(self._start(slot))
+        try:
+            # It goes on loading when the task is done before: the next task will need it.
+            slot.replica = await asyncio.shield(slot.starting)
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
+            slot.starting = None
+            raise
+        slot.starting = None
+        return slot.replica
+
+    async def _start(self, slot: "Slot") -> Replica:
+        channel = await self._executor.start(slot.number)
+        try:
+            return await Replica.load(slot.number, channel, self._source)
+        except BaseException:
+            await channel.close()
+            raise
+
+    async def _feed(self, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk) -> None:
+        """Asks a replica until there is nothing left for it or it dies."""
+        while True:
+            jobs = self._take(slot, work)
+            if not jobs:
+                slot.note("ready")
+                if await work.more_for(slot.number):
+                    continue
+                return
+            slot.note("working")
+            if self._is_async:
+                await self._ask_one(jobs[0], slot, replica, work, desk)
+            else:
+                await self._ask_while_there_are(jobs, slot, replica, work, desk)
+            if slot.replica is not replica:
+                return
+
+    async def _ask_one(self, job: Job, slot: "Slot", replica: Replica, work: SharedWork, desk: Desk) -> None:
+        """One request, tried again where that may help; it leaves a replica that died while it only waited."""
+        is_there = False
+
+        async def once() -> Output:
+            nonlocal is_there
+            is_there = True
+            slot.progress.meter.begun += 1
+            try:
+                outputs, _, _ = await replica.ask([job])
+            finally:
+                is_there = False
+            return outputs[0]
+
+        assert slot.gone is not None
+        asked = asyncio.ensure_future(self._patience.ask(once))
+        try:
+            either: set[asyncio.Future[Any]] = {asked, slot.gone}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done() and not is_there:
+                work.give_back([job])
+                return
+            answers = [(job, await asked)]
+        except Stopped:
+            work.give_back([job])
+            return
+        except ReplicaLost as lost:
+            slot.died(str(lost))
+            self._fail(work.died(slot.number, [job]), str(lost), work, desk)
+            return
+        finally:
+            asked.cancel()
+        self._hand_in(answers, work, desk)
+
+    async def _ask_while_there_are(
+        self, jobs: list[Job], slot: "Slot", replica: Replica, work: SharedWork, desk: Desk
+    ) -> None:
+        """Batch after batch; the next one is taken while one is answered, and on its way before that is scored."""
+        asked = asyncio.ensure_future(self._ask(slot, replica, jobs))
+        try:
+            while jobs:
+                upcoming = self._take(slot, work)
+                try:
+                    outputs = await asked
+                except ReplicaLost as lost:
+                    slot.died(str(lost))
+                    failed = work.died(slot.number, jobs)
+                    work.give_back(upcoming)
+                    self._fail(failed, str(lost), work, desk)
+                    return
+                answers = [
+                    pair
+                    for pair in zip(jobs, outputs, strict=True)
+                    if not tries_again(work, *pair, self._policy, self._rng)
+                ]
+                desk.keep(answers)
+                if work.stopped:
+                    work.give_back(upcoming)
+                    upcoming = []
+                if upcoming:
+                    asked = asyncio.ensure_future(self._ask(slot, replica, upcoming))
+                try:
+                    desk.judge(answers)
+                finally:
+                    work.settled([job for job, _ in answers])
+                jobs = upcoming
+        finally:
+            asked.cancel()
+
+    def _take(self, slot: "Slot", work: SharedWork) -> list[Job]:
+        if self._is_async:
+            return work.take_for(slot.number, 1)
+        return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
+
+    async def _ask(self, slot: "Slot", replica: Replica, jobs: Sequence[Job]) -> list[Output]:
+        slot.progress.meter.begun += len(jobs)
+        outputs, fits, seconds = await replica.ask(jobs)
+        slot.sizes.learn(len(jobs), fits, seconds)
+        return outputs
+
+    def _hand_in(self, answers: Answers, work: SharedWork, desk: Desk) -> None:
+        try:
+            desk.keep(answers)
+            desk.judge(answers)
+        finally:
+            work.settled([job for job, _ in answers])
+
+    def _fail(self, jobs: Sequence[Job], how: str, work: SharedWork, desk: Desk) -> None:
+        """Requests on which too many replicas have died are failures of their own; the run goes on."""
+        if not jobs:
+            return
+        message = f"{MOST_DEATHS} replicas died on this request (the last: {how})"
+        self._hand_in([(job, Output.failed("replica", message, retryable=False)) for job in jobs], work, desk)
+
+    async def close(self) -> None:
+        """Ends all replicas."""
+        starting = [slot.starting for slot in self._slots if slot.starting is not None]
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+        started = [slot.replica for slot in self._slots if slot.replica is not None]
+        await asyncio.gather(*(replica.close() for replica in started), return_exceptions=True)
+        await self._executor.close()
+
+
+class Slot:
+    """The place of one replica, whichever process or actor fills it."""
+
+    def __init__(self, number: int, window: int, batch_size: int | None) -> None:
+        self.number = number
+        self.window = window
+        self.sizes = BatchSize(batch_size)
+        self.replica: Replica | None = None
+        self.gone: asyncio.Future[None] | None = None
+        """Done once the replica that is there now has died."""
+        self.starting: asyncio.Future[Replica] | None = None
+        self.failed_starts = 0
+        self.ended = ""
+        """How its last replica died."""
+        self.state = "starting"
+        self.progress = CellProgress("", "")
+
+    def note(self, state: str) -> None:
+        """Says what the replica does, for whoever watches."""
+        self.state = self.progress.replicas[self.number] = state
+
+    def died(self, how: str) -> None:
+        """Its replica is gone."""
+        self.replica = None
+        self.ended = how
+        if self.gone is not None and not self.gone.done():
+            self.gone.set_result(None)
+        self.note("starting")

@@ -1,0 +1,133 @@
+"""The wire: requests and outputs as bytes between the driver and its replicas.
+
+Plain data only, as MessagePack: nothing that is read can run code, whoever sent it. Media go beside the requests, each
+once a frame: by path where both sides see the same files, else by their bytes.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ....core import EMPTY, GenerateOptions, Media, Output, Prompt, Request
+from ....core.media import MEDIA_KINDS
+from ....core.record import messages_from_plain, output_from_plain, output_to_plain, prompt_to_plain
+
+HEAD = struct.Struct("!QQ")
+"""What stands before a frame where they follow each other: the number of the call, and how many bytes come."""
+
+Blobs = dict[str, Any]
+"""Media by digest: their kind, and their bytes or their path."""
+
+
+def pack(head: Mapping[str, Any], blobs: Mapping[str, Any] = EMPTY) -> bytes:
+    """One frame."""
+    import msgspec
+
+    encode = msgspec.msgpack.Encoder(enc_hook=_plain).encode
+    try:
+        return encode(["m", encode(head), dict(blobs)])
+    except (UnicodeEncodeError, OverflowError, ValueError):
+        # Lone surrogates and integers beyond 64 bits, which models and data do contain.
+        return encode(["j", json.dumps(head, default=_plain, skipkeys=True).encode(), dict(blobs)])
+
+
+def unpack(frame: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a frame holds: its head, and its media."""
+    import msgspec
+
+    kind, head, blobs = msgspec.msgpack.decode(frame, type=tuple[str, bytes, dict[str, Any]])
+    return (msgspec.msgpack.decode(head) if kind == "m" else json.loads(head)), blobs
+
+
+def _plain(value: Any) -> Any:
+    """What MessagePack does not know, as what it does: numbers of numpy as numbers, arrays as lists, else text."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[str, Any]:
+    """A request; its media are added to `blobs`. What only the record needs to know stays behind."""
+    prompt = request.prompt
+    for medium in prompt.media:
+        _add(medium, blobs, by_path)
+    plain: dict[str, Any] = {"messages": prompt_to_plain(prompt), "key": request.key, "id": request.id}
+    if prompt.continuations is not None:
+        plain["continuations"] = list(prompt.continuations)
+    if prompt.rolling:
+        plain["rolling"] = True
+    if prompt.produces != ("text",):
+        plain["produces"] = list(prompt.produces)
+    if given := request.options.given():
+        plain["options"] = given
+    if request.seed is not None:
+        plain["seed"] = request.seed
+    if request.repeat:
+        plain["repeat"] = request.repeat
+    if request.draw:
+        plain["draw"] = request.draw
+    if request.hints:
+        plain["hints"] = dict(request.hints)
+    return plain
+
+
+def request_from_plain(plain: Mapping[str, Any], media: Mapping[str, Media], state: Any = None) -> Request:
+    """The request that `request_to_plain` was given, with the state its model keeps for it."""
+    continuations = plain.get("continuations")
+    prompt = Prompt(
+        messages_from_plain(plain["messages"], media),
+        tuple(plain.get("produces", ("text",))),
+        None if continuations is None else tuple(continuations),
+        bool(plain.get("rolling", False)),
+    )
+    options = GenerateOptions(**plain.get("options", {}))
+    hints = plain.get("hints", EMPTY)
+    return Request(
+        prompt,
+        options,
+        plain.get("seed"),
+        plain.get("repeat", 0),
+        state,
+        hints,
+        plain["key"],
+        plain.get("id", ""),
+        plain.get("draw", ""),
+    )
+
+
+def outputs_to_plain(outputs: Sequence[Output], blobs: Blobs) -> list[dict[str, Any]]:
+    """Outputs without their states; the media that were made are added to `blobs`."""
+    made = []
+    for output in outputs:
+        for candidate in output.candidates:
+            for medium in candidate.media:
+                _add(medium, blobs, by_path=False)
+        plain = output_to_plain(output)
+        if output.error is not None and output.error.retry_after is not None:
+            plain["retry_after"] = output.error.retry_after
+        made.append(plain)
+    return made
+
+
+def output_of_plain(plain: Mapping[str, Any], media: Mapping[str, Media]) -> Output:
+    """One output that `outputs_to_plain` was given."""
+    output = output_from_plain(plain, media)
+    if output.error is not None and "retry_after" in plain:
+        return replace(output, error=replace(output.error, retry_after=plain["retry_after"]))
+    return output
+
+
+def media_of(blobs: Mapping[str, Any]) -> dict[str, Media]:
+    """The media of a frame by digest."""
+    return {digest: MEDIA_KINDS[kind](source, name=name) for digest, (kind, source, name) in blobs.items()}
+
+
+def _add(medium: Media, blobs: Blobs, by_path: bool) -> None:
+    digest = medium.digest
+    if digest not in blobs:
+        is_file = by_path and isinstance(medium.source, os.PathLike)
+        source = os.path.abspath(medium.source) if is_file else medium.data()
+        blobs[digest] = [medium.kind, source, medium.name]

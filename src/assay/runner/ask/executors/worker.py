@@ -1,0 +1,54 @@
+"""A replica in a process of its own: `python -m assay.runner.ask.executors.worker FD`, started by `processes`.
+
+Frames come and go over a socket it inherits; when the driver is gone, so is the process, whatever its model is doing.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+
+from .server import Server
+from .wire import HEAD
+
+
+async def serve(channel: socket.socket) -> None:
+    """Answers frames until the driver closes its end."""
+    reader, writer = await asyncio.open_connection(sock=channel)
+    server = Server()
+    calls: set[asyncio.Task[None]] = set()
+
+    async def answer(number: int, frame: bytes) -> None:
+        made = await server.handle(frame)
+        writer.write(HEAD.pack(number, len(made)))
+        writer.write(made)
+
+    try:
+        while True:
+            number, length = HEAD.unpack(await reader.readexactly(HEAD.size))
+            call = asyncio.ensure_future(answer(number, await reader.readexactly(length)))
+            calls.add(call)
+            call.add_done_callback(calls.discard)
+            call.add_done_callback(_end_if_broken)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        sys.stderr.flush()
+        os._exit(0)  # a model may be at work in a thread: nobody waits for it any more
+
+
+def _end_if_broken(call: "asyncio.Task[None]") -> None:
+    """An error of our own ends the replica: the driver then knows, and gives its requests to another."""
+    if not call.cancelled() and (error := call.exception()) is not None:
+        sys.stderr.write(f"assay replica {os.getpid()}: {type(error).__name__}: {error}\n")
+        sys.stderr.flush()
+        os._exit(70)
+
+
+def main() -> None:
+    """Serves the socket whose number is the only argument."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asyncio.run(serve(socket.socket(fileno=int(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    main()

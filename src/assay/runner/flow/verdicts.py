@@ -1,0 +1,179 @@
+"""Verdicts of one cell: each scorer's on each answer, in the journal once, made while the model goes on.
+
+Scorers that only compute are asked on the spot; judges and scorers that block give theirs later, a bounded number at a
+time. A score in the journal counts as long as neither its scorer nor what it judges by has changed.
+"""
+
+import asyncio
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from itertools import islice
+from operator import lt
+
+from ...core import Output, Sample, Score
+from ...core.score import UNRESOLVED
+from ...store import RunWriter
+from ..ask.threads import Threads
+from ..events import CellProgress
+from ..identity.currency import judged_digest
+from ..score.scoring import Scoring
+
+LARGEST_BACKLOG = 64
+"""Verdicts that may be awaited at once, as of judges; more make the reading wait."""
+SLOW_SCORERS = 6
+"""Scorers that block, at work at once."""
+
+
+judged: ContextVar[tuple[str, int] | None] = ContextVar("judged", default=None)
+"""The sample and epoch that a scorer is at work on, for the helpers it asks."""
+helper_calls: ContextVar[list[tuple[str, str]] | None] = ContextVar("helper_calls", default=None)
+"""Role and request key of each question that helpers are asked for the verdict in the making."""
+
+
+class Tally:
+    """Where the score lines of one scorer lie, by the order of the samples."""
+
+    def __init__(self) -> None:
+        self.order = array("q")
+        self.offset = array("q")
+
+    def add(self, order: int, offset: int) -> None:
+        """Notes one line."""
+        self.order.append(order)
+        self.offset.append(offset)
+
+    def offsets(self) -> list[int]:
+        """The offsets in the order of the samples; a later line for the same sample replaces the earlier."""
+        order, offset = self.order, self.offset
+        if all(map(lt, order, islice(order, 1, None))):  # as where all was known, or asked one after another
+            return offset.tolist()
+        latest = dict(zip(order, offset, strict=True))
+        return [latest[at] for at in sorted(latest)]
+
+
+class Verdicts:
+    """The scorers of one cell at work."""
+
+    def __init__(
+        self,
+        scorings: Sequence[Scoring],
+        writer: RunWriter,
+        progress: CellProgress,
+        known: Mapping[str, Mapping[tuple[str, int], tuple[int, str]]],
+        *,
+        when_one_came: Callable[[], None],
+    ) -> None:
+        self.scorings = scorings
+        self.tallies = {scoring.name: Tally() for scoring in scorings}
+        self._writer = writer
+        self._progress = progress
+        self._known = known
+        """By scorer, sample and epoch: the place of a score in the journal, and its digest."""
+        self._when_one_came = when_one_came
+        self._awaited: set[asyncio.Task[None]] = set()
+        self._broken: BaseException | None = None
+        self._threads: Threads | None = None
+        self._last_judged: tuple[Sample | None, str] = (None, "")
+
+    def is_behind(self) -> bool:
+        """Whether so many verdicts are awaited that no more rows should be read."""
+        return len(self._awaited) >= LARGEST_BACKLOG
+
+    def take_known(self, sample: Sample, epoch: int, order: int) -> list[Scoring]:
+        """Counts the scores the journal has of a sample; returns the scorers whose verdict is missing or outdated."""
+        judged = self._judged(sample)
+        missing = []
+        for scoring in self.scorings:
+            scored = self._known.get(scoring.name)
+            known = scored.get((sample.id, epoch)) if scored is not None else None
+            if known is not None and known[1] == scoring.digest + judged:
+                self.tallies[scoring.name].add(order, known[0])
+            else:
+                missing.append(scoring)
+        return missing
+
+    def score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
+        """Has an answer scored, now or soon."""
+        late = []
+        for scoring in scorings:
+            if scoring.is_set_level:
+                if output.error is not None:
+                    self._count(sample, scoring.score(sample, output))
+            elif scoring.is_async or scoring.is_slow:
+                late.append(scoring)
+            else:
+                self.write(scoring, sample, scoring.score(sample, output), epoch, order)
+        self._progress.done += 1
+        for scoring in late:
+            task = asyncio.ensure_future(self._score_later(scoring, sample, output, epoch, order))
+            self._awaited.add(task)
+            task.add_done_callback(self._came)
+
+    def write(
+        self,
+        scoring: Scoring,
+        sample: Sample,
+        score: Score,
+        epoch: int,
+        order: int,
+        calls: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """Writes one verdict to the journal, with the helpers' calls behind it, and counts it."""
+        line = scoring.line(sample, score, epoch, order)
+        if calls:
+            line["details"] = {**line.get("details", {}), "asked": [list(call) for call in calls]}
+        line["digest"] = scoring.digest + self._judged(sample)
+        self.tallies[scoring.name].add(order, self._writer.write_score(line))
+        self._count(sample, score)
+
+    def check(self) -> None:
+        """Raises what broke a verdict that was given late."""
+        if self._broken is not None:
+            raise self._broken
+
+    async def settle(self) -> None:
+        """Waits for all verdicts; not for the others once one broke the run."""
+        while self._awaited:
+            await asyncio.wait(self._awaited, return_when=asyncio.FIRST_EXCEPTION)
+            self.check()
+        self.check()
+
+    def close(self) -> None:
+        """Waits for nothing more."""
+        for task in self._awaited:
+            task.cancel()
+        if self._threads is not None:
+            self._threads.close()
+
+    async def _score_later(self, scoring: Scoring, sample: Sample, output: Output, epoch: int, order: int) -> None:
+        judged.set((sample.id, epoch))  # the task has a context of its own
+        calls: list[tuple[str, str]] = []
+        helper_calls.set(calls)
+        if scoring.is_async:
+            score = await scoring.score_async(sample, output)
+        else:
+            if self._threads is None:
+                self._threads = Threads(SLOW_SCORERS, "scorer")
+            score = await self._threads.submit(scoring.score, sample, output)
+        self.write(scoring, sample, score, epoch, order, calls)
+
+    def _came(self, task: "asyncio.Task[None]") -> None:
+        self._awaited.discard(task)
+        error = None if task.cancelled() else task.exception()
+        self._broken = self._broken or error
+        self._when_one_came()
+
+    def _judged(self, sample: Sample) -> str:
+        """The sample's part of the digest of its scores; made once for all scorers."""
+        known, digest = self._last_judged
+        if known is not sample:
+            digest = judged_digest(sample)
+            self._last_judged = sample, digest
+        return digest
+
+    def _count(self, sample: Sample, score: Score) -> None:
+        self._progress.count(score.outcome)
+        if score.outcome in UNRESOLVED:
+            why = score.details.get("error") or score.details.get("reason") or ""
+            self._progress.first_errors.setdefault(score.outcome.value, f"{sample.id}: {why}")

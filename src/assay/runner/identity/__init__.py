@@ -1,0 +1,1 @@
+"""What code, state and rows are, as digests: a change of any of them is seen."""

@@ -1,0 +1,279 @@
+"""Fingerprints: digests of the code and the state behind a component, so that a change of either is seen.
+
+A user's code is known by the bytes of its file and of every file of the user behind it (`sources`): any edit counts. An
+object is known by its class and its attributes, a partial by its arguments, a closure by the values it holds; the order
+of sets and mappings does not count. A field with `compare=False` is left out: it is no part of what an object is.
+"""
+
+import enum
+import inspect
+import re
+import sys
+import uuid
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cached_property, partial
+from pathlib import Path, PurePath
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from ...computed import digest_of_computed
+from ...core import DataError, canonical, digest_of
+from ...core.media import Media
+from ...sources import digest_behind, is_own, is_users, version_of
+
+MOST_VALUES = 500_000
+"""Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""
+LARGEST_ARRAY = 1 << 28
+
+
+def code_digest(thing: Any) -> str:
+    """Digest of the code, the options and the state of a component; plain data is hashed as it is."""
+    try:
+        return digest_of(_Describing().of(thing))
+    except _TooLarge:
+        return digest_of(["too large", uuid.uuid4().hex])
+
+
+class _TooLarge(Exception):
+    """There is more state than anybody wants to look at."""
+
+
+class _Describing:
+    """Describes one component as plain data; whatever it holds several times is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Any] = {}
+        self._held: list[Any] = []
+        """Keeps what was described alive: ids of the dead are given to others."""
+        self._left = MOST_VALUES
+        self._digests: dict[str, str] = {}
+        self._named: dict[int, list[str]] | None = None
+
+    def of(self, thing: Any) -> Any:
+        """What a thing is, in plain data."""
+        self._left -= 1
+        if self._left < 0:
+            raise _TooLarge
+        if thing is None or type(thing) in (str, int, float, bool):
+            return thing
+        if isinstance(thing, (bytes, bytearray, memoryview)):
+            return {"bytes": digest_of(bytes(thing))}
+        if id(thing) in self._known:
+            return self._known[id(thing)]
+        self._known[id(thing)] = {"within itself": type(thing).__qualname__}
+        self._held.append(thing)
+        described = self._describe(thing)
+        if not isinstance(thing, (list, tuple, Mapping)):
+            described = digest_of(described)
+        self._known[id(thing)] = described
+        return described
+
+    def _describe(self, thing: Any) -> Any:
+        if isinstance(thing, enum.Enum):
+            return {"enum": self.of(type(thing)), "name": thing.name}
+        if isinstance(thing, Mapping):
+            return self._mapping(thing)
+        if isinstance(thing, (list, tuple)):
+            listed = [self.of(value) for value in thing]
+            return listed if type(thing) in (list, tuple) else {"kind": self.of(type(thing)), "values": listed}
+        if isinstance(thing, (set, frozenset)):
+            return {"set": sorted(canonical(self.of(value)).decode("utf-8", "replace") for value in thing)}
+        for kind, describe in self._ways:
+            if isinstance(thing, kind):
+                return describe(self, thing)
+        return self._object(thing)
+
+    def _behind(self, file: str) -> str:
+        if file not in self._digests:
+            self._digests[file] = digest_behind(file)
+        return self._digests[file]
+
+    def _mapping(self, thing: Mapping[Any, Any]) -> Any:
+        if all(type(key) is str for key in thing):
+            return {key: self.of(value) for key, value in thing.items()}
+        pairs = [[self.of(key), self.of(value)] for key, value in thing.items()]
+        return {"pairs": sorted(pairs, key=canonical)}
+
+    def _function(self, thing: FunctionType) -> Any:
+        code = thing.__code__
+        described: dict[str, Any] = {"name": thing.__qualname__, "line": code.co_firstlineno}
+        if Path(code.co_filename).is_file():
+            described["code"] = self._behind(code.co_filename)
+            if computed := digest_of_computed(thing):
+                described["computed"] = computed
+        else:
+            described |= self._code(code, thing.__globals__)  # as of a notebook: there is no file to look into
+        cells = [cell for cell in thing.__closure__ or () if _is_filled(cell)]
+        described["closure"] = [self.of(cell.cell_contents) for cell in cells]
+        described["defaults"] = self.of([thing.__defaults__, thing.__kwdefaults__])
+        described["attributes"] = self.of(thing.__dict__)
+        return described
+
+    def _code(self, code: CodeType, names: Mapping[str, Any]) -> dict[str, Any]:
+        inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        return {
+            "line": 0,
+            "bytecode": digest_of(code.co_code),
+            "constants": [self.of(c) for c in code.co_consts if not isinstance(c, CodeType)],
+            "inner": [self._code(each, names) for each in inner],
+            "names": list(code.co_names),
+            "globals": {name: self.of(names[name]) for name in sorted(code.co_names) if name in names},
+        }
+
+    def _class(self, thing: type) -> Any:
+        file = _file_of(thing)
+        if file is None:
+            return {"name": f"{thing.__module__}.{thing.__qualname__}"}
+        described: dict[str, Any] = {"name": thing.__qualname__, "code": self._behind(file)}
+        described["bases"] = [self.of(base) for base in thing.__bases__]
+        if is_users(file):
+            # Classes may be made by functions, or changed by another file than their own.
+            own = {name: value for name, value in vars(thing).items() if not _is_machinery(name, value)}
+            described["attributes"] = self.of(own)
+        return described
+
+    def _method(self, thing: MethodType) -> Any:
+        return {"method": self.of(thing.__func__), "of": self.of(thing.__self__)}
+
+    def _partial(self, thing: "partial[Any]") -> Any:
+        return {"partial": [self.of(part) for part in (thing.func, thing.args, thing.keywords, thing.__dict__)]}
+
+    def _built_in(self, thing: BuiltinFunctionType) -> Any:
+        owner = thing.__self__
+        bound = None if owner is None or isinstance(owner, ModuleType) else self.of(owner)
+        return {"name": thing.__qualname__, "of": bound, **_library(thing)}
+
+    def _module(self, thing: ModuleType) -> Any:
+        file = getattr(thing, "__file__", None)
+        if file and is_users(file):
+            return {"module": self._behind(file)}
+        return {"module": thing.__name__, **_library(thing)}
+
+    def _descriptor(self, thing: Any) -> Any:
+        functions = [getattr(thing, name, None) for name in ("__func__", "func", "fget", "fset", "fdel")]
+        return {"kind": type(thing).__name__, "functions": [self.of(function) for function in functions]}
+
+    def _media(self, thing: Media) -> Any:
+        try:
+            return {"media": thing.digest}
+        except DataError as error:
+            return {"media": str(error)}
+
+    def _pattern(self, thing: "re.Pattern[Any]") -> Any:
+        return {"pattern": self.of(thing.pattern), "flags": int(thing.flags)}
+
+    def _object(self, thing: Any) -> Any:
+        kind = type(thing)
+        file = _file_of(kind)
+        described: dict[str, Any] = {"class": self.of(kind)}
+        if file is None or not is_own(file):
+            described["builders"] = self._builders(thing)
+        if (wrapped := inspect.getattr_static(thing, "__wrapped__", None)) is not None:
+            return {**described, "wrapped": self.of(wrapped)}
+        if hasattr(kind, "tobytes") and hasattr(kind, "dtype"):
+            return {**described, "array": self._array(thing)}
+        for plain in (str, int, float):
+            if isinstance(thing, plain):
+                described["value"] = plain.__repr__(thing)
+        if file is None:
+            return {**described, "state": self.of(_reduced(thing))}
+        state = _state(thing)
+        if is_dataclass(thing):
+            counted = {f.name: f.compare for f in fields(thing)}
+            if not is_users(file):
+                state = {name: value for name, value in state.items() if name in counted}
+            state = {name: value for name, value in state.items() if counted.get(name, True)}
+        return {**described, "state": self.of(state)}
+
+    def _array(self, thing: Any) -> Any:
+        if getattr(thing, "nbytes", 0) > LARGEST_ARRAY:
+            raise _TooLarge
+        if str(thing.dtype) == "object":
+            return self.of(thing.tolist())
+        return [str(thing.dtype), list(getattr(thing, "shape", ())), digest_of(thing.tobytes())]
+
+    def _builders(self, thing: Any) -> list[str]:
+        """The user's files that name an object: what it was built with may show in nothing but them."""
+        if self._named is None:
+            self._named = {}
+            for module in list(sys.modules.values()):
+                file = getattr(module, "__file__", None)
+                if isinstance(file, str) and is_users(file) and Path(file).is_file():
+                    for value in list(vars(module).values()):
+                        self._named.setdefault(id(value), []).append(file)
+        return sorted({self._behind(file) for file in self._named.get(id(thing), ())})
+
+    _ways: tuple[tuple[Any, Callable[["_Describing", Any], Any]], ...] = (
+        (FunctionType, _function),
+        (type, _class),
+        (MethodType, _method),
+        (partial, _partial),
+        (BuiltinFunctionType, _built_in),
+        (ModuleType, _module),
+        ((staticmethod, classmethod, property, cached_property), _descriptor),
+        (PurePath, lambda _, path: {"path": str(path)}),
+        (re.Pattern, _pattern),
+        (Media, _media),
+    )
+
+
+def _state(thing: Any) -> dict[str, Any]:
+    """The attributes of an object; not those its class makes of the others when they are first asked for."""
+    kind = type(thing)
+    state = {
+        name: value
+        for name, value in getattr(thing, "__dict__", {}).items()
+        if not isinstance(inspect.getattr_static(kind, name, None), cached_property)
+    }
+    for base in kind.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            place = f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and name[-2:] != "__" else name
+            if name not in ("__dict__", "__weakref__") and hasattr(thing, place):
+                state[place] = getattr(thing, place)
+    return state
+
+
+def _reduced(thing: Any) -> Any:
+    """The state of an object of Python's own classes, as copying it would take it; locks and open files have none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parts = thing.__reduce_ex__(2)
+    except (TypeError, AttributeError, ValueError, NotImplementedError):
+        return None
+    if isinstance(parts, str):
+        return parts
+    made, state, *listed = (*parts[1:], None, None)[:4]
+    return [made, state, *(None if items is None else list(items) for items in listed)]
+
+
+def _file_of(kind: type) -> str | None:
+    """The file a class was written in; `None` for Python's own and for those of compiled libraries."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None)
+    if file is None or kind.__module__.partition(".")[0] in sys.stdlib_module_names - {"__main__"}:
+        return None
+    return str(file) if Path(file).is_file() else None
+
+
+def _library(thing: Any) -> dict[str, Any]:
+    name = str(getattr(thing, "__module__", None) or getattr(thing, "__name__", "")).partition(".")[0]
+    return {} if not name or name in sys.stdlib_module_names else {"library": name, "version": version_of(name)}
+
+
+def _is_machinery(name: str, value: Any) -> bool:
+    """What Python itself puts into a class."""
+    if name.startswith("_abc_") or inspect.isgetsetdescriptor(value) or inspect.ismemberdescriptor(value):
+        return True
+    return name.startswith("__") and name.endswith("__") and not isinstance(value, FunctionType)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What an earlier run left, and what of it still holds."""

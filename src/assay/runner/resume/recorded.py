@@ -1,0 +1,58 @@
+"""The models of a finished run, as its manifest describes them: enough to score again without weights or keys."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import Abilities, Model, Output, Request
+from ..tasks.measure import LIKELIHOOD, STANDARD
+
+RecordedWays = Mapping[tuple[str, str], str]
+"""By task and model: the measure by which they were asked; empty where the task was asked as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A model that was asked before and cannot be asked now."""
+
+    identity: Mapping[str, Any]
+    abilities: Abilities
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """Only says that it cannot answer: scoring reads the journal."""
+        return [
+            Output.failed("not_recorded", "the model is not asked while scoring", retryable=False) for _ in requests
+        ]
+
+    def likelihood(self, requests: Sequence[Request]) -> list[Output]:
+        """As `generate`."""
+        return self.generate(requests)
+
+
+def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
+    """By the names under which their answers were kept."""
+    models: dict[str, Model] = {}
+    for cell in manifest.get("cells", ()):
+        said = cell.get("abilities", {})
+        abilities = Abilities(
+            frozenset(said.get("accepts", ("text",))),
+            frozenset(said.get("produces", ("text",))),
+            likelihood=bool(said.get("likelihood")),
+            logprobs=bool(said.get("logprobs")),
+        )
+        models[str(cell["model"])] = Recorded(cell.get("identity", {}), abilities)
+    return models
+
+
+def recorded_ways(manifest: Mapping[str, Any]) -> RecordedWays:
+    """By which measure the answers of a finished run were asked for."""
+    return {(str(cell["task"]), str(cell["model"])): way_of(cell) for cell in manifest.get("cells", ())}
+
+
+def way_of(cell: Mapping[str, Any]) -> str:
+    """The measure of a cell of `run.json`."""
+    if "measure" in cell:
+        return str(cell["measure"])
+    # Runs of the first version have it in the protocol id alone.
+    protocol = str(cell.get("protocol", ""))
+    return next((name for name in (*STANDARD, LIKELIHOOD) if protocol.endswith((f"@{name}", f"-{name}"))), "")

@@ -1,0 +1,102 @@
+"""Driven results: what a driver returned, as rows of the table.
+
+Such numbers are set-level: how each sample was judged stays the driver's secret, so they have no interval. The
+exception is a share whose counts stand beside it: `accuracy` with `correct` and `total` has the interval of a share,
+and bounds for the samples that could not be judged.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import EMPTY, ComponentError, Result, ScorerError, blame, shorten
+from ...core.score import UNRESOLVED
+from ...summarizers.statistics import share_interval
+from ...summarizers.units import failure_flags
+from ..plan.cell import Cell
+from .summarize import flatten
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """What a driver may return to say more than numbers."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    n: int | None = None
+    """Samples the numbers are computed over; by default as many as prompts were put."""
+    n_expected: int | None = None
+    """Samples there are, those that could not be asked included."""
+    protocol: str = ""
+    """How it was measured, where the driver chooses between ways."""
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    """Kept with the first number: what the driver said beside numbers."""
+    results: Sequence[Result] = ()
+    """Rows that already are results."""
+    lower_is_better: frozenset[str] = frozenset()
+    """Numbers of which less is better."""
+
+
+def driven_results(cell: Cell, made: Any, calls: int, outcomes: Mapping[str, int] = EMPTY) -> list[Result]:
+    """The numbers a driver returned, as results; what is no number is left out."""
+    driven = made if isinstance(made, Driven) else Driven(values=made if isinstance(made, Mapping) else {"value": made})
+    with blame(ScorerError, f"driver of task {cell.task.name!r}"):
+        numbers = flatten(driven.values)
+    if not numbers and not driven.results:
+        raise ComponentError(
+            f"returned no numbers: {shorten(made)}", where=f"driver of task {cell.task.name!r}", fix="return a dict"
+        )
+    n = driven.n if driven.n is not None else calls
+    expected = driven.n_expected if driven.n_expected is not None else n
+    unresolved = {str(name): count for name, count in outcomes.items() if name in UNRESOLVED and count}
+    flags = failure_flags(sum(unresolved.values()) / max(expected, 1))
+    rows: list[Result] = []
+    for name, number in numbers.items():
+        low_high, interval = _interval(name, numbers)
+        rows.append(
+            Result(
+                task=cell.task.name,
+                model=cell.model_name,
+                metric=name or "value",
+                value=number if math.isfinite(number) else None,
+                n=n,
+                n_expected=expected,
+                protocol=driven.protocol or cell.task.protocol,
+                higher_is_better=(name or "value") not in driven.lower_is_better,
+                ci=low_high,
+                interval=interval,
+                outcomes=unresolved,
+                bounds=_bounds(name, numbers, unresolved),
+                flags=flags if math.isfinite(number) else (*flags, f"not a finite number: {number}"),
+                details=EMPTY if rows else driven.details,
+            )
+        )
+    return [*driven.results, *rows]
+
+
+def _is_share(name: str, numbers: Mapping[str, float]) -> bool:
+    """Whether a number is `correct / total` of the counts beside it."""
+    correct, total = numbers.get("correct"), numbers.get("total")
+    if name != "accuracy" or correct is None or not total or not 0 <= correct <= total:
+        return False
+    return math.isclose(numbers[name], correct / total, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _interval(name: str, numbers: Mapping[str, float]) -> tuple[tuple[float, float] | None, str]:
+    if not _is_share(name, numbers):
+        return None, "none: a set-level metric"
+    correct, total = float(numbers["correct"]), float(numbers["total"])
+    if not (correct.is_integer() and total.is_integer()):
+        return None, "none: correct and total are not whole numbers"
+    low_high, method = share_interval(int(correct), int(total))
+    return low_high, f"{method} of correct / total"
+
+
+def _bounds(name: str, numbers: Mapping[str, float], unresolved: Mapping[str, int]) -> tuple[float, float] | None:
+    """Worst and best case: rows that were never asked are not in the total, answers that never came are, as wrong."""
+    if not unresolved or not _is_share(name, numbers):
+        return None
+    unasked, unanswered = unresolved.get("data_error", 0), unresolved.get("model_error", 0)
+    everyone = numbers["total"] + unasked
+    best = min(numbers["correct"] + unasked + unanswered, everyone)
+    return numbers["correct"] / everyone, best / everyone

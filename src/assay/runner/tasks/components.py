@@ -1,0 +1,62 @@
+"""Scorers and summarizers as a task names them: by a registered name, a spec, `file.py:function`, or themselves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ... import registry
+from ...core import AssayError, Prompt, Sample, Spec, UsageError
+from ...datasets import Samples
+from ...summarizers.adapt import adapt_summarizer
+from ...userfiles import is_reference, load_component
+
+
+def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
+    """A summarizer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    if isinstance(entry, (str, Mapping, Spec)):
+        spec = Spec.of(entry, where=where)
+        if is_reference(spec.name):
+            name, thing = load_component(spec.name, "summarize")
+            made = registry.construct(thing, spec, kind="summarizer", where=where)
+            return spec.name, adapt_summarizer(made, name)
+        return spec.name, registry.summarizers.build(spec, where=where)
+    if not callable(entry):
+        raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)
+    name = str(getattr(entry, "__name__", type(entry).__name__))
+    return name, adapt_summarizer(entry() if isinstance(entry, type) else entry, name)
+
+
+def build_scorer(entry: Any, where: str) -> tuple[str, Any]:
+    """A scorer and its name, from a registered name, a spec, `file.py:function`, or the thing itself."""
+    if isinstance(entry, (str, Mapping, Spec)):
+        spec = Spec.of(entry, where=where)
+        label = str(spec.options.get("label", ""))
+        bare = Spec(spec.name, {k: v for k, v in spec.options.items() if k != "label"})
+        if is_reference(spec.name):
+            name, thing = load_component(spec.name, "score")
+            return label or name, registry.construct(thing, bare, kind="scorer", where=where)
+        name = label or registry.scorers.resolve(spec.name) or spec.name
+        return name, registry.scorers.build(bare, where=where)
+    if not callable(entry) and not hasattr(entry, "score_all"):
+        raise UsageError(f"a scorer must be callable, got {entry!r}", where=where)
+    name = getattr(entry, "name", None) or getattr(entry, "__name__", None) or type(entry).__name__
+    return str(name), entry() if isinstance(entry, type) else entry
+
+
+def default_scorers(kind: str, sample: Sample | None = None, prompt: Prompt | None = None) -> tuple[Any, ...]:
+    """What data of a kind is scored by when nobody says; where the first prompt has its options weighed, by that."""
+    if sample is not None and prompt is not None and prompt.continuations is not None and sample.choices:
+        are_texts = [text.strip() for text in prompt.continuations] == [choice.strip() for choice in sample.choices]
+        return ({"name": "choice_likelihood", "continuation": "text" if are_texts else "letter"},)
+    if kind == "mixed":
+        return ("choice_or_match",)
+    return ("choice",) if kind == "choice" else ("exact_match", "includes")
+
+
+def usual_scorers(samples: Samples, template: Any) -> tuple[Any, ...]:
+    """What a task that names no scorer is scored by: its data and its first prompt say it."""
+    first = next((s for s in samples if isinstance(s, Sample)), None)
+    try:
+        prompt = None if first is None else template(first)
+    except AssayError:
+        prompt = None  # said, or counted, where it is asked
+    return default_scorers(samples.kind, first, prompt)

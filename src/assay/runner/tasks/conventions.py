@@ -1,0 +1,178 @@
+"""Benchmarks as plain Python files: module-level names that are fields of a `Task` make one.
+
+`prompt`, `score` and `summarize` are short for template, scorers and summarizers. A name that nothing in the file reads
+and that is nearly a field's is a slip, and is answered with the field; every other name is the author's own.
+"""
+
+import ast
+import difflib
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ...core import AssayError, PlanError, Task, UsageError, shorten
+from ...core.request import OPTION_NAMES
+from ...userfiles import is_reference, keyword_fix, split_reference
+from .task_yaml import ALIASES, KINDS, OF_THE_RUN
+
+SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
+"""Other names of fields."""
+CALLABLE = frozenset({"dataset", "to_sample", "template", "scorers", "summarizers", "driver"})
+"""Fields that a function or a class may be given for; under another field's name it is a helper of the file."""
+MAPPINGS = frozenset({"models", "hints"})
+FIELDS = tuple(f.name for f in fields(Task) if f.name not in OF_THE_RUN)
+SYNONYMS = {
+    "metric": "scorers", "metrics": "scorers", "evaluator": "scorers", "num_fewshot": "fewshot", "shots": "fewshot",
+    "num_shots": "fewshot", "repeats": "epochs", "system_prompt": "system", "system_message": "system",
+    "generation": "options", "generation_kwargs": "options", "gen_kwargs": "options",
+}  # fmt: skip
+"""What other systems call a field."""
+ALIKE = 0.8
+EVERYDAY = frozenset({"name", "data", "models", "needs", "roles", "hints"})
+"""Fields whose names are so common that their plurals and kin are the author's own."""
+FUNCTIONS = ("prompt", "score", "summarize", "template", "to_sample")
+PARAMETERS = frozenset({"sample", "row", "records"})
+"""First parameters by which a function shows that it is meant for assay."""
+
+
+def from_conventions(module: ModuleType, path: Path) -> Task:
+    """The task of a file; raises `PlanError` with all that is wrong with its names."""
+    given: dict[str, Any] = {}
+    faults: list[AssayError] = [*_slips(module, path)]
+    for name in (*FIELDS, *SHORT):
+        field = SHORT.get(name, name)
+        value = getattr(module, name, None)
+        if value is None or _is_helper(field, value):
+            continue
+        if field in given:
+            what = f"`{name}` gives the {field} a second time"
+            faults.append(UsageError(what, where=str(path), fix=f"keep one of `{field}` and its short names"))
+            continue
+        fault = _wrong_kind(name, field, value, path)
+        if fault is None:
+            given[field] = _placed(field, value, path)
+        else:
+            faults.append(fault)
+    if "dataset" not in given and not faults:
+        names = [n for n in vars(module) if not n.startswith("_")]
+        raise UsageError(
+            "defines no benchmark",
+            where=str(path),
+            fix="define `dataset` (and `prompt`, `score`), or a Task; "
+            + (f"it has {', '.join(names[:8])}" if names else "it is empty"),
+        )
+    if faults:
+        raise faults[0] if len(faults) == 1 else PlanError(faults)
+    given.setdefault("name", path.stem)
+    given.setdefault("description", (module.__doc__ or "").strip().partition("\n")[0])
+    try:
+        return Task(**given)
+    except UsageError as error:
+        raise UsageError(error.what, where=str(path), fix=error.fix) from error
+    except TypeError as error:
+        raise UsageError(str(error), where=str(path), fix=keyword_fix(error)) from error
+
+
+def _is_helper(field: str, value: Any) -> bool:
+    """Whether a thing under a field's name is something else that the file needs: a function, a class, a module."""
+    if field in MAPPINGS:
+        return not isinstance(value, Mapping)
+    if field == "driver":
+        return not callable(value)
+    is_code = inspect.isroutine(value) or inspect.isclass(value) or inspect.ismodule(value)
+    return is_code and (field not in CALLABLE or inspect.ismodule(value))
+
+
+def _wrong_kind(name: str, field: str, value: Any, path: Path) -> UsageError | None:
+    kinds, wanted = KINDS.get(field, ((object,), ""))
+    is_code = callable(value) and field in CALLABLE
+    is_built = type(value).__module__.startswith("assay.") or field in ("dataset", "template", "scorers", "summarizers")
+    is_plain = isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds and object not in kinds)
+    if is_plain or is_code or is_built or (list in kinds and isinstance(value, (tuple, set, frozenset))):
+        return None
+    return UsageError(f"`{name}` is {shorten(value)}", where=str(path), fix=f"write {wanted}")
+
+
+def _placed(field: str, value: Any, path: Path) -> Any:
+    """A value whose paths start at the file, where there is such a one."""
+    if field == "dataset":
+        return _beside(value, path)
+    if field == "fewshot" and isinstance(value, Mapping) and "source" in value:
+        return {**value, "source": _beside(value["source"], path)}
+    if field in ("template", "scorers", "summarizers") and isinstance(value, (str, list, tuple)):
+        listed = [value] if isinstance(value, str) else value
+        placed = [_reference(entry, path) if isinstance(entry, str) else entry for entry in listed]
+        return placed[0] if isinstance(value, str) else placed
+    return value
+
+
+def _reference(entry: str, path: Path) -> str:
+    is_here = is_reference(entry) and (path.parent / split_reference(entry)[0]).is_file()
+    return str(path.parent / entry) if is_here else entry
+
+
+def _beside(source: Any, path: Path) -> Any:
+    if isinstance(source, str) and not Path(source).is_absolute() and (path.parent / source).exists():
+        return path.parent / source
+    return source
+
+
+def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
+    """Names that were meant for assay and that assay does not know."""
+    known = {*FIELDS, *SHORT}
+    for name, line in _unread(path):
+        value = getattr(module, name, None)
+        if name in known or name.startswith("_") or name != name.lower() or value is None:
+            continue
+        meant = _meant(name, value)
+        if meant is not None and not _has(module, meant):
+            fix = f"did you mean {meant!r}? Call it _{name} if it is your own"
+            if name in OPTION_NAMES:
+                fix = f'write options = {{"{name}": …}}'
+            yield UsageError(f"a benchmark has no `{name}`", where=f"{path}:{line}", fix=fix)
+
+
+def _meant(name: str, value: Any) -> str | None:
+    """The field that a name stands for; `None` where it is the author's own."""
+    if inspect.ismodule(value) or inspect.isclass(value):
+        return None
+    if inspect.isroutine(value):
+        first = next(iter(inspect.signature(value).parameters), "") if inspect.isfunction(value) else ""
+        return _nearest(name, FUNCTIONS) if first in PARAMETERS else None
+    if name in OPTION_NAMES:
+        return "options"
+    return SYNONYMS.get(name) or _nearest(name, [known for known in (*FIELDS, *SHORT) if known not in EVERYDAY])
+
+
+def _nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that differs in a letter or two; slips seldom change the first."""
+    alike = [one for one in known if one[0] == name[0] and abs(len(one) - len(name)) <= 2]
+    return next(iter(difflib.get_close_matches(name, alike, n=1, cutoff=ALIKE)), None)
+
+
+def _has(module: ModuleType, meant: str) -> bool:
+    """Whether the file gives the field by one of its names: then the other name is no slip."""
+    field = SHORT.get(meant, meant)
+    return meant != "options" and any(hasattr(module, n) for n in (field, *(s for s in SHORT if SHORT[s] == field)))
+
+
+def _unread(path: Path) -> Iterator[tuple[str, int]]:
+    """What a file assigns or defines at its top level and reads nowhere, with the line."""
+    try:
+        tree = ast.parse(path.expanduser().read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    for statement in tree.body:
+        targets: list[ast.expr] = []
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)) and not statement.decorator_list:
+            if statement.name not in read:
+                yield statement.name, statement.lineno
+        elif isinstance(statement, ast.Assign):
+            targets = statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        yield from ((t.id, statement.lineno) for t in targets if isinstance(t, ast.Name) and t.id not in read)

@@ -1,0 +1,90 @@
+"""Locating data: where a shipped benchmark's rows are on this machine."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ...core import AssayError, DataSource, Task, UsageError
+from ...datasets.files import why_no_data
+
+MINI = "mini"
+FOLDERS = ("ASSAY_DATA", "LMUData")
+"""Environment variables that name a folder of data files; the second is the one VLMEvalKit's users have set."""
+PACKAGE = Path(__file__).parent.parent
+
+
+def find_data(task: Task, data: str | None) -> str | Path:
+    """`--data` first (`mini` is the shipped mini-set), then the package, then `$ASSAY_DATA` and `$LMUData`, the hub."""
+    source = task.dataset
+    assert isinstance(source, DataSource)
+    if data == MINI and (source.mini or source.package or not Path(data).exists()):
+        return _mini_set(source, task)
+    if data is not None:
+        return _inside(Path(data).expanduser(), source, task)
+    if source.package:
+        return PACKAGE / source.package
+    for variable in FOLDERS:
+        root = os.environ.get(variable)
+        found = _first_existing(Path(root).expanduser(), source) if root else None
+        if found is not None:
+            return found
+    if source.hub:
+        config = f"@{source.config}" if source.config else ""
+        return f"hub:{source.hub}{config}#{source.split}"
+    raise UsageError(f"no data for task {task.name!r}", fix=f"--data PATH ({task.data_hint or 'a data file'})")
+
+
+@contextmanager
+def saying_where(task: Task, data: str | None) -> Iterator[None]:
+    """Has a fault of data that was taken from the hub say which folders were looked into before, and for which file."""
+    try:
+        yield
+    except AssayError as error:
+        source = task.dataset
+        if isinstance(source, DataSource) and source.hub and source.local and data is None:
+            looked = [line for variable in FOLDERS if (line := _looked_into(variable, source))]
+            error.fix = "; ".join([*looked, "or pass --data PATH with a local copy"]) if looked else error.fix
+        raise
+
+
+def _looked_into(variable: str, source: DataSource) -> str:
+    root = os.environ.get(variable)
+    if not root:
+        return ""
+    if not Path(root).expanduser().is_dir():
+        return f"${variable} is {root}, which is not a folder; it is to hold {source.local[0]}"
+    return f"${variable} is {root}, which holds none of {', '.join(source.local)}; put it there"
+
+
+def _mini_set(source: DataSource, task: Task) -> Path:
+    if not (source.mini or source.package):
+        raise UsageError(
+            f"task {task.name!r} has no mini-set",
+            where="--data mini",
+            fix=f"--data PATH ({task.data_hint or 'a file'})",
+        )
+    return PACKAGE / (source.mini or source.package)
+
+
+def _inside(path: Path, source: DataSource, task: Task) -> Path:
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+        what, fix = why_no_data(path)
+        raise UsageError(what, where=str(path), fix=f"--data: {fix}")
+    if path.is_file():
+        return path
+    found = _first_existing(path, source)
+    if found is not None:
+        return found
+    if source.local:
+        raise UsageError(
+            f"none of {', '.join(source.local)} is there",
+            where=str(path),
+            fix=f"--data: {task.data_hint or 'a data file'}",
+        )
+    return path
+
+
+def _first_existing(root: Path, source: DataSource) -> Path | None:
+    names = [*source.local, *(Path(name).name for name in source.local)]
+    return next((root / name for name in names if (root / name).exists()), None)

@@ -1,0 +1,71 @@
+"""Shots: the solved examples of a task, and where they are drawn from."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...core import DataSource, Fewshot, Sample, Task
+from ...datasets import Samples, open_dataset
+from ...datasets.shards import Shard
+from ...templates import apply_fewshot
+from ..options import RunOptions
+from .locate import find_data
+from .overrides import columns_of, fewshot_of
+
+
+@dataclass(frozen=True, slots=True)
+class Shots:
+    """Where the solved examples of a prompt come from."""
+
+    fewshot: Fewshot
+    pool: Samples
+    are_evaluated: bool
+    """Whether they are drawn from the samples that are asked."""
+
+    def to_plain(self) -> list[Any]:
+        """What a resumed run compares."""
+        return [self.fewshot.num, self.fewshot.seed, str(self.fewshot.pick), self.pool.fingerprint()]
+
+
+def with_shots(
+    task: Task,
+    run: RunOptions,
+    samples: Samples,
+    template: Any,
+    source_of: Callable[[Task, RunOptions], Any],
+    reach: Mapping[str, Any],
+) -> tuple[Any, Shots]:
+    """The template with its shots, and what they come from. The pool is never cut by `--limit`: shots stay the same."""
+    fewshot = fewshot_of(task, run)
+    source = run.fewshot_data or fewshot.source
+    is_own = source is None and fewshot.split is None
+    if isinstance(source, DataSource):
+        source = find_data(task.but(dataset=source), run.data)
+    # Worked answers of examples name letters in their own words: examples keep the order of the data.
+    pool_samples = samples.with_shuffled_choices(None)
+    if not is_own:
+        pool_samples = open_dataset(
+            source if source is not None else source_of(task, run),
+            columns=columns_of(task, run),
+            split=fewshot.split,
+            to_sample=task.to_sample,
+            where=f"shots of {task.name!r}",
+            **reach,
+        )
+    pool = [s for s in pool_samples if isinstance(s, Sample)]
+    shown = apply_fewshot(template, fewshot, pool, own_data=is_own, where=f"shots of {task.name!r}")
+    return shown, Shots(fewshot, pool_samples, is_own or _is_same_data(pool_samples, samples))
+
+
+def _is_same_data(pool: Samples, samples: Samples) -> bool:
+    """Whether shots are drawn from rows that are asked: the same rows, and not another split of them."""
+    are_apart = None not in (pool.split, samples.split) and pool.split != samples.split
+    return not are_apart and bool(set(map(_place, pool.shards)) & set(map(_place, samples.shards)))
+
+
+def _place(shard: Shard) -> Any:
+    """Where rows lie: their file, or the list or function in memory that gives them."""
+    if shard.path is not None:
+        return shard.path.resolve()
+    in_memory = getattr(shard, "items", None) or getattr(shard, "function", None)
+    return shard.name if in_memory is None else id(in_memory)

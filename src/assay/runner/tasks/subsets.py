@@ -1,0 +1,56 @@
+"""Subsets of a shipped benchmark as tasks of their own: `mmlu_anatomy`, `bbh_navigate`, `mmlu_pro_law`.
+
+A subset is the samples one of whose tags has that value. Its name and its protocol id say which it is, so that its
+number is never taken for that of the whole.
+"""
+
+from collections.abc import Mapping
+
+from ... import registry
+from ...core import Sample, Task, UsageError, nearest
+from ...datasets import Samples
+from ...datasets.samples import folded_value
+
+OTHER_NAMES: Mapping[str, str] = {"bbh_cot_fewshot": "bbh", "bbh_zeroshot": "bbh_direct"}
+"""What lm-eval calls the tasks whose subsets people name."""
+MOST_LISTED = 8
+
+
+def find_subset(name: str) -> Task | None:
+    """The task of a subset, by the longest shipped name it begins with; `None` where there is none with tags."""
+    folded = folded_value(name)
+    for alias, task in OTHER_NAMES.items():
+        if folded.startswith(f"{alias}_"):
+            folded = f"{task}_{folded.removeprefix(f'{alias}_')}"
+    known = {folded_value(one): one for one in registry.tasks.names()}
+    for head in sorted((one for one in known if folded.startswith(f"{one}_")), key=len, reverse=True):
+        task = registry.tasks.get(known[head])
+        if isinstance(task, Task) and task.tags and task.driver is None:
+            return _subset_of(task, folded.removeprefix(f"{head}_"))
+    return None
+
+
+def _subset_of(task: Task, subset: str) -> Task:
+    head, at, tail = task.protocol.partition("@")
+    return task.but(
+        name=f"{task.name}_{subset}",
+        subset=subset,
+        protocol=f"{head}_{subset}{at}{tail}",
+        description=f"{subset.replace('_', ' ')}, a part of {task.name}: {task.description}",
+    )
+
+
+def part_of(samples: Samples, task: Task) -> Samples:
+    """The samples of the task's subset; a value that no sample has is answered with the nearest."""
+    if not task.subset:
+        return samples
+    samples.subset = folded_value(task.subset)
+    if any(isinstance(sample, Sample) for sample in samples):
+        return samples
+    samples.subset = ""
+    values = {folded_value(str(value)) for s in samples if isinstance(s, Sample) for value in s.tags.values()}
+    whole = task.name.removesuffix(f"_{task.subset}")
+    close = nearest(task.subset, values)
+    listed = ", ".join(sorted(values)[:MOST_LISTED]) + (", …" if len(values) > MOST_LISTED else "")
+    fix = f"did you mean {whole}_{close}?" if close else f"its data has {listed}"
+    raise UsageError(f"task {whole!r} has no subset {task.subset!r}", fix=fix)

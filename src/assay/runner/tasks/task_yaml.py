@@ -1,0 +1,239 @@
+"""Tasks as YAML: data, never code. Names resolve through the registries; an unknown key names the nearest."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
+from ...core.spec import is_prompt_file
+from ...userfiles import is_reference, split_reference
+from ..options import PartlyRead
+
+ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
+KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "name": ((str,), "a text"),
+    "dataset": ((str, list), "a path, or a list of rows"),
+    "template": ((str, list, dict), "a text, messages, or a template's name"),
+    "scorers": ((str, list, dict), "a scorer's name, or a list of them"),
+    "summarizers": ((str, list, dict), "a summarizer's name, or a list of them"),
+    "options": ((dict,), "keys and values, as max_tokens: 64"),
+    "fewshot": ((dict, int), "a number of shots, or keys and values, as num: 5"),
+    "columns": ((dict,), "keys and values, as target: gold"),
+    "roles": ((dict,), "keys and values, as Question: user"),
+    "measures": ((str, list), "a standard measure's name, or a list of them, the best first"),
+    "epochs": ((int,), "a whole number"),
+    "tags": ((str, list), "a column, or a list of them"),
+    "produces": ((list,), "a list, as [text]"),
+    "needs": ((list,), "a list, as [image]"),
+    "system": ((str,), "a text"),
+    "cluster": ((str,), "a column"),
+    "subset": ((str,), "a value of one of its tags"),
+}
+MAX_DEPTH = 50
+_CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})
+"""What only Python can give: a task file is data."""
+OF_THE_RUN = frozenset({"origin"})
+"""What no author gives: a run puts it in."""
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Safe YAML without aliases or repeated keys; `no`, `0123` and `12:30` stay what was written."""
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [
+        (tag, pattern) for tag, pattern in resolvers if tag in ("tag:yaml.org,2002:null", "tag:yaml.org,2002:merge")
+    ]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _resolve_scalar(tag: str, pattern: str, first: str) -> None:
+    import re
+
+    _StrictLoader.add_implicit_resolver(tag, re.compile(pattern), list(first))
+
+
+_resolve_scalar("tag:yaml.org,2002:bool", r"^(?:true|false)$", "tf")
+_resolve_scalar("tag:yaml.org,2002:int", r"^(?:0|-?[1-9][0-9]*)$", "-0123456789")
+_resolve_scalar("tag:yaml.org,2002:float", r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$", "-0123456789")
+
+
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    seen: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+        if key in seen:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+        seen[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+    return seen
+
+
+_StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
+
+
+def load_yaml(path: Path) -> Any:
+    """A YAML file as plain data, read strictly."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read: {error}", where=str(path)) from error
+    try:
+        for depth, event in _depths(text):
+            if depth > MAX_DEPTH:
+                raise UsageError(f"nested more than {MAX_DEPTH} deep", where=str(path))
+            if isinstance(event, yaml.events.AliasEvent):
+                raise UsageError(
+                    "uses an alias (*name)",
+                    where=f"{path}:{event.start_mark.line + 1 if event.start_mark else 1}",
+                    fix="write the value out",
+                )
+        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader, made stricter
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise UsageError(f"not valid YAML: {getattr(error, 'problem', error)}", where=place) from error
+
+
+def _depths(text: str) -> Any:
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.events.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.events.CollectionEndEvent):
+            depth -= 1
+        yield depth, event
+
+
+def read_task_file(path: Path) -> Task:
+    """The task of a YAML file; relative data paths start at the file. Raises `PartlyRead`, with all faults at once."""
+    plain = load_yaml(path)
+    if not isinstance(plain, Mapping):
+        raise UsageError("a task file holds keys and values", where=str(path))
+    known = {f.name for f in fields(Task)} - _CODE_ONLY - OF_THE_RUN
+    faults: list[AssayError] = []
+    given: dict[str, Any] = {}
+    for key, value in plain.items():
+        name = ALIASES.get(str(key), str(key).replace("-", "_"))
+        if name not in known:
+            close = nearest(name, known | set(ALIASES))
+            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+            faults.append(UsageError(f"unknown key {key!r}", where=str(path), fix=fix))
+        elif value is not None:
+            try:
+                _check_kind(name, value, path)
+                given[name] = _read(name, value, path, faults)
+            except UsageError as error:
+                faults.append(error)
+    given.setdefault("name", path.stem)
+    task = Task(**given)
+    if faults:
+        # Without data nothing more can be said of it: what names them may be what is misspelled.
+        raise PartlyRead(faults, [] if task.dataset is None else [task])
+    return task
+
+
+def _read(name: str, value: Any, path: Path, faults: list[AssayError]) -> Any:
+    """The value of one key as the task holds it; what is wrong with a part of it is listed, and that part left out."""
+    if name == "dataset":
+        return _beside(value, path)
+    if name == "fewshot":
+        return _fewshot(value, path, faults)
+    if name == "options":
+        return _generation(value, path, faults)
+    if name == "tags":
+        return (value,) if isinstance(value, str) else tuple(value)
+    if name == "needs":
+        return frozenset(value)
+    if name == "produces":
+        return tuple(value)
+    if name in ("scorers", "summarizers"):
+        entries = value if isinstance(value, list) else [value]
+        return tuple(_prompt_beside(_reference_beside(entry, path), path) for entry in entries)
+    return _reference_beside(value, path) if name == "template" else value
+
+
+def _generation(plain: Mapping[str, Any], path: Path, faults: list[AssayError]) -> GenerateOptions:
+    options = DEFAULT_OPTIONS
+    for name, value in plain.items():
+        try:
+            options = options.set(**{str(name): value})
+        except UsageError as error:
+            faults.append(UsageError(error.what, where=str(path), fix=error.fix))
+    return options
+
+
+def _check_kind(name: str, value: Any, path: Path) -> None:
+    """Refuses a value that is not of the kind its key takes."""
+    kinds, wanted = KINDS.get(name, ((object,), ""))
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds and object not in kinds):
+        raise UsageError(f"key {name!r} holds {shorten(value)}", where=str(path), fix=f"write {wanted}")
+
+
+def _fewshot(plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]) -> Fewshot:
+    if isinstance(plain, int):
+        return Fewshot(plain)
+    known = {f.name for f in fields(Fewshot)}
+    for key in [key for key in plain if key not in known]:
+        close = nearest(str(key), known)
+        fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+        faults.append(UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix))
+    given = {name: value for name, value in plain.items() if name in known}
+    if "pick" in given:
+        given["pick"] = _reference_beside(given["pick"], path)
+    return Fewshot(**{**given, "source": _beside(plain.get("source"), path)})
+
+
+class WrittenRows(list[Any]):
+    """Rows that stand in a task file; the files that they name lie in its folder."""
+
+    folder: Path
+
+
+def _beside(value: Any, path: Path) -> Any:
+    if isinstance(value, list):
+        rows = WrittenRows(value)
+        rows.folder = path.parent
+        return rows
+    if isinstance(value, str) and (path.parent / value).exists():
+        return path.parent / value
+    return value
+
+
+def _prompt_beside(entry: Any, path: Path) -> Any:
+    """A scorer whose option `prompt` names a file beside the task file; it may not lead out of that folder."""
+    if isinstance(entry, Mapping) and "name" not in entry:
+        return {name: _prompt_beside(options, path) for name, options in entry.items()}
+    prompt = entry.get("prompt") if isinstance(entry, Mapping) else None
+    if not isinstance(prompt, str) or not is_prompt_file(prompt):
+        return entry
+    folder = path.parent.resolve()
+    if not (folder / prompt).resolve().is_relative_to(folder):
+        raise UsageError(
+            f"names a prompt outside its own folder: {shorten(prompt)}",
+            where=str(path),
+            fix="put the prompt beside the task file",
+        )
+    return {**entry, "prompt": str(path.parent / prompt)}
+
+
+def _reference_beside(value: Any, path: Path) -> Any:
+    """`file.py:fn` in a YAML file starts at that file, and may not lead out of its folder."""
+    if isinstance(value, Mapping):
+        if "name" in value:
+            return {**value, "name": _reference_beside(value["name"], path)}
+        return {_reference_beside(name, path): options for name, options in value.items()}
+    if not isinstance(value, str) or not is_reference(value):
+        return value
+    file, _ = split_reference(value)
+    folder = path.parent.resolve()
+    if not (folder / file).resolve().is_relative_to(folder):
+        raise UsageError(
+            f"names code outside its own folder: {shorten(value)}",
+            where=str(path),
+            fix="put the Python file beside the task file",
+        )
+    return str(path.parent / value)
