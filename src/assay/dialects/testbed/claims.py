@@ -5,6 +5,8 @@ from pathlib import Path
 
 NAMES = {"testbed": "assay.dialects.testbed.facade"}
 
+LIBRARIES = {"datasets": "assay.dialects.testbed.dataset_calls"}
+
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from ....protocol import is_upstream
 from ...conversation import cut_at
+from ...nearby import register_nearby
 from . import builtin as _builtin
 from .common import (
     DATASET_RETRIEVER_MAPPING,
@@ -93,6 +94,7 @@ def postprocess_generation(dataset_name: str, predictions: Any, stop_words: Sequ
 
     As upstream, a list of stop words that is empty, or holds an empty one, stops at the very start.
     """
+    register_nearby(dataset_name, dataset_name in POSTPROCESS_MAPPING)
     if dataset_name not in POSTPROCESS_MAPPING:
         raise ValueError(f"the post-process of {dataset_name!r} is not registered, use `register_postprocess` first")
     process = POSTPROCESS_MAPPING[dataset_name]

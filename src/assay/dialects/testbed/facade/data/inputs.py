@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ....protocol import is_upstream
+from ...nearby import register_nearby
 from .common import DATASET_RETRIEVER_MAPPING
 
 Extras = list[tuple[Any, ...] | None]
@@ -67,6 +68,7 @@ def _with_extras(conversations: list[list[Any]], extras: list[Extras]) -> Any:
 
 def _check_known(names: Sequence[str]) -> None:
     for name in dict.fromkeys(names):
+        register_nearby(name, name in DATASET_RETRIEVER_MAPPING)
         if name not in DATASET_RETRIEVER_MAPPING:
             raise ValueError(f"the retriever of {name!r} is not registered, use `register_dataset_retriever` first")
 
