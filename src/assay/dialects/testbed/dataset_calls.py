@@ -8,7 +8,7 @@ import inspect
 import re
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,19 +110,17 @@ def _rows(data: ScriptData, split: str, streams: bool) -> Any:
 
     info = data.builder.info
     if streams:
-        return datasets.IterableDataset.from_generator(
-            _examples, gen_kwargs={"data": data, "split": split}, features=info.features
-        )
+        from datasets.iterable_dataset import ExamplesIterable
+
+        # `from_generator` would hash what it is given, and a builder cannot be.
+        source = ExamplesIterable(lambda: enumerate(data.examples(split)), {})
+        return datasets.IterableDataset(source, info=info.copy(), split=datasets.NamedSplit(split))
     file = _home() / f"{len(list(_home().iterdir()))}-{split}.arrow"
     with ArrowWriter(path=str(file), features=info.features) as writer:
         for example in data.examples(split):
             writer.write(example)
         writer.finalize()
     return datasets.Dataset.from_file(str(file), info=info.copy(), split=datasets.NamedSplit(split))
-
-
-def _examples(data: ScriptData, split: str) -> Iterator[Mapping[str, Any]]:
-    yield from data.examples(split)
 
 
 def _home() -> Path:
