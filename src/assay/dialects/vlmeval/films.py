@@ -26,7 +26,7 @@ class Spacing:
 
     def name(self, number: int, count: int) -> str:
         """The file of one frame, counted from 1."""
-        rate = "" if self.nframe > 0 else f"-{self.fps:g}fps"
+        rate = "" if self.nframe > 0 else f"-{self.fps}fps"
         return f"frame-{number}-of-{count}{rate}.jpg"
 
 

@@ -57,7 +57,7 @@ def fetch_aux_files(eval_file: str) -> list[str]:
 
 def is_prediction_complete(pred_file: str, dataset_indices: Iterable[Any], retry_failed: bool = True) -> bool:
     """Whether a prediction file answers every row; a failed answer is none if it is to be tried again."""
-    frame = _predictions(pred_file) if os.path.exists(pred_file) else None
+    frame = prediction_table(pred_file) if os.path.exists(pred_file) else None
     if frame is None:
         return False
     answered = {
@@ -68,7 +68,7 @@ def is_prediction_complete(pred_file: str, dataset_indices: Iterable[Any], retry
     return all(str(index) in answered for index in dataset_indices)
 
 
-def _predictions(path: str) -> Any:
+def prediction_table(path: str) -> Any:
     """The table of a prediction file; `None` where it is none."""
     import pandas
 
@@ -91,7 +91,7 @@ def copy_prediction_file(src_file: str, dst_file: str) -> bool:
     if Path(src_file).suffix.lower() == Path(dst_file).suffix.lower():
         shutil.copy2(src_file, dst_file)
         return True
-    frame = _predictions(src_file)
+    frame = prediction_table(src_file)
     if frame is None:
         return False
     dump(frame, dst_file)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .files import NumpyEncoder
-from .reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, _predictions, find_prediction_files
+from .reuse import INFER_FAIL_MSG, RUN_STATUS_NAME, find_prediction_files, prediction_table
 
 ORDER = {"pending": 0, "infer": 1, "eval": 2, "done": 3}
 _KEPT = "keep what is there"
@@ -107,6 +107,17 @@ def _joined(prefix: str, name: str) -> str:
     return f"{prefix}|{name}" if prefix and name else prefix or name
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, or a text that is one."""
+    return _number(value) is not None
+
+
+def to_number(value: Any) -> Any:
+    """The number of a value; what is none comes back as it is."""
+    number = _number(value)
+    return value if number is None else number
+
+
 def _number(value: Any) -> int | float | None:
     """A number, or a text that is one; neither a truth value nor NaN."""
     plain = value.item() if hasattr(value, "item") and getattr(value, "size", 1) == 1 else value
@@ -139,7 +150,7 @@ def collect_run_benchmark_report(run_dir: str | Path) -> list[dict[str, Any]]:
 def _failures(run_dir: str | Path, model: str, dataset: str, named: str | None) -> tuple[int, int]:
     path = os.path.join(run_dir, named) if named else ""
     found = [path] if named and os.path.exists(path) else find_prediction_files(str(run_dir), model, dataset)
-    frame = _predictions(found[0]) if found else None
+    frame = prediction_table(found[0]) if found else None
     if frame is None:
         return 0, 0
     return sum(INFER_FAIL_MSG in str(text) for text in frame["prediction"]), len(frame)

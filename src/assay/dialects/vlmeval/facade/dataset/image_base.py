@@ -17,11 +17,15 @@ from ...rows import Source
 from ...session import session
 from ...tables import is_pictured
 from ..smp.file import load
+from .reporting import Reporting
+from .reporting import failures_in as _count_markers_in_obj  # noqa: F401 - upstream's own classes take these
+from .reporting import judge_file_score as _score_judge_file_candidate  # noqa: F401
+from .reporting import primary_key as _choose_primary_metric_key  # noqa: F401
 
 __all__ = ["ImageBaseDataset", "img_root_map"]
 
 
-class ImageBaseDataset:
+class ImageBaseDataset(Reporting):
     """Base of dataset classes; subclasses write `build_prompt`, and may write `evaluate`."""
 
     MODALITY = "IMAGE"

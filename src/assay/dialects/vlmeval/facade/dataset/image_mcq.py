@@ -10,7 +10,7 @@ from ..smp.file import dump, load
 from .image_base import ImageBaseDataset
 from .utils.multiple_choice import report_acc
 
-__all__ = ["ImageMCQDataset"]
+__all__ = ["CustomMCQDataset", "ImageMCQDataset"]
 
 
 class ImageMCQDataset(ImageBaseDataset):
@@ -38,6 +38,10 @@ class ImageMCQDataset(ImageBaseDataset):
         accuracy = report_acc(data)
         dump(accuracy, f"{Path(eval_file).with_suffix('')}_acc.csv")
         return accuracy
+
+
+class CustomMCQDataset(ImageMCQDataset):
+    """Multiple choice of a TSV in `$LMUData` that no class declares."""
 
 
 def _hit(row: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 from ...prompts import question_with_options
 from .image_base import ImageBaseDataset
 
-__all__ = ["TextBaseDataset", "TextMCQDataset"]
+__all__ = ["CustomTextMCQDataset", "TextBaseDataset", "TextMCQDataset"]
 
 
 class TextBaseDataset(ImageBaseDataset):
@@ -29,3 +29,7 @@ class TextMCQDataset(TextBaseDataset):
     def build_prompt(self, line: Any) -> Any:
         """Hint, question and options."""
         return [{"type": "text", "value": question_with_options(self._line(line))}]
+
+
+class CustomTextMCQDataset(TextMCQDataset):
+    """Multiple choice of a TSV without pictures that no class declares."""

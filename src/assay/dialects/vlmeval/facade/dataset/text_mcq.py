@@ -1,5 +1,5 @@
 """`vlmeval.dataset.text_mcq`: multiple choice without pictures."""
 
-from .text_base import TextMCQDataset
+from .text_base import CustomTextMCQDataset, TextMCQDataset
 
-__all__ = ["TextMCQDataset"]
+__all__ = ["CustomTextMCQDataset", "TextMCQDataset"]

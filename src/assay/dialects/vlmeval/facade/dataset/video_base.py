@@ -8,11 +8,12 @@ from ...films import Spacing, film_frames
 from ...places import image_folder
 from ..smp.file import load
 from .image_base import ImageBaseDataset
+from .reporting import Reporting
 
 __all__ = ["VideoBaseDataset"]
 
 
-class VideoBaseDataset:
+class VideoBaseDataset(Reporting):
     """Base of dataset classes about films; subclasses write `prepare_dataset`, `build_prompt` and `evaluate`."""
 
     MODALITY = "VIDEO"
@@ -30,6 +31,8 @@ class VideoBaseDataset:
         self.data_root: str = found["root"]
         self.data_file: str = found["data_file"]
         self.frame_root = str(image_folder(dataset))
+        Path(self.frame_root).mkdir(parents=True, exist_ok=True)
+        self.frame_tmpl, self.frame_tmpl_fps = "frame-{}-of-{}.jpg", "frame-{}-of-{}-{}fps.jpg"
         self.pack, self.nframe, self.fps = pack, nframe, fps
         self.split_frame = fps > 0 or nframe > 0
         self.data = load(self.data_file)
@@ -49,6 +52,26 @@ class VideoBaseDataset:
         """Where films and table lie, `dict(root=…, data_file=…)`; by default `$LMUData/<dataset>.tsv`."""
         table = ImageBaseDataset(dataset, skip_noimg=False).data_file
         return {"root": str(Path(table).parent), "data_file": str(table)}
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """The TSV `$LMUData/<dataset>.tsv` as a data frame; downloaded if need be, its MD5 checked afterwards."""
+        table = ImageBaseDataset(self.dataset_name, skip_noimg=False)
+        found = table.prepare_tsv(url, file_md5)
+        self.data_path = table.data_path
+        return found
+
+    def frame_paths(self, video: str) -> list[str]:
+        """Where `nframe` frames of a film go; the folder is made."""
+        return self._frame_files(video, self.frame_tmpl, self.nframe)
+
+    def frame_paths_fps(self, video: str, num_frames: int) -> list[str]:
+        """Where the frames of a film go that are taken by rate."""
+        return self._frame_files(video, self.frame_tmpl_fps, num_frames)
+
+    def _frame_files(self, video: str, names: str, count: int) -> list[str]:
+        folder = Path(self.frame_root) / video
+        folder.mkdir(parents=True, exist_ok=True)
+        return [str(folder / names.format(number, count, self.fps)) for number in range(1, count + 1)]
 
     def save_video_frames(self, video: str) -> list[str]:
         """The frames of a film as files: `nframe` of them evenly spread, or `fps` for each second."""

@@ -41,6 +41,7 @@ from ....kits.smp.reuse import (
     prepare_reuse_files,
     select_reuse_run,
 )
+from ....kits.smp.reuse import prediction_table as _prediction_table  # noqa: F401 - upstream's own classes take it
 
 __all__ = [
     "HFCacheRoot",

@@ -3,7 +3,9 @@
 from ....kits.smp.status import (
     collect_run_benchmark_report,
     flatten_summary_metrics,
+    is_number,
     load_run_status,
+    to_number,
     upsert_dataset_status,
     upsert_run_status,
 )
@@ -11,7 +13,9 @@ from ....kits.smp.status import (
 __all__ = [
     "collect_run_benchmark_report",
     "flatten_summary_metrics",
+    "is_number",
     "load_run_status",
+    "to_number",
     "upsert_dataset_status",
     "upsert_run_status",
 ]

@@ -1,0 +1,104 @@
+"""Many calls at once, results in order and by key in a file; and the small helpers on processes beside it."""
+
+import asyncio
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from functools import partial
+from typing import Any
+
+from .smp.files import dump, load
+
+
+def track_progress_rich(
+    func: Callable[..., Any],
+    tasks: Iterable[Any] = (),
+    nproc: int | None = 1,
+    save: str | None = None,
+    keys: Sequence[Any] | None = None,
+    use_process: bool = False,
+    **kwargs: Any,
+) -> list[Any]:
+    """The results of `func` for each task (a dict of arguments, a tuple or list of them, or the only one), in order.
+
+    With `save`, they are added to the dictionary in that file under `keys`, each as soon as it is there, so that an
+    evaluation that is stopped goes on.
+    """
+    jobs = list(tasks)
+    if not callable(func):
+        raise TypeError("func must be a callable object")
+    if keys is not None and len(keys) != len(jobs):
+        raise ValueError(f"{len(keys)} keys were given for {len(jobs)} tasks")
+    known: dict[Any, Any] = load(save) if save is not None and os.path.exists(save) else {}
+    results: list[Any] = [None] * len(jobs)
+    kind: type[Executor] = ProcessPoolExecutor if use_process else ThreadPoolExecutor
+    with kind(max_workers=max(1, int(nproc or cpu_count()))) as pool:  # type: ignore[call-arg]
+        places = {pool.submit(partial(_call, func, job)): place for place, job in enumerate(jobs)}
+        for done in as_completed(places):
+            place = places[done]
+            results[place] = done.result()
+            if save is not None and keys is not None:
+                known[keys[place]] = results[place]
+                dump(known, save)
+    if save is not None:
+        dump(known if keys is not None else dict(enumerate(results)), save)
+    return results
+
+
+def _call(func: Callable[..., Any], job: Any) -> Any:
+    if isinstance(job, Mapping):
+        return func(**job)
+    return func(*job) if isinstance(job, (tuple, list)) else func(job)
+
+
+def cpu_count() -> int:
+    """The processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+async def async_wait_process(
+    process: multiprocessing.Process, timeout: float | None = None, poll_interval: float = 0.1
+) -> int | None:
+    """The exit code of a process, waited for without holding up the loop; `None` if it still runs at the end."""
+    start = time.monotonic()
+    while process.is_alive():
+        if timeout is not None and time.monotonic() - start >= timeout:
+            return process.exitcode
+        await asyncio.sleep(poll_interval)
+    process.join(timeout=0)
+    return process.exitcode
+
+
+async def async_recv_process_message(
+    conn: Any, process: multiprocessing.Process, process_name: str, poll_interval: float = 0.1
+) -> Any:
+    """One message of a process, waited for without holding up the loop."""
+    while True:
+        if conn.poll():
+            try:
+                return conn.recv()
+            except EOFError:
+                break
+        if not process.is_alive():
+            break
+        await asyncio.sleep(poll_interval)
+    process.join(timeout=0)
+    raise RuntimeError(f"{process_name} ended unexpectedly with code {process.exitcode}")
+
+
+def terminate_processes(
+    processes: Iterable[multiprocessing.Process | None], name: str = "process", timeout: float = 5, logger: Any = None
+) -> None:
+    """Ends processes, those that do not follow by force."""
+    alive = [process for process in processes if process is not None and process.is_alive()]
+    for process in alive:
+        if logger is not None:
+            logger.debug("ending %s (pid %s)", name, process.pid)
+        process.terminate()
+    for process in alive:
+        process.join(timeout=timeout)
+        if process.is_alive():
+            process.kill()
+            process.join(timeout=timeout)

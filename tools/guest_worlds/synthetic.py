@@ -1,0 +1,145 @@
+"""Rows for a dataset class that nobody has data for: the columns its code asks for, with values it can read.
+
+The columns are found by trying: a `KeyError` names one that is missing. Values come from a small list of kinds.
+"""
+
+import base64
+import io
+import itertools
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROWS = 4
+ANSWERS = ("A", "Yes", "1", "cat", "[0, 0, 10, 10]", "['cat', 'dog']", '{"answer": "cat"}')
+"""What the right answer of a row may look like; the scripted model gives it for every other row."""
+REPLIES = (
+    "A",
+    "1",
+    "5",
+    "Yes",
+    "Score: 4\nRating: [[4]]",
+    '{"score": 1, "rating": 1, "answer": "A", "correct": "yes", "judgement": "correct", "reason": "r"}',
+    "```json\n{\"score\": 4, \"analysis\": \"fine\"}\n```",
+    "[[A]]",
+    "correct",
+)
+"""What the scripted judge may say."""
+JUDGES = ("gpt-4o", "exact_matching", "gpt-4o-mini", "chatgpt-0125", "gpt-4-turbo", "gpt-4-0125", "gpt-4o-0806",
+          "gpt-4o-1120", "gpt-4.1", "qwen-72b", "deepseek", "gpt-4-0613", "llama31-8b")  # fmt: skip
+_NUMBERS = ("width", "height", "num", "count", "fps", "duration", "turn", "score", "level_num", "year")
+_LISTS = ("options", "choices", "candidates", "images", "steps", "checklist", "constraints", "rubric", "keywords")
+_KINDS = ("type", "task", "category", "subject", "domain", "level", "difficulty", "source", "split", "topic", "skill",
+          "dimension", "group", "set", "class", "language", "field", "scene", "ability", "modality")  # fmt: skip
+
+
+def picture(shade: int, size: tuple[int, int] = (64, 48)) -> str:
+    """A small image as base64."""
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.effect_noise(size, 40 + shade).convert("RGB").save(buffer, "PNG")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
+def first_columns(answer: str, is_video: bool) -> dict[str, list[Any]]:
+    """The columns most classes need."""
+    numbers = range(ROWS)
+    shared: dict[str, list[Any]] = {
+        "index": list(numbers),
+        "question": [f"Question {n}: what is shown?" for n in numbers],
+        "answer": [answer] * ROWS,
+        "category": ["alpha", "alpha", "beta", "beta"],
+        "l2-category": ["one", "two", "one", "two"],
+        "split": ["test"] * ROWS,
+    }
+    if answer in "ABCD":
+        shared |= {letter: [f"{word} {n}" for n in numbers] for letter, word in zip("ABCD", ("cat", "dog", "cow", "hen"))}
+    if is_video:
+        return shared | {"video": ["clip0", "clip0", "clip1", "clip1"], "candidates": ["['cat', 'dog', 'cow', 'hen']"] * ROWS}
+    return shared | {"image": [picture(n) for n in numbers]}
+
+
+def column(name: str, answer: str) -> list[Any]:
+    """Values for a column by what it is called."""
+    lower = name.lower()
+    if "image" in lower and "path" in lower:
+        return [f"{n}.png" for n in range(ROWS)]
+    if "bbox" in lower or "box" in lower or "point" in lower:
+        return ["[0, 0, 10, 10]"] * ROWS
+    if any(part in lower for part in _LISTS):
+        return ["['cat', 'dog', 'cow', 'hen']"] * ROWS
+    if lower in ("id", "qid", "question_id", "sample_id", "uid", "video_id", "image_id") or lower.endswith("_id"):
+        return [f"id_{n}" for n in range(ROWS)]
+    if any(part in lower for part in _NUMBERS):
+        return [64] * ROWS
+    if any(part in lower for part in ("answer", "label", "gt", "target", "solution", "reference")):
+        return [answer] * ROWS
+    if any(part in lower for part in _KINDS):
+        return ["alpha", "alpha", "beta", "beta"]
+    if "image" in lower:
+        return [picture(n) for n in range(ROWS)]
+    return ["text"] * ROWS
+
+
+def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
+    """The columns as a TSV."""
+    import pandas
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pandas.DataFrame(columns).to_csv(path, sep="\t", index=False)
+
+
+def write_videos(folder: Path, names: list[str]) -> None:
+    """Short films under the names that rows have."""
+    import av
+    import numpy
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        with av.open(str(folder / f"{name}.mp4"), "w") as container:
+            stream = container.add_stream("mpeg4", rate=4)
+            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+            for number in range(16):
+                pixels = numpy.full((48, 64, 3), number * 15, dtype=numpy.uint8)
+                for packet in stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")):
+                    container.mux(packet)
+            for packet in stream.encode():
+                container.mux(packet)
+
+
+def variants(kind: str) -> Iterator[tuple[str, str]]:
+    """Answers with judge's replies, the likely ones for a class's `TYPE` first."""
+    first = {"MCQ": "A", "Y/N": "Yes", "VIDEO-MCQ": "A"}.get(kind.upper(), "1")
+    answers = [first, *(answer for answer in ANSWERS if answer != first)]
+    yield from itertools.product(answers[:1], REPLIES)
+    yield from itertools.product(answers[1:], REPLIES[:6])
+
+
+def finite_number(value: Any) -> tuple[str, float] | None:
+    """The first finite number in what `evaluate` returned, with its place."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict("list") if hasattr(value, "columns") else value.to_dict()
+    if isinstance(value, dict):
+        entries = list(value.items())
+    elif isinstance(value, (list, tuple)):
+        entries = [(str(place), inner) for place, inner in enumerate(value)]
+    else:
+        entries = []
+        try:
+            number = float(value) if not isinstance(value, bool) else math.nan
+        except (TypeError, ValueError):
+            number = math.nan
+        return ("value", number) if math.isfinite(number) else None
+    for key, inner in entries:
+        found = finite_number(inner)
+        if found is not None:
+            return (str(key) if found[0] == "value" else f"{key}.{found[0]}", found[1])
+    return None
+
+
+def as_json(value: Any) -> str:
+    """A line for the process that asked."""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,19 @@
+"""The survey of a ULMEvalKit checkout: dataset, model and API files."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.guest_worlds import kits
+from tools.guest_worlds.outcome import Outcome
+
+KINDS = {"dataset": "dataset", "model": "ulm", "API": "api"}
+
+
+def is_checkout(folder: Path) -> bool:
+    """Whether a folder is one."""
+    return (folder / "ulmeval" / "ulm").is_dir()
+
+
+def survey(folder: Path) -> Iterator[Outcome]:
+    """The outcome of every file."""
+    return kits.survey(folder, "ulmeval", KINDS)

@@ -1,0 +1,19 @@
+"""The survey of a VLMEvalKit checkout: dataset, model and API files of the newest tree; models of the documented one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.guest_worlds import kits
+from tools.guest_worlds.outcome import Outcome
+
+KINDS = {"dataset": "dataset", "model": "vlm", "API": "api"}
+
+
+def is_checkout(folder: Path) -> bool:
+    """Whether a folder is one."""
+    return (folder / "vlmeval" / "vlm").is_dir()
+
+
+def survey(folder: Path) -> Iterator[Outcome]:
+    """The outcome of every file."""
+    return kits.survey(folder, "vlmeval", KINDS)
