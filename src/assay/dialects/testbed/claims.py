@@ -5,7 +5,11 @@ from pathlib import Path
 
 NAMES = {"testbed": "assay.dialects.testbed.facade"}
 
-LIBRARIES = {"datasets": "assay.dialects.testbed.dataset_calls"}
+LIBRARIES = {
+    "datasets": "assay.dialects.testbed.dataset_calls",
+    "evaluate": "assay.dialects.testbed.metric_calls",
+}
+"""Libraries in which such files find names of ours."""
 
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 

@@ -19,7 +19,7 @@ def register_nearby(name: str, is_known: bool) -> None:
     theirs_first = is_upstream("testbed")
     if not name.isidentifier() or (is_known and not theirs_first) or _asked.get((name, theirs_first)):
         return
-    folders = (base / "testbed" / "data" / name for base in _bases())
+    folders = (base / "testbed" / "data" / name for base in bases())
     found = next((folder for folder in folders if (folder / "__init__.py").is_file()), None)
     if found is not None:
         _asked[name, theirs_first] = True
@@ -41,6 +41,7 @@ def register_folder(folder: Path, is_known: bool) -> None:
             raise
 
 
-def _bases() -> list[Path]:
+def bases() -> list[Path]:
+    """Where a script's tree may begin: the working folder, those above it, and the module path."""
     here = Path.cwd()
     return [here, *here.parents, *(Path(entry) for entry in sys.path if entry)]

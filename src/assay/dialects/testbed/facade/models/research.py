@@ -57,7 +57,9 @@ class WhiteBox(Module):
     def _named(self, wanted: Any) -> dict[str, Any]:
         """Modules by name: a text is a pattern, a list holds exact names."""
         if isinstance(wanted, str):
-            return {n: m for n, m in self.model.named_modules() if re.search(wanted, n)}
+            named = dict(self.model.named_modules())
+            found = {n: m for n, m in named.items() if re.search(wanted, n)}
+            return found or {n: m for n, m in named.items() if re.search(wanted, former_name(n))}
         if isinstance(wanted, (list, tuple)):
             return {n: m for n, m in self.model.named_modules() if n in wanted}
         raise TypeError(f"modules are named by a pattern or a list of names, not {wanted!r}")
@@ -136,6 +138,12 @@ class WhiteBox(Module):
                 _check_parameters(old, new_method, name, skip=1)
             bound = try_inject_params(new_method, module_name=name, old_method=old)
             setattr(module, method_name, MethodType(bound, module))
+
+
+def former_name(name: str) -> str:
+    """What a module of a model that sees was called before `transformers` 4.52 put its parts under `model`."""
+    inner = re.sub(r"^model\.language_model\.", "language_model.model.", name)
+    return re.sub(r"^model\.(?=vision_tower|multi_modal_projector|connector|vision_model)", "", inner)
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
