@@ -9,7 +9,10 @@ from pathlib import Path
 
 from tools.guest_worlds.outcome import Outcome, State
 
-_MISSING = re.compile(r"No module named '([\w.]+)'|Resource .?'?(\w+)'? not found|needs? the package ([\w.-]+)")
+_MISSING = re.compile(
+    r"No module named '([\w.]+)'|imports '([\w.]+)', which is not installed|dependencies\['([\w.-]+)'\]"
+    r"|(Resource .?'?\w+'? not found)"
+)
 _NETWORK = re.compile(
     r"(https?://[^\s'\"]+|LocalEntryNotFound|OfflineMode|offline mode|Couldn't (?:reach|find)[^\n]{0,60}|ConnectionError)"
 )
