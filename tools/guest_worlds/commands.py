@@ -14,7 +14,8 @@ _MISSING = re.compile(
     r"|(Resource .?'?\w+'? not found)"
 )
 _NETWORK = re.compile(
-    r"(https?://[^\s'\"]+|LocalEntryNotFound|OfflineMode|offline mode|Couldn't (?:reach|find)[^\n]{0,60}|ConnectionError)"
+    r"(https?://[^\s'\"]+|LocalEntryNotFound|OfflineMode|offline mode|Couldn't (?:reach|find)[^\n]{0,60}"
+    r"|ConnectionError)"
 )
 MODEL = "def generate(messages):\n    return 'yes A'\n"
 

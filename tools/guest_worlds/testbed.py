@@ -35,7 +35,9 @@ def survey(folder: Path) -> Iterator[Outcome]:
     with TemporaryDirectory() as home:
         work = Path(home)
         (work / "model.py").write_text(MODEL)
-        scripts = sorted(place for place in (folder / "testbed" / "data").iterdir() if (place / f"{place.name}.py").exists())
+        scripts = sorted(
+            place for place in (folder / "testbed" / "data").iterdir() if (place / f"{place.name}.py").exists()
+        )
         yield from (_dataset(place, work) for place in scripts)
         yield from (_metric(file, work) for file in sorted((folder / "testbed" / "evaluate").glob("metrics/*/*.py"))
                     if file.stem == file.parent.name)  # fmt: skip

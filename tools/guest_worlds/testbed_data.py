@@ -54,7 +54,9 @@ def _captions(folder: Path, file: str, places: dict[str, str]) -> str:
     for at, (split, place) in enumerate(places.items()):
         name = f"{at}.jpg"
         images(folder / place, [name])
-        sentences = [{"raw": f"a {word} thing", "tokens": ["a", word, "thing"], "sentid": at} for word in ("red", "big")]
+        sentences = [
+            {"raw": f"a {word} thing", "tokens": ["a", word, "thing"], "sentid": at} for word in ("red", "big")
+        ]
         entries += [{"filename": name, "sentids": [at, at], "imgid": 10 * at + more, "split": split, "cocoid": at,
                      "sentences": sentences} for more in range(3)]  # fmt: skip
     _save(folder / file, {"images": entries})
@@ -91,7 +93,8 @@ def _hateful_memes(folder: Path) -> str:
 def _seed_bench(folder: Path) -> str:
     images(folder / "SEED-Bench-image", ["1.jpg", "2.jpg"])
     asked = [
-        {"answer": "A", **{f"choice_{letter}": letter for letter in "abcd"}, "data_id": f"{at}.jpg", "data_type": "image",
+        {"answer": "A", **{f"choice_{letter}": letter for letter in "abcd"}, "data_id": f"{at}.jpg",
+         "data_type": "image",
          "question": "Which?", "question_id": str(at), "question_type_id": 1}
         for at in (1, 2)
     ]  # fmt: skip

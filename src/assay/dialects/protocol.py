@@ -1,8 +1,13 @@
 """Which rule a dialect's names follow where the correct rule and upstream's differ: ours, or upstream's own.
 
 Ours is the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream` of a dialect's
-command choose upstream's for the rest of the process; a facade asks `is_upstream(NAME)` at the place where they differ.
+command choose upstream's for the rest of the process, `as_upstream` for one task of several; a facade asks
+`is_upstream(NAME)` at the place where they differ.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ..core import UsageError
 
@@ -12,6 +17,7 @@ DOCUMENTED = "upstream@documented"
 """Upstream's rules of the revision that its how-to document describes, where that is not the newest."""
 
 _upstream: dict[str, str] = {}
+_here: ContextVar[frozenset[str]] = ContextVar("as_upstream", default=frozenset())
 
 
 def choose(dialect: str, protocol: str) -> None:
@@ -25,7 +31,17 @@ def choose(dialect: str, protocol: str) -> None:
 
 def is_upstream(dialect: str) -> bool:
     """Whether this dialect follows upstream's rule where ours differs."""
-    return dialect in _upstream
+    return dialect in _upstream or dialect in _here.get()
+
+
+@contextmanager
+def as_upstream(dialect: str, holds: bool = True) -> Iterator[None]:
+    """While this holds, a dialect follows upstream's rule here, whatever the rest of the process does."""
+    token = _here.set(_here.get() | {dialect} if holds else _here.get())
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 def is_documented(dialect: str) -> bool:

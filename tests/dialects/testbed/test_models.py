@@ -308,7 +308,8 @@ BOOLS = "{% for m in messages %}{{ m['role'] }}:{% if 'content' in m %}{% for pa
 
 @pytest.mark.parametrize("label", [True, False, 0, 3, 1.5, "True"])
 def test_a_label_that_is_no_text_is_written_by_a_template_for_lists_of_parts(mine, label):
-    turns = [{"role": "q", "content": "1"}, {"role": "a", "content": label}, {"role": "q", "content": "2"}, {"role": "a"}]
+    shown = [{"role": "q", "content": "1"}, {"role": "a", "content": label}]
+    turns = [*shown, {"role": "q", "content": "2"}, {"role": "a"}]
 
     assert mine.apply_prompt_template(turns, prompt_template=BOOLS) == f"q:1;a:{label};q:2;a:"
 

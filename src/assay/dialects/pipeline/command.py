@@ -53,7 +53,9 @@ def listing() -> list[str]:
     if is_upstream("pipeline"):
         sizes = [f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})" for d in datasets]
         metrics = [f"metrics: {', '.join(e.metrics)}" for e in evaluators]
-        return ["", "Datasets:", *_bullets(datasets, sizes), "", "Evaluators:", *_bullets(evaluators, metrics), ""]
+        head = ["", "=" * 80, "Available Components", "=" * 80, ""]
+        below = ["", "Evaluators:", *_bullets(evaluators, metrics), ""]
+        return [*head, "Datasets:", *_bullets(datasets, sizes), *below]
     width = max(len(one.name) for one in (*datasets, *evaluators))
     return [
         "datasets:",

@@ -13,6 +13,7 @@ from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
 from ...runner.summary.summarize import flatten
 from ..plain import plain
+from ..protocol import as_upstream
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig
 from .facade.tasks.dataset_registry import DatasetConfig
@@ -46,7 +47,8 @@ class Rows:
         if self.path is None:
             raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
         config = self.config
-        rows = list(read_rows(config.loader, config.prompt_template, self.path, as_upstream=self.is_upstream))
+        with as_upstream("pipeline", self.is_upstream):
+            rows = list(read_rows(config.loader, config.prompt_template, self.path))
         column = id_column([row.raw for row in rows if isinstance(row.raw, Mapping)])
         return [
             _fault(row, self.path, self.config, column)
@@ -85,6 +87,7 @@ class Drive:
     """Keywords for the evaluator beside batch size and length."""
     max_length: int
     batch_size: int = field(default=64, compare=False)
+    is_upstream: bool = False
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         samples: list[Sample] = []
@@ -122,7 +125,8 @@ class Drive:
         function = self.evaluator.evaluator
         given = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
         try:
-            made = function(engine, items, **_accepted(function, given, self.settings))
+            with as_upstream("pipeline", self.is_upstream):
+                made = function(engine, items, **_accepted(function, given, self.settings))
         except AssayError:
             raise
         except Exception as error:

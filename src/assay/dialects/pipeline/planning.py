@@ -8,6 +8,7 @@ from typing import Any
 from ...core import GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
+from ..protocol import as_upstream
 from ..protocol import is_upstream as chose_upstream
 from ..recognise import imported_names
 from . import builtin, checkout, mmlu_pro
@@ -86,7 +87,8 @@ def make_task(
     As upstream, an empty answer, 0 and `False` are none, and evaluators that ship have their own upstream form.
     """
     is_upstream = is_upstream or chose_upstream("pipeline")
-    dataset = _dataset(reference.dataset or "")
+    with as_upstream("pipeline", is_upstream):
+        dataset, in_own_words = _dataset(reference.dataset or ""), asks_in_own_words(reference.dataset or "")
     asked = reference.evaluator or (run.scorers[0] if run.scorers else None)
     evaluator = _evaluator(asked or _matching(dataset.name, evaluators))
     if is_upstream and evaluator.evaluator in SHIPPED and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}"):
@@ -99,10 +101,11 @@ def make_task(
         dict(reference.settings),
         dataset.default_max_length if length is None else int(length),
         run.batch_size if isinstance(run.batch_size, int) else dataset.default_batch_size,
+        is_upstream,
     )
     return Task(
         name=name,
-        protocol=f"{name}{_protocol(dataset.name, is_upstream)}",
+        protocol=f"{name}{_protocol(is_upstream, in_own_words)}",
         dataset=Rows(dataset, run.data, is_upstream),
         template=as_turn,
         driver=drive,
@@ -113,11 +116,11 @@ def make_task(
     )
 
 
-def _protocol(dataset: str, is_upstream: bool) -> str:
+def _protocol(is_upstream: bool, in_own_words: bool) -> str:
     """As upstream, and in whose words: a sentence of ours stands where no checkout is at hand to take it from."""
     if not is_upstream:
         return ""
-    return f"{UPSTREAM}+own_words" if asks_in_own_words(dataset) else UPSTREAM
+    return f"{UPSTREAM}+own_words" if in_own_words else UPSTREAM
 
 
 def source_files(reference: Reference) -> tuple[str, ...]:

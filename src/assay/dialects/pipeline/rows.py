@@ -43,11 +43,9 @@ def read_rows(
     template: Callable[[Any], str],
     path: str,
     limit: int | None = None,
-    *,
-    as_upstream: bool = False,
 ) -> Iterator[Usable | Unusable]:
     """The rows in order; one that the template cannot handle costs no other."""
-    reference = reference_as_upstream if as_upstream or is_upstream("pipeline") else reference_of
+    reference = reference_as_upstream if is_upstream("pipeline") else reference_of
     name = getattr(template, "__name__", "prompt_template")
     for number, raw in enumerate(_loaded(loader, path), 1):
         if limit is not None and number > limit:

@@ -19,6 +19,8 @@ from .nearby import register_folder
 from .script import ScriptData
 
 _PART = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<first>-?\d*%?):(?P<last>-?\d*%?)\])?")
+LIBRARYS = ("trust_remote_code", "cache_dir", "download_mode", "verification_mode", "num_proc", "token")
+"""Options that only the library's own way of loading knows."""
 _folder: Any = None
 
 
@@ -28,8 +30,8 @@ def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
     if script is None:
         return _by_library(path, name, options)
     split, streams = options.pop("split", None), options.pop("streaming", False)
-    for only_the_librarys in ("trust_remote_code", "cache_dir", "download_mode", "verification_mode", "num_proc", "token"):
-        options.pop(only_the_librarys, None)
+    for name_of_library in LIBRARYS:
+        options.pop(name_of_library, None)
     settings = {key: value for key, value in {"config_name": name, **options}.items() if value is not None}
     if "data_dir" in settings:
         settings["data_dir"] = str(Path(settings["data_dir"]).expanduser())
@@ -105,8 +107,9 @@ def _place(text: str, size: int) -> int | None:
 
 
 def _rows(data: ScriptData, split: str, streams: bool) -> Any:
-    import datasets
     from datasets.arrow_writer import ArrowWriter
+
+    import datasets
 
     info = data.builder.info
     if streams:

@@ -1,4 +1,4 @@
-"""Texts cut into words as the Penn Treebank does: punctuation and endings such as `'s` and `n't` are words of their own.
+"""Texts cut into words as the Penn Treebank does: punctuation, and endings such as `'s` and `n't`, are words too.
 
 Enough of it for short answers of models; no corpus is needed. A slash, a hyphen or a dot inside a word stays in it.
 """

@@ -160,7 +160,8 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
         """The new text of each prompt; `generate(images, text)` or `generate(text)`."""
         with _no_gradients():
             processed = self._processed(inputs, processor_args or {})
-            start = processed["input_ids"].shape[-1]
+            ids = processed["input_ids"] if isinstance(processed, Mapping) else processed.input_ids
+            start = ids.shape[-1]
             generated = self.model.generate(**processed, **generate_args)[:, start:]
         outputs = self.processor.batch_decode(generated, skip_special_tokens=True)
         if not return_inputs and not return_generated_ids:
