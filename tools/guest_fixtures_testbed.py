@@ -5,7 +5,6 @@ Needs upstream's requirements (transformers 4.57, datasets 3.6, bytecode, nltk, 
 """
 
 import importlib
-import importlib.util
 import json
 import subprocess
 import sys
@@ -17,10 +16,8 @@ HERE = Path(__file__).resolve().parent.parent / "tests" / "dialects" / "testbed"
 def main(checkout: str) -> None:
     """Runs every case through the checkout and writes the file."""
     sys.path.insert(0, str(Path(checkout).resolve()))
-    spec = importlib.util.spec_from_file_location("testbed_cases", HERE / "testbed_cases.py")
-    assert spec is not None and spec.loader is not None
-    reference = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reference)
+    sys.path.insert(0, str(HERE))
+    reference = importlib.import_module("testbed_cases")
     outcomes = {}
     for name, case in reference.cases().items():
         outcomes[name] = reference.digest(reference.outcome(case, importlib.import_module))

@@ -131,7 +131,8 @@ def generation(
     own, the fill of short rows counts too.
     """
     counts = isinstance(engine, Engine) and not is_upstream("pipeline")
-    lines, spent, size, speeds = [], 0, 0, []
+    spent: float = 0
+    lines, size, speeds = [], 0, []
     before = engine.written if counts else 0
     for batch in batches(data, batch_size):
         tokens, seconds, speed = _generated(engine, [item["prompt"] for item in batch], max_length, noise)

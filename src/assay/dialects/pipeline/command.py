@@ -48,15 +48,15 @@ def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 def listing() -> list[str]:
     """What is registered, a line each; as upstream, with the sizes and the metrics."""
-    datasets = [one for name in DatasetRegistry.list_datasets() if (one := DatasetRegistry.get(name))]
-    evaluators = [one for name in EvaluatorRegistry.list_evaluators() if (one := EvaluatorRegistry.get(name))]
+    datasets = [d for name in DatasetRegistry.list_datasets() if (d := DatasetRegistry.get(name))]
+    evaluators = [e for name in EvaluatorRegistry.list_evaluators() if (e := EvaluatorRegistry.get(name))]
     if is_upstream("pipeline"):
         sizes = [f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})" for d in datasets]
         metrics = [f"metrics: {', '.join(e.metrics)}" for e in evaluators]
         head = ["", "=" * 80, "Available Components", "=" * 80, ""]
         below = ["", "Evaluators:", *_bullets(evaluators, metrics), ""]
         return [*head, "Datasets:", *_bullets(datasets, sizes), *below]
-    width = max(len(one.name) for one in (*datasets, *evaluators))
+    width = max(len(name) for name in (*DatasetRegistry.list_datasets(), *EvaluatorRegistry.list_evaluators()))
     return [
         "datasets:",
         *(f"  {d.name:<{width}}  {d.description}".rstrip() for d in datasets),

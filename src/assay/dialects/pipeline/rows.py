@@ -122,7 +122,8 @@ def read_json(path: str) -> list[Mapping[str, Any]]:
     file = Path(path).expanduser()
     if is_upstream("pipeline"):
         made = json.loads(file.read_text(encoding="utf-8"))
-        return made.get("data", made.get("examples", [made])) if isinstance(made, Mapping) else made
+        rows: list[Mapping[str, Any]] = made
+        return made.get("data", made.get("examples", [made])) if isinstance(made, Mapping) else rows
     single = _single_object(file)
     return read_file(path) if single is None else _unwrapped([single])
 

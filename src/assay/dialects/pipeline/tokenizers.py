@@ -7,7 +7,7 @@ reported it. Decoding gives back exactly the text. 0 is the end of the text and 
 import inspect
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from ...core import Candidate, Model
@@ -19,8 +19,8 @@ _PIECES = re.compile(r"\s*\S+|\s+")
 class Tokenizer(Protocol):
     """What evaluators call, and how an answer becomes a row of ids."""
 
-    end: int
-
+    @property
+    def end(self) -> int: ...
     def encode(self, text: str) -> list[int]: ...
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str: ...
     def row(self, candidate: Candidate, most: int) -> list[int]: ...
@@ -106,11 +106,16 @@ class ModelTokenizer:
 
 def _taken(method: Any, **options: Any) -> dict[str, Any]:
     """Those of the options that a method of somebody's tokenizer has parameters for."""
+    known = _parameters(getattr(method, "__func__", method))
+    return {name: value for name, value in options.items() if name in known}
+
+
+@lru_cache(maxsize=64)
+def _parameters(function: Any) -> frozenset[str]:
     try:
-        parameters = inspect.signature(method).parameters
+        return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):
-        return {}
-    return {name: value for name, value in options.items() if name in parameters}
+        return frozenset()
 
 
 def tokenizer_of(model: Model) -> Tokenizer:

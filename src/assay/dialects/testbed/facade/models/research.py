@@ -24,7 +24,7 @@ else:
 CHANGES_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_")
 
 
-class WhiteBox(Module):
+class WhiteBox(Module):  # type: ignore[misc]
     """What looks inside `self.model`."""
 
     model: Any
