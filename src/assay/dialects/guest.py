@@ -343,6 +343,8 @@ class Guest:
 
     def _taken_from(self, package: str, module: str, level: int, there: str) -> Any:
         target = absolute_name(package, module, level)
+        if target == package:  # `from . import part`: a module of the package, which is asked already
+            return self._module(f"{package}.{there}")
         source = self._module(target or package)
         return getattr(source, there) if hasattr(source, there) else self._module(f"{target}.{there}")
 
