@@ -128,6 +128,10 @@ class Guest:
         """Whether a dotted name is one of the dialect's, or a library's in which the dialect has names of its own."""
         return name.partition(".")[0] in self._tops or name in self._libraries
 
+    def is_library(self, name: str) -> bool:
+        """Whether a name is a library's, which only the guest's own files get with names of ours in it."""
+        return name in self._libraries
+
     def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
         """What an `import` statement gets for a name the dialect provides."""
         return self._import(name, fromlist=wanted)
