@@ -17,6 +17,7 @@ from .outside import installed_mount
 from .protocol import OURS, choose
 from .recognise import DIALECTS
 
+_ASSAY = Path(__file__).parents[1]
 _guests: dict[str, Guest] = {}
 
 
@@ -59,5 +60,7 @@ def _is_served(scope: Mapping[str, Any], name: str, folder: Path, *, is_library:
     file = scope.get("__file__")
     if scope.get("__name__") == "__main__" or file is None:
         return True
+    if _ASSAY in Path(file).parents:
+        return False  # also where somebody works in a checkout of ours
     is_here = folder in Path(file).parents and "site-packages" not in Path(file).parts
     return is_here or (not is_library and installed_mount(name.partition(".")[0]) is None)
