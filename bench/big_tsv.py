@@ -1,6 +1,6 @@
-"""A large TSV of base64 pictures: how soon the first sample is there, CPU a row and peak memory of a whole run.
+"""A large TSV of base64 images: how soon the first sample is there, CPU a row and peak memory of a whole run.
 
-The dataset's own bytes must reach the model: it answers with the length of the picture and the number inside it.
+The dataset's own bytes must reach the model: it answers with the length of the image and the number inside it.
 
     python bench/big_tsv.py [--rows 20000] [--kilobytes 85] [--folder FOLDER]
 """
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def write_table(path: Path, rows: int, size: int) -> None:
-    """Rows whose pictures differ by a comment segment; the answer is the picture's length and that comment."""
+    """Rows whose images differ by a comment segment; the answer is the image's length and that comment."""
     picture = jpeg(size)
     with open(path, "w", encoding="ascii") as out:
         out.write("index\timage\tquestion\tanswer\n")
@@ -74,7 +74,7 @@ def write_table(path: Path, rows: int, size: int) -> None:
 
 
 def jpeg(size: int) -> bytes:
-    """A noisy picture whose file is about `size` bytes."""
+    """A noisy image whose file is about `size` bytes."""
     from PIL import Image
 
     rng = random.Random(7)

@@ -26,6 +26,7 @@ from assay.summarizers.statistics import (
     macro,
     micro,
     pass_at_k,
+    prediction_powered_mean,
     ratio_estimate,
     share_interval,
 )
@@ -201,7 +202,7 @@ def corpora() -> Iterator[Case]:
     for name, p, alike in (("5 %", 0.05, 0.1), ("20 %", 0.2, 0.15), ("2 %, uneven", 0.02, 0.3)):
         for n in (10, 30, 100, 500):
             yield Case("WER", f"{name}, n={n}", p, _wer(n, p, alike))
-    for n in (300, 500, 1000):
+    for n in (100, 150, 200, 300, 500, 1000):
         yield Case("WER", f"5 %, loops in 1 %, n={n}", 0.05 + 0.01 * 139.5 / 14.5, _wer(n, 0.05, 0.1, loops=0.01))
     for speakers in (5, 10, 20, 40):
         yield Case("WER", f"10 %, {speakers} speakers", 0.1, _speakers(speakers))
@@ -344,6 +345,36 @@ def _paired_wer(n: int) -> Draw:
     return draw
 
 
+def corrected() -> Iterator[Case]:
+    """A judge that is 12 points too kind, corrected by the labels of people on some of 2,000 samples."""
+    for n in (20, 30, 50, 100, 300):
+        for truth, finds in ((0.5, 0.9), (0.7, 0.95), (0.8, 0.97)):
+            yield Case("judge corrected", f"n={n}, truth {truth}, judge 12 points high", truth, _judge(n, truth, finds))
+    yield Case("judge corrected", "n=100, 1-5, judge half a point high", 3.2, _rating_judge(100))
+
+
+def _judge(n: int, truth: float, finds: float) -> Draw:
+    """Right answers are found so often; wrong ones pass as often as makes the judge 12 points too high."""
+    passes = (truth + 0.12 - truth * finds) / (1 - truth)
+
+    def draw(rng: Rng) -> Estimate:
+        right = rng.random(2000) < truth
+        judged = rng.random(2000) < np.where(right, finds, passes)
+        labels, said = right.astype(float).tolist(), judged.astype(float).tolist()
+        return prediction_powered_mean(labels[:n], said[:n], said[n:], ends=(0.0, 1.0))
+
+    return draw
+
+
+def _rating_judge(n: int) -> Draw:
+    def draw(rng: Rng) -> Estimate:
+        rating = rng.choice([1.0, 2.0, 3.0, 4.0, 5.0], 2000, p=[0.1, 0.2, 0.25, 0.3, 0.15])
+        judged = np.clip(rating + rng.choice([0.0, 1.0], 2000, p=[0.4, 0.6]), 1.0, 5.0)
+        return prediction_powered_mean(rating[:n].tolist(), judged[:n].tolist(), judged[n:].tolist(), ends=(1.0, 5.0))
+
+    return draw
+
+
 def shares() -> Iterator[str]:
     """Coverage of shares, exactly, over 400 true shares for each n."""
     for n in (5, 10, 30, 63, 64, 100, 200, 1000):
@@ -362,7 +393,7 @@ def shares() -> Iterator[str]:
         yield _line("share", f"n={n}, {name}, mean over them", covered.mean(), verdict, 0.0, 0.0)
 
 
-FAMILIES = (bounded, repeated, clustered, grouped, corpora, differences)
+FAMILIES = (bounded, repeated, clustered, grouped, corpora, differences, corrected)
 
 
 def measure(case: Case, runs: int, seed: int = 0) -> Tally:

@@ -1,7 +1,7 @@
 """The overhead of the ulmeval dialect over the bare pandas row that a guest's `build_prompt` demands.
 
-The same prompts natively and as a guest's dataset and model classes; both models give the same picture at once, so that
-storing pictures costs both the same. The dialect may cost 60 us a row more than the native run and the bare row. The
+The same prompts natively and as a guest's dataset and model classes; both models give the same image at once, so that
+storing images costs both the same. The dialect may cost 60 us a row more than the native run and the bare row. The
 three take turns; the difference is taken within each round, since other programs share the machine, and the median of
 the rounds counts.
 

@@ -3,7 +3,7 @@
 Usage: python bench/dialect_vlmeval.py [ROWS]
 Three loops over the same TSV take turns for nine rounds: rows, prompts and answers by a guest's classes; the same
 natively; and the bare pandas rows a guest's `build_prompt(line)` has to be given. The dialect may add 60 µs to the sum
-of the others, with words alone (`Bench`) and with pictures that the guest wants as files (`Pictured`). What it adds is
+of the others, with words alone (`Bench`) and with images that the guest wants as files (`Pictured`). What it adds is
 taken within each round, since other programs share the machine, and the median of the rounds counts.
 """
 
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def write_table(path: Path, rows: int) -> None:
-    """A TSV of questions, each with a small picture of its own."""
+    """A TSV of questions, each with a small image of its own."""
     from PIL import Image
 
     draw = random.Random(0)
@@ -104,7 +104,7 @@ def load() -> str:
 
 
 def words_only(sample: Any) -> str:
-    """The question without its picture, as the guest's class asks it."""
+    """The question without its image, as the guest's class asks it."""
     return str(sample.input)
 
 

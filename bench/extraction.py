@@ -2,7 +2,7 @@
 
     python bench/extraction.py                 the repository's corpus: both rates, precision per rule, wrong letters
     python bench/extraction.py FILE            your own outputs in the same form (docs/extraction.md)
-    python bench/extraction.py --attacks       hostile phrasings: wrong letters and unparsed answers per family
+    python bench/extraction.py --attacks [HALF …]   hostile phrasings: wrong letters and unparsed answers per family
 
 Exits 1 where a letter is wrong.
 """
@@ -10,15 +10,15 @@ Exits 1 where a letter is wrong.
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from extraction_attacks import attacks
 
-from assay.scorers.choice_rules import Extraction, extract_choice
+from assay.scorers.choice.choice_rules import Extraction, extract_choice
 
-CORPUS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "corpus" / "choices.jsonl"
+CORPUS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "choice" / "corpus" / "choices.jsonl"
 
 
 def read_corpus(path: Path) -> list[dict[str, Any]]:
@@ -53,9 +53,12 @@ def precision_table(rows: Iterable[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def attacked() -> int:
+def attacked(halves: Sequence[str]) -> int:
     """Prints both rates for each half and family; returns the number of wrong letters."""
-    rows = [(one.half, one.family, verdict(one.expected, extract_choice(one.text, one.options))) for one in attacks()]
+    rows = [
+        (one.half, one.family, verdict(one.expected, extract_choice(one.text, one.options, is_cut=one.is_cut)))
+        for one in attacks(*halves)
+    ]
     print(f"{'half':<8} {'family':<26} {'answers':>7} {'wrong':>15} {'unparsed':>15}")
     for half, family in dict.fromkeys((half, family) for half, family, _ in rows):
         print(f"{half:<8} {family:<26} {rates(found for h, f, found in rows if (h, f) == (half, family))}")
@@ -68,10 +71,10 @@ def main() -> int:
     """Prints the report; 0 where no letter is wrong, else 1."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, default=CORPUS)
-    parser.add_argument("--attacks", action="store_true", help="hostile phrasings in place of a file")
+    parser.add_argument("--attacks", nargs="*", metavar="HALF", help="hostile phrasings: of some halves, or all")
     given = parser.parse_args()
-    if given.attacks:
-        return 1 if attacked() else 0
+    if given.attacks is not None:
+        return 1 if attacked(given.attacks) else 0
     rows = read_corpus(given.file)
     found = [extract_choice(row["output"], row["options"]) for row in rows]
     verdicts = [verdict(row["expected"], one) for row, one in zip(rows, found, strict=True)]

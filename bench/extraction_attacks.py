@@ -1,9 +1,11 @@
 """Attacks on the reading of a letter: families of phrasings, with the letter that stands in each, or none.
 
-`tests/scorers/corpus/attacks.jsonl` has one phrasing a line. `{X}` is the letter the answer takes and `{tx}` its text,
-`{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all. `half` says what it was for: the
-rules were written with `tune` in view and first judged on `report`; `second`, `third` and `fourth` came later, each
-written before the rules were run on it. Every phrasing meets every set of options with six choices of letters.
+`tests/scorers/choice/corpus/attacks.jsonl` has a phrasing a line. `{X}` is the letter an answer takes, `{tx}` its text,
+`{Y}` and `{Z}` are other options; `takes` says whether an option is taken at all, `is_cut` whether the answer ran into
+the token limit. `half` says what it was for: the rules were written with `tune` in view and first judged on `report`;
+the rounds `second` to `seventh` came later, each written before the rules were run on it. Of the fifth round one part
+was tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with
+six choices of letters.
 """
 
 import json
@@ -11,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PHRASINGS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "corpus" / "attacks.jsonl"
+PHRASINGS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "choice" / "corpus" / "attacks.jsonl"
 LETTERS = "ABCDEFGHIJ"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
     ("cat", "dog", "bird", "fish"),
@@ -38,6 +40,7 @@ class Attack:
     text: str
     options: dict[str, str]
     expected: str | None
+    is_cut: bool
 
 
 def attacks(*halves: str) -> Iterator[Attack]:
@@ -54,4 +57,5 @@ def attacks(*halves: str) -> Iterator[Attack]:
                 names = {"X": x, "Y": y, "Z": z, "x": x.lower(), "F": chr(ord(x) + 0xFEE0), "tx": options[x]}
                 names |= {"ty": options[y], "tz": options[z], "ta": texts[0], "tb": texts[1], "tc": texts[2]}
                 text = row["template"].format(**names)
-                yield Attack(row["family"], row["half"], row["template"], text, options, x if row["takes"] else None)
+                takes, is_cut = x if row["takes"] else None, row.get("is_cut", False)
+                yield Attack(row["family"], row["half"], row["template"], text, options, takes, is_cut)

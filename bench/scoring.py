@@ -21,13 +21,13 @@ import jiwer
 from rouge_score.rouge_scorer import RougeScorer
 
 from assay.core import Output, Sample, ScoreRecord
-from assay.scorers.choice import Choice
+from assay.scorers.choice.choice import Choice
 from assay.scorers.edits import count_edits, error_rate
-from assay.scorers.match import ExactMatch
-from assay.scorers.rouge import Rouge
-from assay.scorers.tokens_f1 import TokenF1
-from assay.scorers.translation import Bleu
-from assay.scorers.wer import WordErrorRate
+from assay.scorers.speech.wer import WordErrorRate
+from assay.scorers.text.match import ExactMatch
+from assay.scorers.text.rouge import Rouge
+from assay.scorers.text.tokens_f1 import TokenF1
+from assay.scorers.text.translation import Bleu
 from assay.summarizers.pooled import Pooled
 from assay.summarizers.translation import bleu
 

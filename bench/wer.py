@@ -16,7 +16,7 @@ import jiwer
 
 from assay.core import Output, Sample
 from assay.scorers.edits import count_edits, error_rate
-from assay.scorers.wer import WordErrorRate
+from assay.scorers.speech.wer import WordErrorRate
 
 Pair = tuple[str, str]
 VOCABULARY = 2000

@@ -1,9 +1,9 @@
 """The direction of imports: a room imports only from groups to its left."""
 
 import ast
+import re
+from graphlib import TopologicalSorter
 from pathlib import Path
-
-import pytest
 
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 GROUPS = (
@@ -19,11 +19,29 @@ GROUPS = (
     {"store"},
     {"report"},
     {"runner"},
-    {"dialects", "benchmarks", "conformance"},
+    {"dialects", "benchmarks", "compare", "conformance"},
+    {"view"},
     {"cli"},
 )
+RUNNER = (
+    {"option_fields"},
+    {"options", "events", "result"},
+    {"identity"},
+    {"scoring"},
+    {"counts"},
+    {"tasks"},
+    {"plan"},
+    {"resume"},
+    {"ask"},
+    {"summary"},
+    {"flow"},
+    {"run"},
+)
+"""The rooms of runner/, by the same rule."""
 LEVEL = {room: level for level, group in enumerate(GROUPS) for room in group}
+RUNNER_LEVEL = {room: level for level, group in enumerate(RUNNER) for room in group}
 MODULES = sorted(SOURCE.rglob("*.py"))
+RUNNER_MODULES = sorted((SOURCE / "runner").rglob("*.py"))
 
 
 def room_of(path: Path) -> str:
@@ -32,8 +50,8 @@ def room_of(path: Path) -> str:
     return "cli" if room == "__main__" else room
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """The rooms of assay a module imports, at its top or inside functions."""
+def imported_modules(path: Path) -> set[str]:
+    """The modules of assay a module imports, at its top or inside functions."""
     package = ("assay", *path.relative_to(SOURCE).parent.parts)
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -45,8 +63,14 @@ def imported_rooms(path: Path) -> set[str]:
             names = [module] if module != "assay" else [f"assay.{alias.name}" for alias in node.names]
         else:
             continue
-        found |= {name.split(".")[1] for name in names if name.startswith("assay.")}
-    return {room for room in found if not room.startswith("__")}
+        found |= {name for name in names if name.startswith("assay.")}
+    return found
+
+
+def imported_rooms(path: Path) -> set[str]:
+    """The rooms of assay a module imports."""
+    rooms = {name.split(".")[1] for name in imported_modules(path)}
+    return {room for room in rooms if not room.startswith("__")}
 
 
 def test_every_room_has_its_place():
@@ -55,12 +79,54 @@ def test_every_room_has_its_place():
     assert rooms <= set(LEVEL), f"give {rooms - set(LEVEL)} a place in GROUPS and in ARCHITECTURE.md"
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if p.name != "__init__.py" or p.parent != SOURCE], ids=str)
-def test_a_module_imports_only_to_its_left(path: Path):
-    own = room_of(path)
+def test_a_module_imports_only_to_its_left():
+    wrong = []
+    for path in MODULES:
+        own = room_of(path)
+        if own == "__init__":
+            continue
+        rooms = imported_rooms(path) - {own}
+        wrong += [f"{path.relative_to(SOURCE)} imports {room!r}" for room in rooms if LEVEL[room] >= LEVEL[own]]
 
-    for room in imported_rooms(path) - {own}:
-        assert LEVEL[room] < LEVEL[own], f"{path.name} in {own!r} imports {room!r}, which is not to its left"
+    assert wrong == [], "not to their left"
+
+
+SCORERS = ("choice", "text", "math", "code", "vision", "speech", "image", "judge")
+
+
+def test_the_groups_of_scorers_say_what_they_are_for_and_do_not_need_each_other_in_a_circle():
+    needs: dict[str, set[str]] = {}
+    for path in (SOURCE / "scorers").rglob("*.py"):
+        own = path.relative_to(SOURCE / "scorers").with_suffix("").parts[0]
+        own = own if own in SCORERS else "shared"
+        found = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.scorers.")}
+        needs.setdefault(own, set()).update(found & set(SCORERS) - {own})
+    for group in SCORERS:
+        assert ast.get_docstring(ast.parse((SOURCE / "scorers" / group / "__init__.py").read_text(encoding="utf-8")))
+
+    assert needs["shared"] == set(), "what all groups share needs none of them"
+    TopologicalSorter(needs).prepare()
+
+
+def test_the_rooms_of_the_runner_have_their_place_and_say_what_they_are_for():
+    rooms = {path.relative_to(SOURCE / "runner").with_suffix("").parts[0] for path in RUNNER_MODULES} - {"__init__"}
+
+    assert rooms == set(RUNNER_LEVEL)
+    for folder in {path.parent for path in RUNNER_MODULES}:
+        described = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+        assert described and "\n" not in described, f"say in one line of {folder.name}/__init__.py what is in the room"
+
+
+def test_a_module_of_the_runner_imports_only_from_rooms_to_its_left():
+    wrong = []
+    for path in RUNNER_MODULES:
+        own = path.relative_to(SOURCE / "runner").with_suffix("").parts[0]
+        rooms = {name.split(".")[2] for name in imported_modules(path) if name.startswith("assay.runner.")} - {own}
+        if own != "__init__":
+            wrong += [f"{path.name} in {own!r} imports {room!r}" for room in rooms
+                      if RUNNER_LEVEL[room] >= RUNNER_LEVEL[own]]  # fmt: skip
+
+    assert not wrong
 
 
 def test_the_core_needs_only_the_standard_library():
@@ -84,3 +150,64 @@ def test_importing_assay_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+QUESTION = re.compile(r"^\| (.+\?) \| `(src/assay/[\w/]+\.py)` \| `(\w+)` \|$", re.MULTILINE)
+
+
+def test_each_question_of_the_architecture_page_has_one_module_that_answers_it():
+    page = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    answers = QUESTION.findall(page)
+    wrong = []
+    for question, module, name in answers:
+        path = SOURCE.parent.parent / module
+        if not path.exists() or name not in defined_names(path):
+            wrong.append(f"{question} {module} does not define {name}")
+
+    assert not wrong and len(answers) >= 16
+    assert len({question for question, _, _ in answers}) == len(answers)
+
+
+def defined_names(path: Path) -> set[str]:
+    """The names a module defines itself, at its top."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return names
+
+
+def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
+    page = (SOURCE.parent.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    shown = {}
+    for line in page.partition("**runner**")[2].partition("`ask/asking` is")[0].splitlines():
+        room = re.match(r"    ([\w/]+)/ ", line)
+        if room is not None:
+            shown[room[1]] = set(re.findall(r"\w+", line.rpartition("  ")[2]))
+    there: dict[str, set[str]] = {}
+    for path in RUNNER_MODULES:
+        if path.parent != SOURCE / "runner" and path.stem != "__init__":
+            there.setdefault(path.parent.relative_to(SOURCE / "runner").as_posix(), set()).add(path.stem)
+
+    assert shown == there
+
+
+def test_modules_and_functions_of_the_runner_fit_a_screen():
+    too_large = []
+    for path in RUNNER_MODULES:
+        text = path.read_text(encoding="utf-8")
+        if text.count("\n") > 400:
+            too_large.append(f"{path.name} has {text.count(chr(10))} lines")
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            length = (node.end_lineno or 0) - node.lineno + 1
+            parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            count = len([name for name in parameters if name not in ("self", "cls")])
+            if length > 60 or count > 8:
+                too_large.append(f"{path.name}: {node.name} has {length} lines and {count} parameters")
+
+    assert not too_large

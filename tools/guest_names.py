@@ -49,7 +49,9 @@ def main() -> None:
     served_all = asked_all = 0
     for dialect in DIALECTS:
         names: dict[str, str] = importlib.import_module(f"assay.dialects.{dialect}.claims").NAMES
-        for top in sorted({name.partition(".")[0] for name in names if (given.checkout / name.partition(".")[0]).is_dir()}):
+        for top in sorted(
+            {name.partition(".")[0] for name in names if (given.checkout / name.partition(".")[0]).is_dir()}
+        ):
             for module, wanted in sorted(imported(given.checkout, top).items()):
                 verdicts = {name: is_served(module, name, names) for name in wanted}
                 known = {name: verdict for name, verdict in verdicts.items() if verdict is not None}

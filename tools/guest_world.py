@@ -28,7 +28,8 @@ def main() -> None:
     parser.add_argument("--details", action="store_true", help="a line for every file")
     given = parser.parse_args()
     worlds = [
-        importlib.import_module(f"tools.guest_worlds.{found.name}") for found in pkgutil.iter_modules(guest_worlds.__path__)
+        importlib.import_module(f"tools.guest_worlds.{found.name}")
+        for found in pkgutil.iter_modules(guest_worlds.__path__)
     ]
     for checkout in given.checkouts:
         folder = checkout.expanduser().resolve()
@@ -57,7 +58,10 @@ def revision(folder: Path) -> str:
 
 def table(outcomes: list[Outcome]) -> str:
     """Counts by kind and state as a Markdown table, and under it what is missing."""
-    lines = ["| kind | files | " + " | ".join(state.value for state in State) + " |", "|---|" + "---|" * (len(State) + 1)]
+    lines = [
+        "| kind | files | " + " | ".join(state.value for state in State) + " |",
+        "|---|" + "---|" * (len(State) + 1),
+    ]
     by_kind: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         by_kind[outcome.kind].append(outcome)

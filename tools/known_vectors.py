@@ -177,7 +177,7 @@ def captions() -> None:
 
 
 def meteor() -> None:
-    """METEOR 1.5 on the same three pictures: its counts, and what its program says of each and of all."""
+    """METEOR 1.5 on the same three images: its counts, and what its program says of each and of all."""
     counts = [
         "8 8 4 4 3 3 4 4 1 1 0 0 0 0 0 0 0 0 0 0 0 8 8", "6 7 3 3 2 2 3 3 1 1 0 0 0 0 0 0 0 0 0 0 2 6 6",
         "7 6 4 3 2 2 3 3 0 0 0 0 0 0 0 0 1 1 1 0 0 7 6",
@@ -243,16 +243,16 @@ def sounds() -> None:
     ]
     cases.append(called({"ovrl": 1.1229}, {"signal": "short_tone"}))
     write("dnsmos@speechmos", "Microsoft DNSMOS P.835 and P.808", "speechmos 0.0.1.1 run on these sounds", cases,
-          function="scorers.dnsmos:rate_speech", tolerance=5e-3)  # fmt: skip
+          function="scorers.speech.dnsmos:rate_speech", tolerance=5e-3)  # fmt: skip
     write("dnsmos@calibration", "Microsoft DNSMOS' polynomials", BY_HAND,
           [called(v, n, 3.0) for n, v in (("sig", 2.912007), ("bak", 3.246400), ("ovrl", 2.783454))],
-          function="scorers.dnsmos:calibrate", tolerance=1e-6)  # fmt: skip
+          function="scorers.speech.dnsmos:calibrate", tolerance=1e-6)  # fmt: skip
     write("si_sdr@torchmetrics", "torchmetrics' SI-SDR", "torchmetrics run on this pair",
           [called(18.402992, {"array": [3.0, -0.5, 2.0, 7.0]}, {"array": [2.5, 0.0, 2.0, 8.0]})],
-          function="scorers.si_sdr:si_sdr", tolerance=1e-6)  # fmt: skip
+          function="scorers.speech.si_sdr:si_sdr", tolerance=1e-6)  # fmt: skip
     write("speaker_similarity@cosine", "cosine of embeddings", BY_HAND,
           [called(1.0, [1.0, 2.0], [2.0, 4.0]), called(0.0, [1.0, 0.0], [0.0, 1.0]), called(-1.0, [1.0], [-3.0])],
-          function="scorers.speaker_similarity:cosine")  # fmt: skip
+          function="scorers.speech.speaker_similarity:cosine")  # fmt: skip
 
 
 def judges() -> None:
@@ -354,22 +354,22 @@ def drawings() -> None:
                ([0, 0], mixed, [1, 1], [[9, 0], [0, 1]], 7)]  # fmt: skip
     write("fid@moments", "Fréchet distance of normal distributions", "the reference formula run on these moments",
           [called(v, *({"array": part} for part in parts)) for *parts, v in moments],
-          function="scorers.frechet:distance_of_moments", tolerance=1e-6)  # fmt: skip
+          function="scorers.image.frechet:distance_of_moments", tolerance=1e-6)  # fmt: skip
     ramp, noisy = {"signal": "ramp"}, {"signal": "noisy"}
     write("image_similarity@psnr", "scikit-image", "the function run on these pictures",
           [called(28.228248, ramp, {"signal": "brighter"}), called(26.696782, ramp, noisy), called("inf", ramp, ramp)],
-          function="scorers.image_similarity:psnr", tolerance=1e-6)  # fmt: skip
+          function="scorers.image.image_similarity:psnr", tolerance=1e-6)  # fmt: skip
     units = {"signal": "ramp_unit"}, {"signal": "noisy_unit"}
     write("image_similarity@ssim", "scikit-image, Wang's settings and its own", "the function run on these pictures",
           [called(0.482631, ramp, noisy), called(0.564762, ramp, noisy, window="skimage"),
            called(0.716690, *units, 2.0, window="skimage")],
-          function="scorers.image_similarity:ssim", tolerance=1e-6)  # fmt: skip
+          function="scorers.image.image_similarity:ssim", tolerance=1e-6)  # fmt: skip
     for program, release, double, single in (("torchmetrics", "1.9.0", 0.4831765899100729, 0.483164),
                                              ("piq", "0.8.0", 0.48263060030005994, 0.482612)):  # fmt: skip
         write(f"image_similarity@ssim-{program}", f"{program}'s SSIM",
               f"{program} {release} run on these pictures as float64 (in float32, its default, it gives {single})",
               [called(double, ramp, noisy, window=program)],
-              function="scorers.image_similarity:ssim", tolerance=1e-9)  # fmt: skip
+              function="scorers.image.image_similarity:ssim", tolerance=1e-9)  # fmt: skip
     write("ocr_text@ned", "1 - edits / longer length, words and lines found", BY_HAND, [
         case("OPEN NOW", "OPEN NOW", {"word_accuracy": 1.0, "ned": 1.0, "line_match": 1.0}),
         case("OPEN NOW", "OPEN", {"word_accuracy": 0.5, "ned": 0.5, "line_match": 0.0}),
@@ -408,7 +408,7 @@ def speech() -> None:
     spoken = "我有二点五亿元，二零二四年三月五日，电话幺三八零零幺三八零零零，占百分之五十"
     write("spoken_numbers@wetext", "wetext 0.1.8", "wetext run on this line",
           [called(spoken, "我有2.5亿元，2024年3月5日，电话13800138000，占50%")],
-          function="scorers.chinese_text:spoken_numbers")  # fmt: skip
+          function="scorers.speech.chinese_text:spoken_numbers")  # fmt: skip
 
 
 def _box(drawn: random.Random) -> list[int]:

@@ -1,8 +1,8 @@
-"""Makes the clips and pictures of the demo's sets: own sentences, spoken by free synthesisers, and drawn by Pillow.
+"""Makes the clips and images of the demo's sets: own sentences, spoken by free synthesisers, and drawn by Pillow.
 
     python tools/make_demo_data.py            # needs Debian's flite, and pip install espeakng-loader
 
-What the programs make belongs to whoever wrote the text: sentences, clips and pictures are CC0. The same versions of
+What the programs make belongs to whoever wrote the text: sentences, clips and images are CC0. The same versions of
 flite, espeak-ng and Pillow make the same bytes.
 """
 
@@ -35,7 +35,7 @@ CLIPS = (
     ("en-us", "The children played by the river."),
     ("en-us+f3", "Nobody knew where the key was."),
 )
-PICTURES = (
+IMAGES = (
     ("plain", "PLATFORM 9"),
     ("plain", "Fresh bread daily"),
     ("small", "No entry after 18:30"),
@@ -70,7 +70,7 @@ def clip(speech: Audio) -> bytes:
 
 
 def drawn(style: str, text: str, seed: int) -> Image.Image:
-    """The text as a picture, made harder to read in one of six ways."""
+    """The text as an image, made harder to read in one of six ways."""
     size = 14 if style == "small" else 30
     font = ImageFont.load_default(size=size)
     _, _, right, bottom = font.getbbox(text)
@@ -98,7 +98,7 @@ def main() -> None:
         rows.append({"id": f"clip-{number:02}", "audio": f"clips/{number:02}.flac", "target": text, "voice": voice})
     write("asr", rows)
     rows = []
-    for number, (style, text) in enumerate(PICTURES, 1):
+    for number, (style, text) in enumerate(IMAGES, 1):
         drawn(style, text, number).save(FOLDER / "pictures" / f"{number:02}.png", optimize=True)
         path = f"pictures/{number:02}.png"
         rows.append({"id": f"picture-{number:02}", "image": path, "target": text, "style": style})

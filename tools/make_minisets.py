@@ -1,6 +1,6 @@
 """Makes the mini-sets of the vision-language families: a few rows each, every column of the format, drawn pictures.
 
-Run `python tools/make_minisets.py` from the repository; the same Pillow gives the same bytes. Texts and pictures are
+Run `python tools/make_minisets.py` from the repository; the same Pillow gives the same bytes. Texts and images are
 our own, CC0.
 """
 
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 def drawn(*shapes: tuple[str, tuple[int, int, int, int], str], text: str = "") -> str:
-    """A small picture as base64 of a PNG: shapes `(kind, box, colour)`, then text in the lower corner."""
+    """A small image as base64 of a PNG: shapes `(kind, box, colour)`, then text in the lower corner."""
     picture = Image.new("RGB", SIZE, "white")
     pencil = ImageDraw.Draw(picture)
     for kind, box, colour in shapes:
@@ -53,7 +53,7 @@ def circular() -> list[Row]:
             cells = dict(zip("ABCD", [*order, *[""] * (4 - len(order))], strict=True))
             rows.append({
                 "index": index + turn * 1_000_000,
-                # The rotations show the picture of the first row: once by its index, once by an empty cell.
+                # The rotations show the image of the first row: once by its index, once by an empty cell.
                 "image": picture if turn == 0 else (str(index) if index == 1 else ""),
                 "question": question, "hint": hint, **cells, "answer": "ABCD"[order.index(options[right])],
                 "category": category, "l2-category": broad, "split": "dev", "g_index": index if index == 2 else "",
@@ -63,7 +63,7 @@ def circular() -> list[Row]:
 
 
 def choices() -> list[Row]:
-    """Options in columns, options in a list, several pictures with their places in the text."""
+    """Options in columns, options in a list, several images with their places in the text."""
     plain = {"hint": "", "C": "", "D": "", "choices": "", "answer_option": "", "question_type": "", "split": "val"}
     return [
         {**plain, "index": 1, "image": THREE, "question": "How many balls are there?", "A": "two", "B": "three",
@@ -116,7 +116,7 @@ def mathvista() -> list[Row]:
 
 
 def yes_no() -> list[Row]:
-    """Pairs of questions about one picture; the second of a pair has its picture by the index of the first."""
+    """Pairs of questions about one image; the second of a pair has its image by the index of the first."""
     asked = "Please answer yes or no."
     rows = [
         (BOTH, "both.png", f"Is there a ball? {asked}", "Yes", "existence"),
@@ -135,7 +135,7 @@ def yes_no() -> list[Row]:
 
 
 def memes() -> list[Row]:
-    """Pictures with words on them; nobody is hated here, the labels only show the format."""
+    """Images with words on them; nobody is hated here, the labels only show the format."""
     rows = [(BALL, "look who bounced back", 0), (BOX, "nobody likes a box", 1), (BOTH, "round ones go home", 1),
             (WORD, "good morning", 0)]  # fmt: skip
     return [
@@ -224,7 +224,7 @@ def ocrbench() -> list[Row]:
 
 
 def captions() -> list[Row]:
-    """Two references to a picture."""
+    """Two references to an image."""
     return [
         {"index": 1, "image": BALL, "image_path": "ball.png", "question": "",
          "answer": str(["a red ball on white ground", "one red ball"])},

@@ -1,7 +1,7 @@
 """Makes the mini-sets of the speech and the image-generation families: a few rows each, tones and drawn pictures.
 
 Run `python tools/make_sound_and_drawing_minisets.py` from the repository; sounds and rows are the same bytes each time,
-pictures are under the same Pillow. Texts, sounds and pictures are our own, CC0. A tone stands where speech would:
+images are under the same Pillow. Texts, sounds and images are our own, CC0. A tone stands where speech would:
 scripted models know it by its bytes.
 """
 
@@ -147,7 +147,7 @@ SPEECH: dict[str, list[Row]] = {
 
 
 def drawn(shape: str, colour: str, text: str = "") -> str:
-    """A small picture as base64 of a PNG."""
+    """A small image as base64 of a PNG."""
     picture = Image.new("RGB", (64, 48), "white")
     pencil = ImageDraw.Draw(picture)
     if shape:
@@ -193,7 +193,7 @@ DPG: list[Row] = [
         ("1", "attribute", "Are the boxes blue?"))},
     {"index": "3", "prompt": "A small boat at sea.", "questions": propositions(("0", "entity", "Is there a boat?"))},
 ]  # fmt: skip
-PICTURES: dict[str, list[Row]] = {
+IMAGES: dict[str, list[Row]] = {
     "geneval": GENEVAL,
     "geneval_saved": [{**row, "detections": found} for row, found in zip(GENEVAL, FOUND, strict=True)],
     "dpg": DPG,
@@ -273,7 +273,7 @@ def main(folder: Path = DATA) -> None:
         (folder / "speech" / "sounds" / f"tone{number}.wav").write_bytes(tone(number))
     for name, rows in SPEECH.items():
         write(rows, folder / "speech" / f"{name}.jsonl")
-    for name, rows in PICTURES.items():
+    for name, rows in IMAGES.items():
         write(rows, folder / "image" / f"{name}.jsonl")
 
 

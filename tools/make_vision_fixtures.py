@@ -149,7 +149,7 @@ def compbench(checkout: Path, commit: str) -> None:
         score = official(place, *(dict(zip(edges, box, strict=True)) for box in boxes))
         cases.append(called(float(score), place, *boxes))
     write("t2i_compbench@place", f"Karine-Huang/T2I-CompBench {commit[:8]}, determine_position",
-          f"make_vision_fixtures.py compbench, {commit[:8]}", cases, function="scorers.t2i_compbench:place_score",
+          f"make_vision_fixtures.py compbench, {commit[:8]}", cases, function="scorers.image.t2i_compbench:place_score",
           tolerance=1e-9)  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def main() -> None:
         "Resemblyzer's embeddings of tones, voices of harmonics and noise, by their inner products",
         f"resemblyzer {version('resemblyzer')}, called by tools/make_voice_fixture.py",
         [called(round(float(voices[one] @ voices[two]), 6), plain[one], plain[two]) for one, two in pairs],
-        function="scorers.speaker_similarity:cosine",
+        function="scorers.speech.speaker_similarity:cosine",
         tolerance=1e-5,
     )
 

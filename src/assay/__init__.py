@@ -1,6 +1,7 @@
 """assay: one evaluation system for every kind of model.
 
-The public names are loaded when first used; importing assay imports neither numpy nor torch nor the network.
+The public names are loaded when first used; importing assay imports neither numpy nor torch nor the network. Names for
+components of one's own are given in `assay.registry`.
 """
 
 from importlib import import_module
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
         Text,
         Video,
     )
-    from .registry import models, scorers, summarizers, tasks, templates
-    from .runner import RunOptions, RunResult, score
-    from .runner.run import run
+    from .runner.options import RunOptions
+    from .runner.result import RunResult
+    from .runner.run import run, score
     from .store import RunReader
 
 __version__ = "0.1.0"
@@ -46,16 +47,16 @@ _CORE = (
 )  # fmt: skip
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
-    **dict.fromkeys(("models", "scorers", "summarizers", "tasks", "templates"), "registry"),
-    **dict.fromkeys(("RunOptions", "RunResult", "run", "score"), "runner"),
+    **dict.fromkeys(("run", "score"), "runner.run"),
+    "RunOptions": "runner.options",
+    "RunResult": "runner.result",
     "RunReader": "store",
 }
 
 __all__ = [
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
     "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
-    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "models", "run", "score", "scorers",
-    "summarizers", "tasks", "templates",
+    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "run", "score",
 ]  # fmt: skip
 
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-import assay.scorers.digit_accuracy
-import assay.scorers.rendered_text
-import assay.scorers.spoken_wer  # noqa: F401 - their names are registered
+import assay.scorers.image.digit_accuracy
+import assay.scorers.image.rendered_text
+import assay.scorers.speech.spoken_wer  # noqa: F401 - their names are registered
 from assay.benchmarks.demo import demo_asr, demo_digits, demo_ocr, demo_signs, demo_tts
 from assay.core import Audio, Image, ModalityMismatch, Sample
 from assay.datasets import open_dataset
 from assay.media import check_media, decode_audio
 from assay.models import embedded
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import find_data
 
 TASKS = {task.name: task for task in (demo_asr, demo_tts, demo_ocr, demo_digits, demo_signs)}
@@ -45,7 +45,7 @@ def test_the_clips_are_short_and_at_sixteen_kilohertz():
         assert decode_audio(clip).rate == 16_000
 
 
-def test_the_pictures_are_pictures():
+def test_the_images_are_images():
     assert all(isinstance(sample.media[0], Image) for sample in rows_of(demo_ocr))
 
 
@@ -82,7 +82,7 @@ class TestRealNumbers:
         assert len(list((tmp_path / "run" / "media").rglob("*.wav"))) == 8
 
     @pytest.mark.parametrize("model", [pytest.param("rapidocr", marks=needs("rapidocr"))])
-    def test_text_in_pictures_is_mostly_read(self, model, tmp_path):
+    def test_text_in_images_is_mostly_read(self, model, tmp_path):
         result = run(demo_ocr, model, output=str(tmp_path / "run"))
 
         assert 0.5 <= result.value("read_text.exact") <= 1.0

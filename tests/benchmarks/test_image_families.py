@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from assay.benchmarks.image import composition, dpg, editing, geneval, measures, rendering, wise
-from assay.benchmarks.image.rows import target_picture
+from assay.benchmarks.image.rows import target_image
 from assay.core import Image, Output, Sample, Task, UsageError
 from assay.datasets.faults import RowFault
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
 TASKS = {
@@ -22,7 +22,7 @@ TASKS = {
     if isinstance(value, Task) and not name.startswith("_")
 }
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
-# What a helper that finds every picture right replies, and the numbers that then stand in the summary.
+# What a helper that finds every image right replies, and the numbers that then stand in the summary.
 HELPERS = {
     "geneval": ("detector", None, {"overall": 1.0, "geneval": 1.0}),
     "geneval_saved": ("", "", {"overall": 1.0, "geneval": 1.0}),
@@ -108,7 +108,7 @@ SPECIALISTS["gedit"] = """def generate(request):
 """
 SPECIALISTS["gedit_cn"] = SPECIALISTS["gedit"]
 WITHOUT_WORST = ("fid", "fid_clip", "edit_lpips")
-"""Measures with no value for a picture that is not there."""
+"""Measures with no value for an image that is not there."""
 
 
 def samples_of(task: Task) -> list[Sample]:
@@ -125,25 +125,25 @@ def blank(colour: str = "white") -> bytes:
     return kept.getvalue()
 
 
-def picture_for(place: int) -> bytes:
+def image_for(place: int) -> bytes:
     return blank(f"#{place * 10 + 5:02x}0000")
 
 
 def painter(task: Task) -> Scripted:
-    """A model that makes another picture for each prompt, as often as it is asked to."""
+    """A model that makes another image for each prompt, as often as it is asked to."""
     samples = samples_of(task)
 
     def draw(request):
         place = next(n for n, sample in enumerate(samples) if sample.input in request.prompt.text)
         target = samples[place].target
-        picture = target if isinstance(target, Image) else Image(picture_for(place))
+        picture = target if isinstance(target, Image) else Image(image_for(place))
         return Output.of(*[picture] * request.options.n)
 
     return Scripted(draw)
 
 
 def replies_of(task: Task) -> dict[str, str]:
-    """What a specialist says of the picture of each sample, by the picture's digest."""
+    """What a specialist says of the image of each sample, by the image's digest."""
     said = {}
     rows = [json.loads(line) for line in (PACKAGE / "benchmarks/data/image/geneval_saved.jsonl").open()]
     for place, sample in enumerate(samples_of(task)):
@@ -153,12 +153,12 @@ def replies_of(task: Task) -> dict[str, str]:
             reply = json.dumps({"answers": {str(one["proposition_id"]): "yes" for one in sample["questions"]}})
         else:
             reply = str(sample.target).lower()
-        said[Image(picture_for(place)).digest] = reply
+        said[Image(image_for(place)).digest] = reply
     return said
 
 
 def helper(task: Task, folder: Path) -> dict[str, str]:
-    """A model in a file that answers by the picture it is shown, and refuses to answer where it is shown none."""
+    """A model in a file that answers by the image it is shown, and refuses to answer where it is shown none."""
     role, reply, _ = HELPERS[task.name]
     if not role:
         return {}
@@ -198,7 +198,7 @@ def test_protocols_are_all_different_and_every_task_is_tried():
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_pictures_are_scored_from_what_the_helper_says_of_them(name, tmp_path):
+def test_images_are_scored_from_what_the_helper_says_of_them(name, tmp_path):
     task = TASKS[name]
 
     done = run(task, painter(task), data="mini", judge=helper(task, tmp_path), output=str(tmp_path / "run"))
@@ -224,7 +224,7 @@ def test_a_model_that_draws_nothing_gets_nothing(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", WITHOUT_WORST)
-def test_a_picture_that_was_not_made_leaves_a_measure_without_a_worst_value(name, tmp_path):
+def test_an_image_that_was_not_made_leaves_a_measure_without_a_worst_value(name, tmp_path):
     task = TASKS[name]
 
     done = run(
@@ -266,7 +266,7 @@ def test_a_judge_of_an_edit_sees_what_was_given_and_what_was_made(tmp_path):
     assert {result.value for result in done.results} == {10.0}
 
 
-def test_several_pictures_of_one_prompt_keep_their_own_verdicts(tmp_path):
+def test_several_images_of_one_prompt_keep_their_own_verdicts(tmp_path):
     task = TASKS["geneval"].but(options=TASKS["geneval"].options.set(n=2))
     good = painter(task)
     half = Scripted(lambda r: Output.of(good.answers(r).media[0], Image(blank("blue"))))
@@ -279,7 +279,7 @@ def test_several_pictures_of_one_prompt_keep_their_own_verdicts(tmp_path):
     assert {result.metric: result.value for result in done.results} == {"overall": 0.5, "geneval": 0.5}
 
 
-def test_a_judge_is_shown_each_picture_of_a_prompt_and_its_verdict_stays_with_it(tmp_path):
+def test_a_judge_is_shown_each_image_of_a_prompt_and_its_verdict_stays_with_it(tmp_path):
     task = TASKS["geneval_pp"].but(options=TASKS["geneval_pp"].options.set(n=3))
     drawn = [Image(blank(colour)) for colour in ("red", "blue", "red")]
     path = tmp_path / "judge.py"
@@ -377,7 +377,7 @@ def test_each_version_of_wise_has_its_own_fields():
 
 def test_an_edit_without_its_result_is_a_fault_of_the_row():
     with pytest.raises(RowFault, match="no picture to compare with"):
-        target_picture({"target_image": ""})
+        target_image({"target_image": ""})
 
 
 def test_the_official_geneval_prompts_are_read_in_place():
@@ -458,10 +458,10 @@ def test_the_mini_sets_are_what_their_script_makes(tmp_path):
 
     script.main(tmp_path)
 
-    def without_pictures(line: str) -> dict:
+    def without_images(line: str) -> dict:
         return {k: v for k, v in json.loads(line).items() if k not in ("image", "images", "target_image")}
 
     shipped = PACKAGE / "benchmarks" / "data" / "image"
     for made in (tmp_path / "image").glob("*.jsonl"):
         pairs = zip(made.open(), (shipped / made.name).open(), strict=True)
-        assert all(without_pictures(one) == without_pictures(other) for one, other in pairs)
+        assert all(without_images(one) == without_images(other) for one, other in pairs)

@@ -8,7 +8,7 @@ from assay.benchmarks.quickstart import follows_format, quickstart, quickstart_d
 from assay.core import Output, Sample
 from assay.datasets import open_dataset
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import find_data
 
 TASKS = {task.name: task for task in quickstart.tasks}

@@ -5,7 +5,7 @@ import pytest
 import assay
 from assay import registry
 from assay.core import DataSource, Suite, Task
-from assay.runner import RunOptions
+from assay.runner.options import RunOptions
 from assay.runner.tasks.components import build_scorer
 from assay.runner.tasks.locate import find_data
 from assay.runner.tasks.resolve import resolve_tasks

@@ -21,7 +21,7 @@ from assay.benchmarks.speech.modes import Heard
 from assay.benchmarks.speech.rows import ROUNDS, Spoken, reference_of
 from assay.core import AllOf, Audio, BadSample, Candidate, Output, Sample, Task, TemplateError, Text, UsageError
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
 MODULES = (choices, judged, memory, recognition, robustness, spoken_answers, spoken_qa, translation, voices)
@@ -83,7 +83,7 @@ def perfect(task: Task) -> Scripted:
 def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
     task = TASKS[name]
 
-    base, _, mode = task.protocol.partition("@")
+    base, _, mode = task.protocol.removesuffix("-v2").partition("@")
     assert name.startswith(base) and (mode in ("audio", "audio+text", "text") or name == "mmau_official")
     assert task.citation and task.licence and task.data_hint
     # `format-checked` where no official code could be had or run; else what of it is as published.
@@ -98,7 +98,7 @@ def test_protocols_and_names_are_all_different():
 @pytest.mark.parametrize("name", TASKS)
 def test_the_mode_of_the_protocol_is_what_the_model_is_sent(name):
     task = TASKS[name]
-    mode = task.protocol.partition("@")[2].replace("official", "audio+text")
+    mode = task.protocol.removesuffix("-v2").partition("@")[2].replace("official", "audio+text")
 
     for sample in samples_of(task):
         prompt = task.template(sample)

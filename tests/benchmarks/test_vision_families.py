@@ -22,7 +22,7 @@ from assay.benchmarks.vision.tables import Table, ToSample
 from assay.core import BadSample, DataSource, Image, Output, Sample, Task, TemplateError, UsageError
 from assay.datasets.tsv_images import RowImages
 from assay.models.scripted import Scripted
-from assay.runner import run
+from assay.runner.run import run
 from assay.runner.tasks.locate import PACKAGE, find_data
 
 MODULES = (captions, choices, circular, documents, judged, memes, refcoco, short_answers, yes_no)
@@ -51,7 +51,7 @@ def right_answer(sample: Sample) -> str:
 
 
 def perfect(task: Task) -> Scripted:
-    """A model that knows the answer by the pictures and the text of the prompt, as a real one would have to."""
+    """A model that knows the answer by the images and the text of the prompt, as a real one would have to."""
     known = {}
     for sample in samples_of(task):
         known[tuple(m.digest for m in sample.media), sample.input] = right_answer(sample)
@@ -81,7 +81,8 @@ def test_every_task_says_how_it_is_measured_and_where_its_data_is(name):
 
     assert "@" in task.protocol and task.citation and task.licence and task.data_hint
     # `format-checked` where no official code was run beside ours; else what of it is as published.
-    assert task.description.endswith(("(format-checked)", "as published)")) and len(task.description) < 90
+    endings = ("(format-checked)", "as published)", "(our own rule)")
+    assert task.description.endswith(endings) and len(task.description) < 90
     assert task.dataset.local and (PACKAGE / task.dataset.mini).is_file()
 
 
@@ -144,7 +145,7 @@ def test_a_judged_task_without_a_judge_is_refused_before_the_run(tmp_path):
         run(TASKS["mmvet"], Scripted("a ball"), data="mini", output=str(tmp_path / "run"))
 
 
-def test_the_second_question_of_a_pair_shows_the_picture_of_the_first():
+def test_the_second_question_of_a_pair_shows_the_image_of_the_first():
     assert yes_no.first_of_pair({"index": "3"}) == "2" and yes_no.first_of_pair({"index": "2"}) is None
     assert yes_no.pair_of({"index": "3"}) == yes_no.pair_of({"index": "2"}) == "2"
 
@@ -158,7 +159,7 @@ def test_a_question_counts_only_if_all_its_rotations_are_right(tmp_path):
     assert values == {"choice.circular": 0.0, "choice": pytest.approx(2 / 5)}
 
 
-def test_rotations_share_group_and_picture_with_the_first_row():
+def test_rotations_share_group_and_image_with_the_first_row():
     made = samples_of(circular.mmbench_dev_en)
 
     assert [sample.group for sample in made] == ["1", "1", "1", "2", "2"]
@@ -176,7 +177,7 @@ def test_answers_that_are_not_public_are_read_but_not_judged():
     assert (unread.value, unread.outcome) == (0.0, "unparsed")
 
 
-def test_pictures_stand_where_the_text_names_them():
+def test_images_stand_where_the_text_names_them():
     (sample,) = [s for s in samples_of(choices.mmmu) if len(s.media) == 2]
 
     parts = choices.mmmu.template(sample).messages[0].parts
@@ -185,7 +186,7 @@ def test_pictures_stand_where_the_text_names_them():
     assert parts[1].digest == sample.media[0].digest
 
 
-def test_a_picture_that_is_not_there_is_a_fault_of_the_row():
+def test_an_image_that_is_not_there_is_a_fault_of_the_row():
     sample = Sample("x", "Is it <image 3>?", "A", ("yes", "no"), media=(Image(b"\x89PNG"),))
 
     with pytest.raises(TemplateError, match="shows <image 3> of 1 pictures"):

@@ -8,8 +8,8 @@ from assay.benchmarks.vision import upstream
 from assay.catalogue import BENCHMARKS
 from assay.core import Outcome, Output, Sample, Task, UsageError
 from assay.models.scripted import Scripted
-from assay.runner import run
-from assay.scorers.vlmeval_published import (
+from assay.runner.run import run
+from assay.scorers.vision.vlmeval_published import (
     SEED,
     ChoiceVlmevalJudged,
     MmVetVlmeval,

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-import assay.scorers.digit_accuracy
-import assay.scorers.rendered_text
-import assay.scorers.spoken_wer  # noqa: F401 - their names are registered
+import assay.scorers.image.digit_accuracy
+import assay.scorers.image.rendered_text
+import assay.scorers.speech.spoken_wer  # noqa: F401 - their names are registered
 from assay.cli import demo, show
 from assay.cli.demo import PARTS, Part, error_shares
 from assay.core import UsageError

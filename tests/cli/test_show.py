@@ -82,7 +82,7 @@ def test_a_scorer_shows_where_it_is_defined_and_its_options(assay):
     said = assay("show", "exact_match")
 
     assert "scorer exact_match: the answer equals a target" in said.out
-    assert "scorers/match.py:" in said.out and "ignore_case: bool = " in said.out
+    assert "scorers/text/match.py:" in said.out and "ignore_case: bool = " in said.out
 
 
 def test_a_name_of_two_kinds_shows_both(assay):

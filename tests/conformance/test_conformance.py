@@ -60,34 +60,38 @@ def _opposite(function):
     return lambda *args, **options: not function(*args, **options)
 
 
+def _with_other_sign(f):
+    return lambda t, a, e: f(t, a, -e)
+
+
 def _swapped(function):
     return lambda one, other, *rest: function(other, one, *rest)
 
 
 MUTANTS = (
-    ("vqa_accuracy@always", "assay.scorers.vqa", "agreement", _negated),
-    ("vqa_accuracy@a013f00", "assay.scorers.vqa", "agreement", _negated),
-    ("relaxed_accuracy@chartqa", "assay.scorers.relaxed", "relaxed_equal", lambda f: lambda t, a, e: f(t, a, -e)),
-    ("relaxed_accuracy@chartqa", "assay.scorers.relaxed", "relaxed_equal", _swapped),
-    ("anls@definition", "assay.scorers.anls", "similarity", _negated),
-    ("anls@definition", "assay.scorers.anls", "THRESHOLD", lambda value: -value),
-    ("anls_star@reference", "assay.scorers.anls_star", "_mean", _negated),
-    ("box_iou@refcoco", "assay.scorers.boxes", "iou", _negated),
-    ("caption@coco-caption", "assay.scorers.caption", "BETA", lambda value: 1 / value),
+    ("vqa_accuracy@always", "assay.scorers.vision.vqa", "agreement", _negated),
+    ("vqa_accuracy@a013f00", "assay.scorers.vision.vqa", "agreement", _negated),
+    ("relaxed_accuracy@chartqa", "assay.scorers.vision.relaxed", "relaxed_equal", _with_other_sign),
+    ("relaxed_accuracy@chartqa", "assay.scorers.vision.relaxed", "relaxed_equal", _swapped),
+    ("anls@definition", "assay.scorers.vision.anls", "similarity", _negated),
+    ("anls@definition", "assay.scorers.vision.anls", "THRESHOLD", lambda value: -value),
+    ("anls_star@reference", "assay.scorers.vision.anls_star", "_mean", _negated),
+    ("box_iou@refcoco", "assay.scorers.vision.boxes", "iou", _negated),
+    ("caption@coco-caption", "assay.scorers.vision.caption", "BETA", lambda value: 1 / value),
     ("caption@coco-caption", "assay.summarizers.caption", "_similarity", _negated),
     ("caption@coco-caption", "assay.summarizers.caption", "SIGMA", lambda value: value * 1j),
-    ("f1@squad", "assay.scorers.tokens_f1", "token_f1", _negated),
-    ("geneval@position", "assay.scorers.geneval", "directions", _swapped),
-    ("dpg@dependent", "assay.scorers.dpg", "settle", lambda f: lambda answers, parents: answers),
-    ("dpg@dependent", "assay.scorers.dpg", "is_yes", _opposite),
-    ("rouge@rouge-score", "assay.scorers.rouge", "_f_measure", lambda f: lambda s, r, a: f(-s, r, a)),
-    ("clip_score@official", "assay.scorers.clip_score", "clip_score", _negated),
+    ("f1@squad", "assay.scorers.text.tokens_f1", "token_f1", _negated),
+    ("geneval@position", "assay.scorers.image.geneval", "directions", _swapped),
+    ("dpg@dependent", "assay.scorers.image.dpg", "settle", lambda f: lambda answers, parents: answers),
+    ("dpg@dependent", "assay.scorers.image.dpg", "is_yes", _opposite),
+    ("rouge@rouge-score", "assay.scorers.text.rouge", "_f_measure", lambda f: lambda s, r, a: f(-s, r, a)),
+    ("clip_score@official", "assay.scorers.image.clip_score", "clip_score", _negated),
     ("yes_no@mme-words", "assay.summarizers.pairs", "sum_of_scores", _negated),
     ("pairwise_judge@both-orders", "assay.summarizers.statistics.agreement", "fold_verdicts",
      lambda f: lambda pairs: replace(f(pairs), wins=f(pairs).losses)),
-    ("fid@moments", "assay.scorers.frechet", "distance_of_moments", _negated),
-    ("si_sdr@torchmetrics", "assay.scorers.si_sdr", "si_sdr", _negated),
-    ("image_similarity@psnr", "assay.scorers.image_similarity", "psnr", _negated),
+    ("fid@moments", "assay.scorers.image.frechet", "distance_of_moments", _negated),
+    ("si_sdr@torchmetrics", "assay.scorers.speech.si_sdr", "si_sdr", _negated),
+    ("image_similarity@psnr", "assay.scorers.image.image_similarity", "psnr", _negated),
 )  # fmt: skip
 
 
@@ -123,7 +127,7 @@ def metric_file(tmp_path, body):
 
 
 def test_a_users_metric_that_agrees_is_equal(tmp_path, capsys):
-    mine = metric_file(tmp_path, "from assay.scorers.anls import Anls; return Anls()(sample, output).value")
+    mine = metric_file(tmp_path, "from assay.scorers.vision.anls import Anls; return Anls()(sample, output).value")
 
     assert command([mine, "--against", "anls@definition"]) == 0
     assert "equal" in capsys.readouterr().out
@@ -192,7 +196,7 @@ def test_a_library_that_is_missing_is_said_and_is_no_difference(monkeypatch, cap
     def missing(*args):
         raise MissingExtra("sacrebleu", "assay[metrics]")
 
-    monkeypatch.setattr("assay.scorers.translation._bleu", missing)
+    monkeypatch.setattr("assay.scorers.text.translation._bleu", missing)
 
     assert command(["bleu@readme"]) == 0
     assert "not run" in capsys.readouterr().out

@@ -14,19 +14,19 @@ from assay.core import Spec
 
 FLIPS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE}
 SCORERS = {
-    "vqa_accuracy": "vqa",
-    "relaxed_accuracy": "relaxed",
-    "anls": "anls",
-    "box_iou": "boxes",
-    "f1": "tokens_f1",
-    "rouge": "rouge",
-    "caption": "caption",
-    "wise_legacy": "wise",
-    "clip_score": "clip_score",
-    "dpg": "dpg",
-    "geneval": "geneval",
-    "ocr_text": "ocr_text",
-    "choice_likelihood": "likelihood",
+    "vqa_accuracy": "vision.vqa",
+    "relaxed_accuracy": "vision.relaxed",
+    "anls": "vision.anls",
+    "box_iou": "vision.boxes",
+    "f1": "text.tokens_f1",
+    "rouge": "text.rouge",
+    "caption": "vision.caption",
+    "wise_legacy": "image.wise",
+    "clip_score": "image.clip_score",
+    "dpg": "image.dpg",
+    "geneval": "image.geneval",
+    "ocr_text": "image.ocr_text",
+    "choice_likelihood": "choice.likelihood",
 }
 EQUIVALENT = {
     "geneval": frozenset({"i - 2"}),  # of four edges, the second before is the second after

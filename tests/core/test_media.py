@@ -77,7 +77,7 @@ def test_a_url_is_not_fetched():
         Image("https://example.org/p.png").data()
 
 
-def test_a_picture_that_cannot_be_saved_is_an_error_that_says_what_to_do():
+def test_an_image_that_cannot_be_saved_is_an_error_that_says_what_to_do():
     class Odd:
         size = (1, 1)
 

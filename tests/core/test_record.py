@@ -23,7 +23,7 @@ from assay.core import (
     as_output,
 )
 from assay.core.record import output_from_plain, output_to_plain, result_from_plain
-from assay.store.journal import decode_output, output_line, seal
+from assay.store.journal import OutputLine, decode_output, seal
 
 logprobs = st.floats(max_value=0, allow_nan=False)
 tokens = st.builds(
@@ -55,7 +55,7 @@ outputs = st.builds(
 def test_an_output_survives_the_journal(output):
     # As the store gives them back: without knowing what they were used as.
     blobs = {medium.digest: Image(medium.source) for candidate in output.candidates for medium in candidate.media}
-    line = seal(output_line("t", "m", "a", "k", [], output_to_plain(output)))
+    line = seal(OutputLine("t", "m", "a", "k", output=output_to_plain(output)))
 
     again = output_from_plain(decode_output(line[:-1]).output, blobs)
 

@@ -11,7 +11,7 @@ from assay.core import Audio, BadSample, DataError, Image, Message, Output, Samp
 from assay.datasets import open_dataset
 from assay.datasets.cells import Source, as_target
 from assay.datasets.columns import find_columns
-from assay.scorers.match import ExactMatch
+from assay.scorers.text.match import ExactMatch
 
 
 def _one(row: dict[str, Any], **options: Any) -> Sample:
@@ -37,7 +37,7 @@ def test_question_and_answer_are_known_by_name(question: str, answer: str) -> No
         ({}, ["Image"]),
     ],
 )
-def test_the_pictures_are_known_by_name_or_said_outright(columns: dict[str, str], names: list[str]) -> None:
+def test_the_images_are_known_by_name_or_said_outright(columns: dict[str, str], names: list[str]) -> None:
     row = {"question": "?", "answer": "!", "Image": b"Image", "photo": b"photo", "sketch": b"sketch"}
 
     sample = _one(row, columns=columns)
@@ -45,7 +45,7 @@ def test_the_pictures_are_known_by_name_or_said_outright(columns: dict[str, str]
     assert [medium.data().decode() for medium in sample.media] == names
 
 
-def test_a_picture_column_that_is_not_there_is_said_before_the_run() -> None:
+def test_an_image_column_that_is_not_there_is_said_before_the_run() -> None:
     with pytest.raises(UsageError, match="there is no column 'foto'; fix: did you mean 'photo'"):
         _one({"question": "?", "answer": "!", "photo": b"x"}, columns={"image": "foto"})
 

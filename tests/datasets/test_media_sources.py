@@ -1,4 +1,4 @@
-"""What a media cell may be: path, bytes, base64, data URL, picture, array, struct; and what a row may reach."""
+"""What a media cell may be: path, bytes, base64, data URL, image, array, struct; and what a row may reach."""
 
 import base64
 import importlib
@@ -74,7 +74,7 @@ def test_a_path_is_that_of_a_file_beside_the_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "CMYK", "1", "I;16"])
-def test_a_pillow_picture_of_any_mode_becomes_a_png_that_decodes(mode: str) -> None:
+def test_a_pillow_image_of_any_mode_becomes_a_png_that_decodes(mode: str) -> None:
     picture = pillow.new("RGB", (4, 3), (255, 0, 0)).convert("I" if mode == "I;16" else mode)
     picture = picture.convert(mode)
 
@@ -85,7 +85,7 @@ def test_a_pillow_picture_of_any_mode_becomes_a_png_that_decodes(mode: str) -> N
     assert (made.size, made.mode) == ((4, 3), "RGB")
 
 
-def test_an_array_is_a_picture_pixel_by_pixel() -> None:
+def test_an_array_is_an_image_pixel_by_pixel() -> None:
     pixels = np.arange(36, dtype=np.uint8).reshape(3, 4, 3)
 
     medium = only_medium([row(pixels)])
@@ -93,7 +93,7 @@ def test_an_array_is_a_picture_pixel_by_pixel() -> None:
     assert np.array_equal(np.asarray(decode_image(Image(medium.data()))), pixels)
 
 
-def test_an_array_that_is_no_picture_is_the_fault_of_its_row() -> None:
+def test_an_array_that_is_no_image_is_the_fault_of_its_row() -> None:
     medium = only_medium([row(np.zeros((2, 2, 7), np.uint8))])
 
     with pytest.raises(DataError, match=r"^rows:1:image: no picture can be made of an array of shape \(2, 2, 7\)"):
@@ -143,7 +143,7 @@ def test_a_parquet_file_of_the_hub_gives_the_bytes_in_its_structs(
     check_media(medium)
 
 
-def test_plain_bytes_in_parquet_are_a_picture(tmp_path: Path) -> None:
+def test_plain_bytes_in_parquet_are_an_image(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist([row(png())]), path)
 
@@ -158,7 +158,7 @@ def test_a_struct_with_a_path_alone_is_a_file_beside_the_rows(tmp_path: Path) ->
     assert only_medium(path).data() == png()
 
 
-def test_empty_bytes_in_a_struct_are_an_empty_picture_and_not_its_path(tmp_path: Path) -> None:
+def test_empty_bytes_in_a_struct_are_an_empty_image_and_not_its_path(tmp_path: Path) -> None:
     medium = only_medium([row({"bytes": b"", "path": "/etc/hostname"})])
 
     with pytest.raises(DataError, match=r"^rows:1:image: the image is empty: 0 bytes"):
@@ -302,3 +302,28 @@ def test_lists_of_the_librarys_media_come_undecoded_too() -> None:
     [sample] = open_dataset(data)
 
     assert isinstance(sample, Sample) and [medium.data() for medium in sample.media] == [png(), png()]
+
+
+def test_a_metadata_file_names_its_media_without_settings(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    (tmp_path / "b.wav").write_bytes(audio_from(np.zeros(160, np.float32), 16_000).data())
+    table = tmp_path / "metadata.csv"
+    table.write_text("file_name,transcription\na.png,a square\nb.wav,silence\n")
+
+    first, second = open_dataset(table)
+
+    assert isinstance(first, Sample) and isinstance(second, Sample)
+    assert [type(medium) for one in (first, second) for medium in one.media] == [Image, Audio]
+    assert (first.target, second.target) == ("a square", "silence")
+
+
+def test_a_file_name_that_names_no_medium_or_stands_beside_one_is_only_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    table = tmp_path / "rows.jsonl"
+    rows = [{"question": "?", "file_name": "x.py"}, {"question": "?", "file_name": "gone.png", "image": "a.png"}]
+    for given in rows:
+        table.write_text(json.dumps(given) + "\n")
+
+        [sample] = open_dataset(table)
+
+        assert isinstance(sample, Sample) and len(sample.media) == ("image" in given)

@@ -9,7 +9,7 @@ import pytest
 from assay.datasets.faults import RowFault
 from assay.datasets.tsv_images import RowImages, TableLookup
 
-PICTURE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(80)).decode()
+IMAGE = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(80)).decode()
 OTHER = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(80))).decode()
 
 
@@ -20,22 +20,22 @@ def images(path: Path, **more) -> RowImages:
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     file = tmp_path / "data.tsv"
-    file.write_text(f"index\timage\n1\t{PICTURE}\n2\t1\n3\t2\n4\t\n5\t['{PICTURE}', '{OTHER}']\n")
+    file.write_text(f"index\timage\n1\t{IMAGE}\n2\t1\n3\t2\n4\t\n5\t['{IMAGE}', '{OTHER}']\n")
     return file
 
 
-def test_a_long_cell_is_the_picture_itself(table):
-    (picture,) = images(table).of({"index": "1", "image": PICTURE})
+def test_a_long_cell_is_the_image_itself(table):
+    (picture,) = images(table).of({"index": "1", "image": IMAGE})
 
-    assert picture.data() == base64.b64decode(PICTURE)
-
-
-def test_a_short_cell_is_the_index_of_the_row_with_the_picture(table):
-    assert images(table).cells({"index": "2", "image": "1"}) == [PICTURE]
+    assert picture.data() == base64.b64decode(IMAGE)
 
 
-def test_a_reference_may_point_to_several_pictures(table):
-    assert images(table).cells({"image": "5"}) == [PICTURE, OTHER]
+def test_a_short_cell_is_the_index_of_the_row_with_the_image(table):
+    assert images(table).cells({"index": "2", "image": "1"}) == [IMAGE]
+
+
+def test_a_reference_may_point_to_several_images(table):
+    assert images(table).cells({"image": "5"}) == [IMAGE, OTHER]
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_a_reference_that_leads_nowhere_is_the_fault_of_its_row(table, cell, why
 
 
 def test_a_list_of_one_is_unwrapped_and_may_be_a_reference(table):
-    assert images(table).cells({"image": "['1']"}) == [PICTURE]
+    assert images(table).cells({"image": "['1']"}) == [IMAGE]
 
 
 def test_a_packed_table_is_looked_up_too(tmp_path, table):
     packed = tmp_path / "data.tsv.gz"
     packed.write_bytes(gzip.compress(table.read_bytes()))
 
-    assert images(packed).cells({"image": "1"}) == [PICTURE]
+    assert images(packed).cells({"image": "1"}) == [IMAGE]
 
 
 def test_without_an_image_the_paths_name_files_beside_the_table(tmp_path, table):
@@ -66,10 +66,10 @@ def test_without_an_image_the_paths_name_files_beside_the_table(tmp_path, table)
     assert (first.source, second.source) == (tmp_path / "a.png", tmp_path / "b.png")
 
 
-def test_an_empty_cell_may_be_lent_a_picture_by_another_row(table):
+def test_an_empty_cell_may_be_lent_an_image_by_another_row(table):
     lent = images(table, lender=lambda row: "1" if row["index"] == "4" else None)
 
-    assert lent.cells({"index": "4", "image": ""}) == [PICTURE]
+    assert lent.cells({"index": "4", "image": ""}) == [IMAGE]
     assert lent.cells({"index": "6", "image": ""}) == []
 
 

@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.core import UsageError
 from assay.dialects import disable, enable
-from assay.dialects.protocol import OURS, as_upstream, choose, is_upstream
+from assay.dialects.protocol import OURS, choose, is_upstream
 
 
 def test_a_session_chooses_upstream_for_one_dialect_and_disable_takes_it_back():
@@ -36,12 +36,3 @@ def test_a_script_follows_upstream_when_asked(tmp_path: Path, capfd: pytest.Capt
     finally:
         choose("testbed", OURS)
     assert capfd.readouterr().out.strip() == "True"
-
-
-def test_one_task_of_several_follows_upstream_without_the_rest():
-    with as_upstream("pipeline"):
-        assert is_upstream("pipeline") and not is_upstream("testbed")
-
-    with as_upstream("pipeline", holds=False):
-        assert not is_upstream("pipeline")
-    assert not is_upstream("pipeline")

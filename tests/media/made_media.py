@@ -1,4 +1,4 @@
-"""Pictures and sounds made for the tests, whole and broken."""
+"""Images and sounds made for the tests, whole and broken."""
 
 import io
 import struct
@@ -12,21 +12,21 @@ RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
 
 
 def saved(picture, format, **options):
-    """A Pillow picture as the bytes of a file."""
+    """A Pillow image as the bytes of a file."""
     buffer = io.BytesIO()
     picture.save(buffer, format=format, **options)
     return buffer.getvalue()
 
 
 def gradient(size=(48, 32)):
-    """A picture whose every corner is different."""
+    """An image whose every corner is different."""
     width, height = size
     across, down = np.meshgrid(np.linspace(0, 255, width), np.linspace(0, 255, height))
     return pillow.fromarray(np.stack([across, down, 255 - across], axis=-1).astype(np.uint8))
 
 
 def animation(format, frames=3):
-    """A moving picture."""
+    """A moving image."""
     pictures = [pillow.new("RGB", (8, 8), colour) for colour in (RED, GREEN, BLUE)[:frames]]
     return saved(pictures[0], format, save_all=True, append_images=pictures[1:])
 

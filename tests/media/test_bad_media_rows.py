@@ -44,7 +44,7 @@ def turned():
     return saved(gradient(), "JPEG", exif=exif)
 
 
-BROKEN_PICTURES = {
+BROKEN_IMAGES = {
     "44 truncated JPEG": (lambda: saved(gradient((400, 300)), "JPEG")[:-900], "the JPEG is cut off"),
     "45 PNG without IEND": (lambda: saved(gradient(), "PNG")[:-12], "the PNG is cut off"),
     "46 web page called .png": (lambda: b"<!DOCTYPE html><p>404", "not an image: the bytes are those of a web page"),
@@ -83,9 +83,9 @@ def data_errors(tmp_path):
     return {s["id"]: s["details"]["error"] for s in scores if s.get("outcome", "scored") == "data_error"}
 
 
-@pytest.mark.parametrize("case", BROKEN_PICTURES)
-def test_a_broken_picture_costs_its_own_row_only(case, tmp_path):
-    make, words = BROKEN_PICTURES[case]
+@pytest.mark.parametrize("case", BROKEN_IMAGES)
+def test_a_broken_image_costs_its_own_row_only(case, tmp_path):
+    make, words = BROKEN_IMAGES[case]
     path = rows_with(tmp_path, "image", saved(gradient(), "PNG"), make())
 
     result = run(path, tmp_path)

@@ -1,4 +1,4 @@
-"""Pictures as base64 text and back."""
+"""Images as base64 text and back."""
 
 import base64
 import io
@@ -24,7 +24,7 @@ def glass() -> pillow.Image:
     return picture
 
 
-def test_a_picture_with_alpha_comes_back_pixel_by_pixel(glass):
+def test_an_image_with_alpha_comes_back_pixel_by_pixel(glass):
     back = decode_base64_to_image(encode_image_to_base64(glass))
 
     assert back.mode == "RGBA"
@@ -56,7 +56,7 @@ def test_a_data_url_is_understood(glass):
 
 
 @pytest.mark.parametrize("text", ["not base64!", base64.b64encode(b"no picture").decode()])
-def test_what_is_no_picture_says_so(text):
+def test_what_is_no_image_says_so(text):
     with pytest.raises(DataError):
         decode_base64_to_image(text)
 
@@ -69,6 +69,6 @@ def test_the_header_tells_whether_rgb_must_be_made(mode, wanted):
     assert needs_rgb(Image(buffer.getvalue())) is wanted
 
 
-def test_a_picture_that_unpacks_to_too_much_is_refused_by_its_header():
+def test_an_image_that_unpacks_to_too_much_is_refused_by_its_header():
     with pytest.raises(DataError, match="too large: 14,000 x 14,000 pixels"):
         decode_base64_to_image(base64.b64encode(bomb()).decode())

@@ -38,7 +38,7 @@ def test_one_worker_serves_one_medium_after_the_other(worker, picture):
     assert worker.pid != os.getpid()
 
 
-def test_a_decoder_that_hangs_is_ended_and_the_next_picture_gets_another(worker, picture, monkeypatch):
+def test_a_decoder_that_hangs_is_ended_and_the_next_image_gets_another(worker, picture, monkeypatch):
     picture.place = ("data.tsv", 7, "image")
     os.kill(worker.pid, signal.SIGSTOP)
     monkeypatch.setattr(bounded, "SECONDS", 0.1)

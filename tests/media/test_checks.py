@@ -12,11 +12,11 @@ from PIL import Image as pillow
 from assay.core import Audio, DataError, Image, Video
 from assay.media import Facts, check_media
 
-PICTURES = Path(__file__).parents[2].parent / "shared" / "data" / "images_vqa"
+IMAGES = Path(__file__).parents[2].parent / "shared" / "data" / "images_vqa"
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
-def test_the_size_of_a_picture_is_read_from_its_header(format):
+def test_the_size_of_an_image_is_read_from_its_header(format):
     facts = check_media(Image(saved(gradient((48, 32)), format)))
 
     assert (facts.format, facts.width, facts.height) == (format.lower(), 48, 32)
@@ -38,7 +38,7 @@ def test_a_progressive_jpeg_with_a_thumbnail_ends_at_its_own_marker():
         check_media(Image(whole[:-2]))
 
 
-def test_bytes_after_the_end_of_a_picture_do_no_harm():
+def test_bytes_after_the_end_of_an_image_do_no_harm():
     assert check_media(Image(saved(gradient(), "JPEG") + b"\0" * 20)).width == 48
     assert check_media(Image(saved(gradient(), "PNG") + b"more")).width == 48
 
@@ -51,7 +51,7 @@ def test_the_length_of_a_sound_is_read_from_its_header():
     assert (flac.seconds, flac.rate, flac.channels) == (1.0, 16_000, 1)
 
 
-def test_a_picture_given_as_sound_or_film_is_refused():
+def test_an_image_given_as_sound_or_video_is_refused():
     data = saved(gradient(), "PNG")
 
     with pytest.raises(DataError, match="not an audio: the bytes are those of a png file"):
@@ -61,7 +61,7 @@ def test_a_picture_given_as_sound_or_film_is_refused():
 
 
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "BMP"])
-def test_a_picture_cut_anywhere_is_noticed(format):
+def test_an_image_cut_anywhere_is_noticed(format):
     whole = saved(gradient((40, 30)), format)
 
     for length in range(0, len(whole) - 1, 7):
@@ -124,7 +124,7 @@ def test_the_place_of_a_medium(medium, place):
     assert medium.fault("broken").file == place
 
 
-def test_an_empty_picture_has_no_area():
+def test_an_empty_image_has_no_area():
     data = bytearray(saved(pillow.new("L", (1, 1)), "PNG"))
     data[16:20] = bytes(4)
 
@@ -132,9 +132,9 @@ def test_an_empty_picture_has_no_area():
         check_media(Image(bytes(data)))
 
 
-@pytest.mark.skipif(not PICTURES.exists(), reason="shared/data/images_vqa is not here")
-def test_real_pictures_have_the_size_that_pillow_sees():
-    for path in sorted([*PICTURES.glob("*.png"), *PICTURES.glob("*.jpg")]):
+@pytest.mark.skipif(not IMAGES.exists(), reason="shared/data/images_vqa is not here")
+def test_real_images_have_the_size_that_pillow_sees():
+    for path in sorted([*IMAGES.glob("*.png"), *IMAGES.glob("*.jpg")]):
         facts = check_media(Image(path))
         with pillow.open(path) as opened:
             assert (facts.width, facts.height) == opened.size

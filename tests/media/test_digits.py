@@ -9,7 +9,7 @@ from assay.media import image_from
 from assay.media.digits import digit_pixels, digits
 
 
-def test_no_picture_is_in_both_halves():
+def test_no_image_is_in_both_halves():
     drawing, judging = ({row.tobytes() for row in half.pixels} for half in (digits().drawing, digits().judging))
 
     assert len(drawing) + len(judging) == 1797 and not drawing & judging
@@ -20,13 +20,13 @@ def test_every_digit_is_in_each_half():
         assert set(half.labels.tolist()) == set(range(10)) and half.pixels.min() >= 0 and half.pixels.max() <= 1
 
 
-def test_a_picture_gives_back_its_pixels():
+def test_an_image_gives_back_its_pixels():
     row = digits().drawing.pixels[3]
 
     assert np.abs(digit_pixels(image_from(row.reshape(8, 8))) - row).max() <= 1 / 255
 
 
-def test_a_larger_picture_is_brought_to_eight_by_eight():
+def test_a_larger_image_is_brought_to_eight_by_eight():
     row = digits().drawing.pixels[3]
     large = np.kron(row.reshape(8, 8), np.ones((5, 5), np.float32))
 

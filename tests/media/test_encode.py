@@ -1,4 +1,4 @@
-"""Arrays and pictures as media."""
+"""Arrays and images as media."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from assay.media import audio_from, decode_audio, decode_image, image_from
 
 
 @pytest.mark.parametrize("shape", [(4, 6), (4, 6, 1), (4, 6, 3), (4, 6, 4)])
-def test_an_array_comes_back_as_the_picture_it_was(shape):
+def test_an_array_comes_back_as_the_image_it_was(shape):
     pixels = np.random.RandomState(0).randint(0, 256, shape).astype(np.uint8)
     if shape[-1] == 4:
         pixels[..., 3] = 255
@@ -26,7 +26,7 @@ def test_floats_from_zero_to_one_are_bytes():
     assert decode_image(image_from(np.array([[0.0, 0.5, 1.0]]))).getpixel((1, 0)) == (128, 128, 128)
 
 
-def test_a_pillow_picture_is_saved_as_it_is():
+def test_a_pillow_image_is_saved_as_it_is():
     assert decode_image(image_from(pillow.new("RGB", (2, 2), RED))).getpixel((1, 1)) == RED
 
 
@@ -41,7 +41,7 @@ def test_a_pillow_picture_is_saved_as_it_is():
         np.zeros((2, 2), np.int32),
     ],
 )
-def test_an_array_that_is_no_picture_is_refused(array):
+def test_an_array_that_is_no_image_is_refused(array):
     with pytest.raises(UsageError, match="no picture can be made of"):
         image_from(array)
 

@@ -1,4 +1,4 @@
-"""Pictures and sounds that a model made lie in the run's folder as ordinary files, named by their content."""
+"""Images and sounds that a model made lie in the run's folder as ordinary files, named by their content."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Pictures: what must work works, what is broken is one located line."""
+"""Images: what must work works, what is broken is one located line."""
 
 import contextlib
 import random
@@ -32,7 +32,7 @@ def test_lossy_formats_decode_to_nearly_the_same_pixels(format):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_a_picture_is_turned_upright_by_its_exif(orientation):
+def test_an_image_is_turned_upright_by_its_exif(orientation):
     turns = {1: None, 2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}
     upright = gradient()
     exif = pillow.Exif()
@@ -91,7 +91,7 @@ def test_floating_point_pixels_are_scaled_by_their_range(values, expected):
     assert np.asarray(made)[0, :, 0].tolist() == expected
 
 
-def test_bilevel_pictures_become_black_and_white():
+def test_bilevel_images_become_black_and_white():
     assert decoded(saved(pillow.new("1", (1, 1), 1), "PNG")).getpixel((0, 0)) == (255, 255, 255)
 
 
@@ -122,7 +122,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_broken_picture_is_one_located_line(name, tmp_path):
+def test_a_broken_image_is_one_located_line(name, tmp_path):
     make, match = BROKEN[name]
     path = tmp_path / "picture.png"
     path.write_bytes(make())
@@ -137,7 +137,7 @@ def test_a_broken_picture_is_one_located_line(name, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:Tag data larger than file")
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
-def test_flipped_bytes_give_a_picture_or_a_located_fault(format):
+def test_flipped_bytes_give_an_image_or_a_located_fault(format):
     whole, dice = saved(gradient(), format), random.Random(3)
 
     for _ in range(100):

@@ -5,7 +5,7 @@ import os
 
 import pytest
 from made_media import animation, gradient, saved, sound, tone
-from test_bad_media_rows import BAD, BROKEN_PICTURES, BROKEN_SOUNDS, Echo, data_errors, rows_with
+from test_bad_media_rows import BAD, BROKEN_IMAGES, BROKEN_SOUNDS, Echo, data_errors, rows_with
 from test_generated_media import Painter, Speaker, files_of
 
 import assay
@@ -13,10 +13,10 @@ from assay.core import DataError
 from assay.media import check_media, decode_image
 
 
-@pytest.mark.parametrize("case", [*BROKEN_PICTURES, *BROKEN_SOUNDS])
+@pytest.mark.parametrize("case", [*BROKEN_IMAGES, *BROKEN_SOUNDS])
 def test_a_broken_medium_stops_a_run_that_is_to_stop_before_anything_is_written(case, tmp_path):
-    kind = "image" if case in BROKEN_PICTURES else "audio"
-    make, words = {**BROKEN_PICTURES, **BROKEN_SOUNDS}[case]
+    kind = "image" if case in BROKEN_IMAGES else "audio"
+    make, words = {**BROKEN_IMAGES, **BROKEN_SOUNDS}[case]
     path = rows_with(tmp_path, kind, saved(gradient(), "PNG") if kind == "image" else sound(tone()), make())
 
     with pytest.raises(DataError, match=rf":{BAD}:{kind}: {words}"):

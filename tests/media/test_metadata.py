@@ -43,7 +43,7 @@ def shown(medium: Media) -> tuple[Media, tuple[str, ...]]:
     ("kind", "extra"),
     [("PNG", {}), ("JPEG", {}), ("JPEG", {"progressive": True}), ("WEBP", {"lossless": True}), ("WEBP", {})],
 )
-def test_a_picture_loses_its_words_and_looks_the_same(kind: str, extra: dict[str, object], orientation: int) -> None:
+def test_an_image_loses_its_words_and_looks_the_same(kind: str, extra: dict[str, object], orientation: int) -> None:
     given = picture(kind, orientation, **extra)
 
     made, removed = shown(given)
@@ -56,7 +56,7 @@ def test_a_picture_loses_its_words_and_looks_the_same(kind: str, extra: dict[str
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
-def test_every_mode_of_picture_looks_the_same(mode: str) -> None:
+def test_every_mode_of_image_looks_the_same(mode: str) -> None:
     kind = "JPEG" if mode == "CMYK" else "PNG"
     source = Pillow.fromarray(PIXELS).convert("L" if mode == "I;16" else mode)
     deep = Pillow.fromarray(np.asarray(source).astype(np.uint16) * 257) if mode == "I;16" else source

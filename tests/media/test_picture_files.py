@@ -28,14 +28,14 @@ def test_other_pixels_get_another_file(tmp_path):
     assert media_file(Image(png("RGB", (1, 2, 3))), tmp_path) != media_file(Image(png("RGB", (9, 9, 9))), tmp_path)
 
 
-def test_a_picture_with_alpha_is_written_as_rgb(tmp_path):
+def test_an_image_with_alpha_is_written_as_rgb(tmp_path):
     path = media_file(Image(png("RGBA", (0, 0, 0, 0))), tmp_path)
 
     assert pillow.open(path).mode == "RGB"
     assert pillow.open(path).getpixel((0, 0)) == (255, 255, 255)
 
 
-def test_a_picture_that_is_a_file_keeps_it(tmp_path):
+def test_an_image_that_is_a_file_keeps_it(tmp_path):
     file = tmp_path / "own.png"
     file.write_bytes(png("RGB", (0, 0, 0)))
 

@@ -36,7 +36,7 @@ def test_what_is_taken_is_sent_byte_for_byte(name):
 
 
 @pytest.mark.parametrize("name", ["BMP", "TIFF", "PPM", "JPEG2000"])
-def test_other_pictures_become_png(name):
+def test_other_images_become_png(name):
     changed, done = portable(Prompt((Message.of("user", picture(name), "?"),)), FORMATS)
 
     assert changed.media[0].format == "png" and changed.messages[0].text == "?"

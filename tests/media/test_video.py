@@ -1,4 +1,4 @@
-"""Films as sampled pictures."""
+"""Videos as sampled pictures."""
 
 import io
 import sys
@@ -42,11 +42,11 @@ def test_frames_come_from_the_middle_of_equal_stretches(film, count, levels):
     assert {(picture.mode, picture.size) for picture in taken} == {("RGB", (64, 48))}
 
 
-def test_a_film_with_fewer_frames_gives_all_it_has(film):
+def test_a_video_with_fewer_frames_gives_all_it_has(film):
     assert len(decode_frames(Video(film), 100)) == LEVELS
 
 
-def test_a_film_cut_short_of_its_index_is_one_located_line(film, tmp_path):
+def test_a_video_cut_short_of_its_index_is_one_located_line(film, tmp_path):
     path = tmp_path / "film.mp4"
     path.write_bytes(film[: len(film) // 2])
 
@@ -54,7 +54,7 @@ def test_a_film_cut_short_of_its_index_is_one_located_line(film, tmp_path):
         decode_frames(Video(path), 2)
 
 
-def test_a_picture_is_no_film():
+def test_an_image_is_no_video():
     pytest.importorskip("av", reason="PyAV is not installed")
 
     with pytest.raises(DataError, match="not a video"):

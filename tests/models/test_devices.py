@@ -9,7 +9,7 @@ from assay.core import UsageError
 from assay.models import devices
 from assay.models.devices import missing_device
 from assay.runner.options import RunOptions
-from assay.runner.plan.device import check_device
+from assay.runner.plan.checks import check_device
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 from assay.core import Audio, GenerateOptions, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
 from assay.models import adapt_model, build_model
+from assay.runner.ask.calls import call_model
 from assay.userfiles import load_attribute, load_file
 
 
@@ -36,7 +37,7 @@ def test_a_function_of_messages_gets_plain_dictionaries(tmp_path):
     assert output.text == "[{'role': 'system', 'content': 'be brief'}, {'role': 'user', 'content': 'hi'}]"
 
 
-def test_a_message_with_a_picture_comes_as_a_list_of_parts(tmp_path):
+def test_a_message_with_an_image_comes_as_a_list_of_parts(tmp_path):
     file = write(
         tmp_path,
         """
@@ -164,7 +165,7 @@ def test_an_output_without_candidates_is_a_fault_of_the_model(tmp_path):
 
 
 @pytest.mark.parametrize("head", ["def generate(text)", "async def generate(text)", "def generate(requests)"])
-def test_a_picture_where_text_is_asked_for_is_a_fault_of_the_model(tmp_path, head):
+def test_an_image_where_text_is_asked_for_is_a_fault_of_the_model(tmp_path, head):
     picture = "PIL.Image.new('RGB', (2, 2))"
     answers = f"[{picture} for _ in requests]" if "requests" in head else picture
     file = write(tmp_path, f"import PIL.Image\n{head}:\n    return {answers}")
@@ -176,7 +177,7 @@ def test_a_picture_where_text_is_asked_for_is_a_fault_of_the_model(tmp_path, hea
     assert f"mine.py:generate {said}" in output.error.message
 
 
-def test_a_picture_beside_words_is_an_answer(tmp_path):
+def test_an_image_beside_words_is_an_answer(tmp_path):
     source = """
         from assay import Candidate, Image, Text
         def generate(text):
@@ -428,7 +429,7 @@ def test_a_batch_function_is_asked_again_for_those_that_lack_candidates(tmp_path
     assert [one.text for one in second.candidates] == ["1"]
 
 
-def test_a_picture_or_a_sound_may_be_returned(tmp_path):
+def test_an_image_or_a_sound_may_be_returned(tmp_path):
     file = write(tmp_path, "from assay.core import Audio\ndef generate(text) -> Audio:\n    return Audio(b'RIFF')")
 
     model = build_model(f"{file}:generate")
@@ -495,7 +496,7 @@ def test_a_batch_that_raises_is_halved_until_the_culprit_is_alone(tmp_path):
     file = write(tmp_path, CLASS)
     requests = [ask(Message.of("user", word)) for word in ("a", "b", "boom", "c", "d")]
 
-    outputs = build_model(f"{file}:Mine").generate(requests)
+    outputs = call_model(build_model(f"{file}:Mine"), requests)
 
     assert [output.text for output in outputs] == ["a.", "b.", "", "c.", "d."]
     assert outputs[2].error.message == "ValueError: bad one (mine.py:11)"
@@ -621,7 +622,7 @@ DRAWS = Prompt((Message.of("user", "draw"),), produces=("image",))
 @pytest.mark.parametrize(
     "given", ["return canvas", "canvas.save(FILE)\n    return assay.Image(FILE)"], ids=["one canvas", "one file"]
 )
-def test_a_picture_is_what_it_was_when_it_was_given_back(given, tmp_path):
+def test_an_image_is_what_it_was_when_it_was_given_back(given, tmp_path):
     file = write(
         tmp_path,
         f"import assay\nfrom PIL import Image\ncanvas = Image.new('L', (1, 1))\nFILE = {str(tmp_path / 'out.png')!r}\n"
@@ -634,7 +635,7 @@ def test_a_picture_is_what_it_was_when_it_was_given_back(given, tmp_path):
     assert len({output.candidates[0].media[0].digest for output in outputs}) == 3
 
 
-def test_a_picture_that_is_not_there_fails_its_sample_alone(tmp_path):
+def test_an_image_that_is_not_there_fails_its_sample_alone(tmp_path):
     file = write(
         tmp_path,
         f"""
@@ -656,7 +657,7 @@ def test_a_picture_that_is_not_there_fails_its_sample_alone(tmp_path):
 
 @pytest.mark.parametrize("wait", ["", "async "], ids=["called", "awaited"])
 @pytest.mark.parametrize("source", ["'gone.png'", "open('/dev/null')", "1, read=lambda source: 1 / 0"])
-def test_a_picture_that_cannot_be_opened_does_not_make_a_batch_draw_again(tmp_path, source, wait):
+def test_an_image_that_cannot_be_opened_does_not_make_a_batch_draw_again(tmp_path, source, wait):
     file = write(
         tmp_path,
         f"""
@@ -677,7 +678,7 @@ def test_a_picture_that_cannot_be_opened_does_not_make_a_batch_draw_again(tmp_pa
     assert model._builder.built.batches == [4]
 
 
-def test_a_picture_that_is_given_back_is_not_kept_in_the_prompt(tmp_path):
+def test_an_image_that_is_given_back_is_not_kept_in_the_prompt(tmp_path):
     picture = tmp_path / "in.png"
     picture.write_bytes(b"first")
     given = Image(picture)

@@ -130,7 +130,7 @@ def test_several_candidates_come_in_one_answer(service, put_to):
     assert "asked for 2 candidates, the endpoint gave 1" in lone.error.message
 
 
-def test_pictures_and_sounds_it_made_come_back(service, put_to):
+def test_images_and_sounds_it_made_come_back(service, put_to):
     made = [{"inlineData": {"mimeType": "image/png", "data": base64.b64encode(PNG).decode()}},
             {"inlineData": {"mimeType": "audio/wav", "data": base64.b64encode(WAV).decode()}}]  # fmt: skip
     server = service({"candidates": [{"content": {"parts": made}, "finishReason": "STOP"}]})

@@ -11,6 +11,7 @@ from assay.core import Image, Message, Meter, ModelError, Prompt, Request, Text,
 from assay.core.request import GenerateOptions
 from assay.media import image_from
 from assay.models import build_model
+from assay.runner.ask.calls import call_in_halves, call_model
 from assay.store import RunReader
 
 pytestmark = [
@@ -100,7 +101,7 @@ def test_it_says_what_it_takes_and_makes_without_loading_weights(folders):
     assert draws._pipe is None and edits._pipe is None
 
 
-def test_a_candidate_is_the_same_picture_however_many_are_asked_for(drawing):
+def test_a_candidate_is_the_same_image_however_many_are_asked_for(drawing):
     [one] = drawing.generate([ask("a red cat")])
     [three] = drawing.generate([ask("a red cat", n=3)])
 
@@ -109,21 +110,21 @@ def test_a_candidate_is_the_same_picture_however_many_are_asked_for(drawing):
     assert len(three.details["seeds"]) == 3 and one.details["seeds"] == three.details["seeds"][:1]
 
 
-def test_neighbours_do_not_change_a_picture(drawing):
+def test_neighbours_do_not_change_an_image(drawing):
     alone = [drawing.generate([ask(text)])[0] for text in ("a cat", "a dog", "a boat")]
     together = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
 
     assert [pixels(output) for output in together] == [pixels(output) for output in alone]
 
 
-def test_another_sample_is_another_picture_of_the_same_words(drawing):
+def test_another_sample_is_another_image_of_the_same_words(drawing):
     first, other = drawing.generate([ask("a cat", draw="7/0/0/a"), ask("a cat", draw="7/0/0/b")])
 
     assert pixels(first) != pixels(other)
 
 
 @pytest.mark.parametrize("seed", [None, 1])
-def test_a_run_with_more_candidates_begins_with_the_same_pictures_and_no_two_are_alike(folders, tmp_path, seed):
+def test_a_run_with_more_candidates_begins_with_the_same_images_and_no_two_are_alike(folders, tmp_path, seed):
     rows = [{"id": str(n), "question": "Draw a cat."} for n in range(2)]
     task = assay.Task(
         "drawn", dataset=rows, template="{{ question }}", produces=("image",), scorers=(lambda s, o: len(o.media),)
@@ -144,7 +145,7 @@ def test_a_run_with_more_candidates_begins_with_the_same_pictures_and_no_two_are
 
 
 @pytest.mark.parametrize("part", ["unet", "vae"])
-def test_a_picture_that_is_not_finite_is_a_failure(folders, part):
+def test_an_image_that_is_not_finite_is_a_failure(folders, part):
     import torch
 
     model = build_model(f"diffusers/{folders}/draws", SMALL)
@@ -158,7 +159,7 @@ def test_a_picture_that_is_not_finite_is_a_failure(folders, part):
     assert "computed a picture that is not finite" in output.error.message
 
 
-def test_the_pictures_are_those_the_pipeline_itself_makes(drawing):
+def test_the_images_are_those_the_pipeline_itself_makes(drawing):
     import torch
 
     [made] = drawing.generate([ask("a red cat")])
@@ -196,7 +197,7 @@ def test_the_precision_that_is_taken_is_part_of_the_identity(folders):
     assert (full.identity["dtype"], half.identity["dtype"]) == ("float32", "bfloat16")
 
 
-def test_n_pictures_are_one_call(drawing, monkeypatch):
+def test_n_images_are_one_call(drawing, monkeypatch):
     calls = []
     own = type(drawing._pipe).__call__
 
@@ -208,7 +209,7 @@ def test_n_pictures_are_one_call(drawing, monkeypatch):
     monkeypatch.setattr(type(drawing._pipe), "__call__", counted)
     drawing.generate([ask("a cat", n=2), ask("a dog", n=2), ask("a hat", n=2)])
 
-    assert calls == [(2, 2), (2, 1)]  # four pictures at a time on a CPU
+    assert calls == [(2, 2), (2, 1)]  # four images at a time on a CPU
 
 
 def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
@@ -224,18 +225,19 @@ def test_too_little_memory_is_met_by_smaller_calls(drawing, monkeypatch):
 
     whole = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
     monkeypatch.setattr(type(drawing._pipe), "__call__", small_memory)
-    halved = drawing.generate([ask(text) for text in ("a cat", "a dog", "a boat")])
+    halved, fits = call_in_halves(drawing, [ask(text) for text in ("a cat", "a dog", "a boat")])
 
     assert [pixels(output) for output in halved] == [pixels(output) for output in whole]
+    assert fits == 1  # so that the next batch is smaller
 
 
 def test_a_prompt_that_fails_costs_no_neighbour(drawing):
-    good, bad = drawing.generate([ask("a cat"), ask("")])
+    good, bad = call_model(drawing, [ask("a cat"), ask("")])
 
     assert good.candidates and bad.error is not None and "no text" in bad.error.message
 
 
-def test_a_picture_is_changed_by_words(folders):
+def test_an_image_is_changed_by_words(folders):
     from PIL import Image as pillow
 
     model = build_model(f"diffusers/{folders}/edits", {"steps": 2})
@@ -247,7 +249,7 @@ def test_a_picture_is_changed_by_words(folders):
     assert pixels(first) != pixels(other)
 
 
-def test_a_whole_run_keeps_the_pictures_as_files(folders, tmp_path):
+def test_a_whole_run_keeps_the_images_as_files(folders, tmp_path):
     rows = [{"id": str(n), "question": f"Draw {thing}."} for n, thing in enumerate(("a cat", "a dog"))]
     task = assay.Task(
         "drawn", dataset=rows, template="{{ question }}", produces=("image",), scorers=(lambda s, o: len(o.media),)

@@ -144,7 +144,7 @@ def test_options_are_sent_under_the_endpoints_names():
     assert (body["reasoning_effort"], body["service_tier"]) == ("low", "flex")
 
 
-def test_pictures_and_sounds_are_encoded():
+def test_images_and_sounds_are_encoded():
     seen = []
 
     answered(answering(reply(), seen=seen), ask(Image(PNG), Audio(WAV), "what?"))

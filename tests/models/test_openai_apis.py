@@ -102,7 +102,7 @@ def test_responses_keep_reasoning_apart(service, put_to):
     assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens) == (36, 4, 87, 80)
 
 
-def test_pictures_in_a_response_go_as_input_image(service, put_to):
+def test_images_in_a_response_go_as_input_image(service, put_to):
     server = service(RESPONSE)
 
     put_to(server, "openai/m", ask(Image(PNG), "what?"), api="responses")
@@ -278,7 +278,7 @@ def test_an_empty_sound_without_words_is_a_bad_response(service, put_to):
     assert "the audio in the answer is no base64 text" in output.error.message
 
 
-def test_pictures_are_asked_for_in_a_chat_and_come_beside_the_words(service, put_to):
+def test_images_are_asked_for_in_a_chat_and_come_beside_the_words(service, put_to):
     picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{b64(PNG)}"}}
     message = {"role": "assistant", "content": "Here.", "images": [picture]}
     server = service({"choices": [{"message": message, "finish_reason": "stop"}] * 2})
@@ -297,7 +297,7 @@ def test_pictures_are_asked_for_in_a_chat_and_come_beside_the_words(service, put
     assert output.text == "Here."
 
 
-def test_pictures_are_drawn_by_the_seed_of_the_request(service, put_to):
+def test_images_are_drawn_by_the_seed_of_the_request(service, put_to):
     server = service({"data": [{"b64_json": b64(PNG)}]})
     request = replace(ask("a cat", seed=71), options=GenerateOptions(seed=7))
 
@@ -306,7 +306,7 @@ def test_pictures_are_drawn_by_the_seed_of_the_request(service, put_to):
     assert server.asked[0]["seed"] == 71
 
 
-def test_pictures_are_drawn_n_at_a_time(service, put_to):
+def test_images_are_drawn_n_at_a_time(service, put_to):
     drawn = {"data": [{"b64_json": b64(PNG)}, {"b64_json": b64(PNG + b"2")}], "usage": {"input_tokens": 5}}
     server = service(drawn)
 
@@ -320,7 +320,7 @@ def test_pictures_are_drawn_n_at_a_time(service, put_to):
     assert output.usage.input_tokens == 5
 
 
-def test_a_picture_in_the_prompt_is_edited(service, put_to):
+def test_an_image_in_the_prompt_is_edited(service, put_to):
     server = service({"data": [{"b64_json": b64(PNG)}]})
 
     [output] = put_to(server, "openai/m", ask(Image(PNG), "make it red"), api="images", body={"size": "64x64"})
@@ -332,7 +332,7 @@ def test_a_picture_in_the_prompt_is_edited(service, put_to):
     assert output.media == (Image(PNG),)
 
 
-def test_several_pictures_to_edit_go_under_one_name(service, put_to):
+def test_several_images_to_edit_go_under_one_name(service, put_to):
     server = service({"data": [{"b64_json": b64(PNG)}]})
 
     put_to(server, "openai/m", ask(Image(PNG), Image(PNG + b"2"), "join them"), api="images")
@@ -340,7 +340,7 @@ def test_several_pictures_to_edit_go_under_one_name(service, put_to):
     assert [name for name, _ in server.asked[0]].count("image[]") == 2
 
 
-def test_an_address_instead_of_a_picture_is_an_error_with_its_remedy(service, put_to):
+def test_an_address_instead_of_an_image_is_an_error_with_its_remedy(service, put_to):
     [output] = put_to(service({"data": [{"url": "http://x/y.png"}]}), "openai/m", ask(), api="images")
 
     assert 'an address instead of a picture; fix: -a \'body={"response_format": ' in output.error.message

@@ -8,10 +8,10 @@ import pytest
 
 from assay.cli.main import main
 from assay.core import Message, Output, Prompt, Result, Text
+from assay.core.record import output_to_plain, prompt_to_plain
 from assay.report import html_table, markdown_table, plain_table
-from assay.store import RunReader, RunWriter
+from assay.store import OutputLine, RunReader, RunWriter, ScoreLine
 from assay.store.export import COLUMNS, TEXT_COLUMNS, plain_cell, write_csv
-from assay.store.journal import score_line
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -79,12 +79,13 @@ def payload(request):
 @pytest.fixture
 def run(payload, tmp_path):
     """A run in which the payload stands in every field; nobody's own, so its manifest says it too."""
-    prompt = Prompt((Message("user", (Text(payload),)),))
+    prompt = prompt_to_plain(Prompt((Message("user", (Text(payload),)),)))
     verdict = {"answer": payload, "details": {"reason": payload, "error": payload}, "tags": {payload: payload}}
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_output(payload, payload, payload, "key", prompt, Output.of(payload), target=payload)
-        writer.write_output(payload, payload, f"{payload}2", "key2", prompt, Output.failed("http", payload))
-        writer.write_score(score_line(payload, payload, payload, payload, "d", {payload: 1.0}, payload, **verdict))
+        answer, failure = output_to_plain(Output.of(payload)), output_to_plain(Output.failed("http", payload))
+        writer.write(OutputLine(payload, payload, payload, "key", prompt=prompt, output=answer, target=payload))
+        writer.write(OutputLine(payload, payload, f"{payload}2", "key2", prompt=prompt, output=failure))
+        writer.write(ScoreLine(payload, payload, payload, payload, "d", {payload: 1.0}, payload, **verdict))
         numbers = {"status": payload, "results": [result(payload).to_plain()], "notes": [payload]}
         writer.finish({"status": payload, "cells": []}, numbers)
     return tmp_path / "run"

@@ -4,7 +4,7 @@ import pytest
 
 from assay.core import AllOf, Candidate, Outcome, Output, Sample, Score
 from assay.scorers.answers import accepted, last_of, named, no_answer, no_target, shown
-from assay.scorers.match import ExactMatch
+from assay.scorers.text.match import ExactMatch
 
 
 @pytest.mark.parametrize(

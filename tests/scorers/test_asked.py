@@ -7,12 +7,12 @@ import pytest
 
 from assay.core import Candidate, Image, Json, Outcome, Output, Sample, Text, UsageError
 from assay.scorers.asked import Asked
-from assay.scorers.ocr_text import OcrText
+from assay.scorers.image.ocr_text import OcrText
 from assay.scorers.saved_number import SavedNumber
-from assay.scorers.wer import WordErrorRate
+from assay.scorers.speech.wer import WordErrorRate
 
 SAMPLE = Sample(id="a", input="a ball", target="OPEN 42", fields={"score": 0.9})
-PICTURE = Image(b"\x89PNG one")
+IMAGE = Image(b"\x89PNG one")
 
 
 class Specialist:
@@ -30,7 +30,7 @@ class Specialist:
 def score(scorer, reply, output=None):
     specialist = Specialist(reply)
     given = replace(scorer, models={scorer.role: specialist})
-    return asyncio.run(given(SAMPLE, output or Output.of(PICTURE))), specialist
+    return asyncio.run(given(SAMPLE, output or Output.of(IMAGE))), specialist
 
 
 NUMBER = Asked("vqa", "score", SavedNumber(), lambda sample: f"Shows it {sample.input}?")
@@ -40,13 +40,13 @@ NUMBER = Asked("vqa", "score", SavedNumber(), lambda sample: f"Shows it {sample.
 def test_a_reply_is_read_with_or_without_the_name_of_its_entry(reply):
     result, specialist = score(NUMBER, Output((Candidate((reply if isinstance(reply, Json) else Text(reply),)),)))
 
-    assert (result.value, result.details["score"], result.details["shown"]) == (0.25, 0.25, PICTURE.digest)
+    assert (result.value, result.details["score"], result.details["shown"]) == (0.25, 0.25, IMAGE.digest)
     (message,) = specialist.asked[0].messages
-    assert message.parts == (PICTURE, Text("Shows it a ball?")) and specialist.asked[0].produces == ("json",)
+    assert message.parts == (IMAGE, Text("Shows it a ball?")) and specialist.asked[0].produces == ("json",)
 
 
 def test_the_models_own_words_do_not_pass_for_the_specialists():
-    boast = Output((Candidate((PICTURE, Json({"score": 1.0}), Text("score: 1"))),))
+    boast = Output((Candidate((IMAGE, Json({"score": 1.0}), Text("score: 1"))),))
 
     result, _ = score(NUMBER, "0.25", boast)
 
@@ -67,7 +67,7 @@ def test_the_inner_scorer_may_be_named_as_in_a_file():
     assert score(named, "open 42")[0].value["word_accuracy"] == 0.5
 
 
-def test_an_output_without_a_picture_is_unreadable_and_nobody_is_asked():
+def test_an_output_without_an_image_is_unreadable_and_nobody_is_asked():
     result, specialist = score(NUMBER, "0.25", Output.of("no picture today"))
 
     assert (result.value, result.outcome, specialist.asked) == (0.0, Outcome.UNPARSED, [])
@@ -93,9 +93,9 @@ def test_wrong_settings_are_refused():
     with pytest.raises(UsageError, match="needs an inner scorer that answers at once"):
         Asked("vqa", "score", NUMBER)
     with pytest.raises(UsageError, match="no model is given for the role 'vqa'"):
-        asyncio.run(NUMBER(SAMPLE, Output.of(PICTURE)))
+        asyncio.run(NUMBER(SAMPLE, Output.of(IMAGE)))
 
 
 def test_a_saved_number_may_lie_in_a_column():
-    assert SavedNumber()(SAMPLE, Output.of(PICTURE)).value == 0.9
-    assert SavedNumber(high=0.5)(SAMPLE, Output.of(PICTURE)).outcome is Outcome.JUDGE_ERROR
+    assert SavedNumber()(SAMPLE, Output.of(IMAGE)).value == 0.9
+    assert SavedNumber(high=0.5)(SAMPLE, Output.of(IMAGE)).outcome is Outcome.JUDGE_ERROR

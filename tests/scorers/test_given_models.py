@@ -1,4 +1,4 @@
-"""Scorers of pictures that are given a model (CLIPScore, VQAScore, LPIPS), and how such a model is asked."""
+"""Scorers of images that are given a model (CLIPScore, VQAScore, LPIPS), and how such a model is asked."""
 
 import asyncio
 import json
@@ -6,10 +6,10 @@ import json
 import pytest
 
 from assay.core import Image, Message, ModelError, Outcome, Output, Prompt, Sample, Text, UsageError
-from assay.scorers.clip_score import ClipScoreAsked
 from assay.scorers.given_models import ask_model
-from assay.scorers.lpips import Lpips
-from assay.scorers.vqa_score import VqaScore
+from assay.scorers.image.clip_score import ClipScoreAsked
+from assay.scorers.image.lpips import Lpips
+from assay.scorers.image.vqa_score import VqaScore
 
 MADE, WANTED = Image(b"\x89PNG made"), Image(b"\x89PNG wanted")
 PROMPT = Prompt((Message("user", (Text("?"),)),))
@@ -59,7 +59,7 @@ def test_vqascore_is_the_probability_as_it_comes():
     assert judged(VqaScore, "vqa", {"score": 1.5})[0].outcome is Outcome.JUDGE_ERROR
 
 
-def test_lpips_shows_the_reference_first_and_the_picture_second():
+def test_lpips_shows_the_reference_first_and_the_image_second():
     score, lpips = judged(Lpips, "lpips", {"distance": 0.25})
 
     assert score.value == 0.25 and not Lpips.higher_is_better and lpips.asked == [(WANTED, MADE)]
@@ -79,7 +79,7 @@ def test_a_distance_that_is_none_is_nobodys_fault(reply):
     assert judged(Lpips, "lpips", reply)[0].outcome is Outcome.JUDGE_ERROR
 
 
-def test_lpips_without_two_pictures_compares_nothing():
+def test_lpips_without_two_images_compares_nothing():
     assert judged(Lpips, "lpips", {}, output=Output.of("words"))[0].outcome is Outcome.MODEL_ERROR
     assert judged(Lpips, "lpips", {}, sample=Sample("a", target="text"))[0].outcome is Outcome.DATA_ERROR
 

@@ -22,7 +22,7 @@ def test_a_column_of_json_text_is_read():
     assert saved(ROW, Output(), "detections") == {"dog": []}
 
 
-def test_json_beside_a_picture_belongs_to_that_candidate():
+def test_json_beside_an_image_belongs_to_that_candidate():
     candidates = tuple(Candidate((Image(b"x"), Json({"cosine": value}))) for value in (0.1, 0.2))
 
     assert saved(ROW, Output(candidates).only(1), "cosine") == 0.2

@@ -6,7 +6,8 @@ import pytest
 
 from assay.cli.main import main
 from assay.core import Image, Message, MissingExtra, Output, Prompt, StoreError, Text, UsageError
-from assay.store import RunReader, RunWriter
+from assay.core.record import prompt_to_plain
+from assay.store import OutputLine, RunReader, RunWriter
 from assay.store.copying import copy_run
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
@@ -16,7 +17,8 @@ QUESTION = Prompt((Message("user", (Text("draw"),)),))
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_output("t", "m", "a", "key", QUESTION, Output.of(Image(b"\x89PNG\r\n\x1a\n" + bytes(60))))
+        answer = writer.plain_output(Output.of(Image(b"\x89PNG\r\n\x1a\n" + bytes(60))))
+        writer.write(OutputLine("t", "m", "a", "key", prompt=prompt_to_plain(QUESTION), output=answer))
         manifest = {"format": 2, "status": "complete", "config": {}, "started": "", "cells": []}
         writer.finish(manifest, {"results": [], "status": "complete"})
     return tmp_path / "run"

@@ -11,7 +11,8 @@ from pyarrow import parquet
 
 import assay
 from assay.core import Message, Output, Prompt, Text, UsageError
-from assay.store import RunReader, RunWriter
+from assay.core.record import output_to_plain, prompt_to_plain
+from assay.store import OutputLine, RunReader, RunWriter, ScoreLine
 from assay.store.export import (
     COLUMNS,
     plain_cell,
@@ -22,18 +23,22 @@ from assay.store.export import (
     write_lm_eval,
     write_parquet,
 )
-from assay.store.journal import score_line
 from assay.store.lm_eval import lm_eval_document
 
 QUESTION = Prompt((Message("user", (Text("2+2?"),)),))
 
 
+def output_line(model: str, id: str, key: str, text: str, **more) -> OutputLine:
+    output = output_to_plain(Output.of(text))
+    return OutputLine("sums", model, id, key, prompt=prompt_to_plain(QUESTION), output=output, **more)
+
+
 def answer(writer: RunWriter, id: str, text: str) -> None:
-    writer.write_output("sums", "m", id, f"key-{id}", QUESTION, Output.of(text), target="4")
+    writer.write(output_line("m", id, f"key-{id}", text, target="4"))
 
 
 def verdict(writer: RunWriter, id: str, scorer: str, values: dict, outcome: str = "scored", **more) -> None:
-    writer.write_score(score_line("sums", "m", id, scorer, "digest", values, outcome, **more))
+    writer.write(ScoreLine("sums", "m", id, scorer, "digest", values, outcome, **more))
 
 
 MANIFEST = {"format": 2, "status": "complete", "config": {}, "started": "", "cells": []}
@@ -187,7 +192,7 @@ def test_only_what_the_last_summary_counted_is_exported(reader, tmp_path):
 
 def test_only_scorers_and_cells_of_the_last_summary_are_exported(reader, tmp_path):
     with RunWriter(tmp_path / "run") as writer:
-        writer.write_output("sums", "other", "a", "key", QUESTION, Output.of("4"))
+        writer.write(output_line("other", "a", "key", "4"))
         writer.write_manifest({**MANIFEST, "cells": [{"task": "sums", "model": "m", "scorers": {"graded": "digest"}}]})
 
     write_csv(RunReader(tmp_path / "run"), tmp_path / "out.csv")

@@ -2,6 +2,8 @@
 
 import json
 import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,12 @@ from assay.store import Index, open_journal
 from assay.store.journal import (
     SYNC_LINES,
     SYNC_SECONDS,
+    OutputLine,
     Repair,
+    ScoreLine,
     decode_output,
     is_whole,
-    output_line,
     read_lines,
-    score_line,
     seal,
 )
 
@@ -25,8 +27,8 @@ def write_records(path: Path, count: int) -> None:
     journal, _ = open_journal(path)
     for number in range(count):
         output = {"candidates": [{"text": f"answer {number}"}]}
-        journal.append(output_line("t", "m", f"s{number}", f"key{number}", [], output))
-        journal.append(score_line("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored"))
+        journal.append(OutputLine("t", "m", f"s{number}", f"key{number}", output=output))
+        journal.append(ScoreLine("t", "m", f"s{number}", "exact", "d", {"exact": 1.0}, "scored"))
     journal.close()
 
 
@@ -47,7 +49,7 @@ def test_one_changed_byte_is_seen():
 
 
 def test_lone_surrogates_and_huge_integers_survive():
-    line = output_line("t", "m", "a\ud800", "k", [], {"candidates": [{"text": "x\udc80"}]}, target=10**4000)
+    line = OutputLine("t", "m", "a\ud800", "k", output={"candidates": [{"text": "x\udc80"}]}, target=10**4000)
 
     read = decode_output(seal(line)[:-1])
 
@@ -163,10 +165,33 @@ def test_lines_are_synced_in_groups_by_number_or_by_time(tmp_path: Path, monkeyp
     assert len(synced) == syncs + 1  # what is left is synced at the end
 
 
+def test_lines_of_several_threads_lie_where_they_were_said_to_and_none_is_lost(tmp_path: Path):
+    journal, _ = open_journal(tmp_path / "j")
+    offsets: dict[str, int] = {}
+    switching = sys.getswitchinterval()
+
+    def write(thread: int) -> None:
+        for number in range(400):
+            id = f"{thread}-{number}"
+            offsets[id] = journal.append(OutputLine("t", "m", id, id, output={"candidates": []}))
+            journal.flush()
+
+    try:
+        sys.setswitchinterval(1e-6)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(write, range(8)))
+    finally:
+        sys.setswitchinterval(switching)
+    journal.close()
+
+    found = {decode_output(line).id: offset for offset, line in read_lines(tmp_path / "j") if line is not None}
+    assert found == offsets and len(found) == 8 * 400
+
+
 def test_a_later_line_replaces_an_earlier_one(tmp_path: Path):
     journal, _ = open_journal(tmp_path / "j")
-    journal.append(output_line("t", "m", "a", "k1", [], {"error": {"kind": "timeout"}}))
-    journal.append(output_line("t", "m", "a", "k1", [], {"candidates": [{"text": "yes"}]}))
+    journal.append(OutputLine("t", "m", "a", "k1", output={"error": {"kind": "timeout"}}))
+    journal.append(OutputLine("t", "m", "a", "k1", output={"candidates": [{"text": "yes"}]}))
     journal.close()
 
     answer = Index(tmp_path / "j").cell("t", "m").answers["a", 0][0]

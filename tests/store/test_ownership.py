@@ -21,7 +21,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 class Painter:
-    """Answers with words and a picture, so that media are written too."""
+    """Answers with words and an image, so that media are written too."""
 
     abilities = Abilities()
     identity = {"painter": 1}  # noqa: RUF012 - never changed

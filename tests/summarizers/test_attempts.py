@@ -5,7 +5,7 @@ from summary_context import Context, record
 
 from assay.core import Score, SummarizerError
 from assay.core.score import Outcome
-from assay.runner.score.scoring import reduce_candidates
+from assay.runner.scoring.scoring import reduce_candidates
 from assay.summarizers.attempts import Attempts
 from assay.summarizers.majority import Majority
 from assay.summarizers.mean import Mean

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from summary_context import Context, record
 
 from assay.core import Output, Sample
-from assay.scorers.caption import Caption
+from assay.scorers.vision.caption import Caption
 from assay.summarizers.caption import Idf, caption, cider
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "caption_abstract48s"
-PICTURES = [
+IMAGES = [
     (
         "a man rides a horse on the beach",
         ["a man riding a horse on the beach", "a person rides a horse near the ocean"],
@@ -43,8 +43,8 @@ def sentence(text):
     return text.capitalize() + "."
 
 
-def test_three_pictures_have_the_known_values():
-    assert values(scored(PICTURES)) == pytest.approx(
+def test_three_images_have_the_known_values():
+    assert values(scored(IMAGES)) == pytest.approx(
         {
             "bleu1": 0.952381,
             "bleu2": 0.796819,
@@ -57,37 +57,37 @@ def test_three_pictures_have_the_known_values():
     )
 
 
-def test_cider_of_each_picture_has_the_known_value():
-    weights = Idf([references for _, references in PICTURES])
+def test_cider_of_each_image_has_the_known_value():
+    weights = Idf([references for _, references in IMAGES])
 
-    assert [cider(said, references, weights) for said, references in PICTURES] == pytest.approx(
+    assert [cider(said, references, weights) for said, references in IMAGES] == pytest.approx(
         [4.054895, 2.498015, 2.612018], abs=1e-6
     )
 
 
 @pytest.mark.parametrize(("tokenize", "value"), [("ptb", 3.054976), ("none", 3.027490)])
 def test_capitals_and_dots_count_only_without_the_tokenizer(tokenize, value):
-    written = [(sentence(said), [sentence(text) for text in references]) for said, references in PICTURES]
+    written = [(sentence(said), [sentence(text) for text in references]) for said, references in IMAGES]
 
     assert values(scored(written, tokenize))["cider"] == pytest.approx(value, abs=1e-6)
 
 
-def test_cider_of_one_picture_is_refused():
-    result = results(scored(PICTURES[:1]))["cider"]
+def test_cider_of_one_image_is_refused():
+    result = results(scored(IMAGES[:1]))["cider"]
 
     assert result.value is None
     assert result.interval.startswith("none: CIDEr of one picture is always 0")
     assert result.flags == (result.interval.removeprefix("none: "),)
 
 
-def test_epochs_of_one_picture_are_still_one_picture():
-    again = scored(PICTURES[:1])
+def test_epochs_of_one_image_are_still_one_image():
+    again = scored(IMAGES[:1])
 
     assert results([*again, *again])["cider"].value is None
 
 
 def test_a_missing_caption_lowers_every_value():
-    whole, holed = values(scored(PICTURES)), values(scored([*PICTURES[:2], ("", PICTURES[2][1])]))
+    whole, holed = values(scored(IMAGES)), values(scored([*IMAGES[:2], ("", IMAGES[2][1])]))
 
     assert all(holed[name] < whole[name] for name in ("rouge_l", "cider", "bleu1"))
 
@@ -98,7 +98,7 @@ def test_nothing_scored_has_no_value():
 
 @pytest.mark.skipif(not DATA.exists(), reason="shared/data/caption_abstract48s is not beside this checkout")
 def test_real_captions_have_the_values_of_pycocoevalcap():
-    """Computed once with pycocoevalcap 1.2 and its Java tokenizer: first candidate of each picture, 48 references."""
+    """Computed once with pycocoevalcap 1.2 and its Java tokenizer: first candidate of each image, 48 references."""
     references = {}
     for row in json.loads((DATA / "refs_abstract48S.json").read_text()):
         references.setdefault(row["image_id"], []).append(row["caption"])
@@ -127,7 +127,7 @@ WORDS = st.lists(st.sampled_from(["a", "man", "rides", "the", "horse", "dog"]), 
 
 @settings(deadline=None, max_examples=10)
 @given(st.lists(st.tuples(WORDS, st.lists(WORDS, min_size=1, max_size=3)), min_size=2, max_size=6), st.randoms())
-def test_the_order_of_pictures_does_not_matter(pictures, random):
+def test_the_order_of_images_does_not_matter(pictures, random):
     records = scored(pictures)
 
     one, other = values(records), values(random.sample(records, len(records)))
@@ -138,6 +138,6 @@ def test_the_order_of_pictures_does_not_matter(pictures, random):
 
 
 def test_references_as_captions_are_the_maximum():
-    perfect = values(scored([(references[0], references[:1]) for _, references in PICTURES]))
+    perfect = values(scored([(references[0], references[:1]) for _, references in IMAGES]))
 
     assert perfect == pytest.approx({**dict.fromkeys(perfect, 1.0), "cider": 10.0})

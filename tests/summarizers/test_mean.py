@@ -324,3 +324,23 @@ def test_an_unread_answer_has_the_worst_value_of_every_metric_its_scorer_gives_n
     results = Mean()(records, Context(higher_is_better=False, bounds=(0.0, 1.0)))
 
     assert {result.metric: result.value for result in results} == {"wer": 0.6, "ser": 0.75}
+
+
+def test_a_round_that_a_dialogue_does_not_have_is_not_missing():
+    long, short = {"overall": 1.0, "round_1": 1.0, "round_2": 1.0}, {"overall": 0.0, "round_1": 0.0}
+    records = [record("a", long), record("b", short), record("c", None, "judge_error")]
+
+    results = {result.metric: result for result in Mean()(records, Context(n_expected=3))}
+
+    assert {name: (one.n, one.n_expected) for name, one in results.items()} == {
+        "overall": (2, 3), "round_1": (2, 3), "round_2": (1, 2)
+    }  # fmt: skip
+    assert not any("without a value" in flag for flag in results["round_2"].flags)
+
+
+def test_a_metric_that_is_no_round_is_missing_where_a_sample_lacks_it():
+    records = [record("a", {"speed": 1.0, "taste": 1.0}), record("b", {"speed": 0.0})]
+
+    results = {result.metric: result for result in Mean()(records, Context(n_expected=2))}
+
+    assert (results["taste"].n, results["taste"].n_expected) == (1, 2)

@@ -22,7 +22,7 @@ def pictures(verdicts, category="existence"):
 KNOWN = [[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]
 
 
-def test_a_category_scores_questions_and_pictures():
+def test_a_category_scores_questions_and_images():
     (result,) = Mme()(pictures(KNOWN), Context())
 
     category = result.groups["category"]["existence"]
@@ -32,7 +32,7 @@ def test_a_category_scores_questions_and_pictures():
     assert result.ci[0] < 112.5 < result.ci[1]
 
 
-def test_one_of_two_pictures_with_both_right_is_125():
+def test_one_of_two_images_with_both_right_is_125():
     (result,) = Mme()(pictures([[1.0, 1.0], [1.0, 0.0]]), Context())
 
     assert result.value == 125.0
@@ -59,7 +59,7 @@ def test_absent_categories_are_named():
     assert result.flags[0].startswith("without existence, position")
 
 
-def test_a_picture_with_a_lost_question_leaves_acc_plus():
+def test_an_image_with_a_lost_question_leaves_acc_plus():
     records = [*pictures(KNOWN), *pictures([[1.0, 1.0]], "count")]
     records[-1] = record("count-0-1", None, "model_error", group="count-0", tags={"category": "count"})
     records += [record(f"count-1-{k}", 1.0, group="count-1", tags={"category": "count"}) for k in range(2)]
@@ -87,7 +87,7 @@ def test_a_category_outside_the_benchmark_is_reported_by_itself():
     assert (result.metric, result.value) == ("mme", 112.5)
 
 
-def test_a_sample_without_a_picture_is_refused():
+def test_a_sample_without_an_image_is_refused():
     with pytest.raises(SummarizerError, match="sample 'a' has no picture to be counted with"):
         list(Mme()([record("a", 1.0)], Context()))
 
@@ -156,7 +156,7 @@ def test_perception_counts_its_own_samples_and_each_once():
     assert (perception.value, perception.groups["category"]["existence"].details["pictures"]) == (112.5, 4)
 
 
-def test_both_questions_of_a_picture_are_right_in_the_same_attempt_or_not_at_all():
+def test_both_questions_of_an_image_are_right_in_the_same_attempt_or_not_at_all():
     first, second = pictures([[1.0, 0.0]]), [replace(each, epoch=1) for each in pictures([[0.0, 1.0]])]
 
     (mean,), (best,) = (Mme()([*first, *second], Context(options={"reducer": reducer})) for reducer in ("mean", "max"))

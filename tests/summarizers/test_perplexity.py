@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from assay.core import Likelihood, Output, Sample, ScoreRecord
-from assay.scorers.perplexity import LastWord, Perplexity
+from assay.scorers.text.perplexity import LastWord, Perplexity
 from assay.summarizers.perplexity import item_perplexity, perplexity
 
 CONTEXT = SimpleNamespace(task="t", model="m", protocol="t", scorer="p", n_expected=2, seed=1)

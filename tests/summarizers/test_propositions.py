@@ -4,7 +4,7 @@ import pytest
 from summary_context import Context, record
 
 from assay.core import Json, Output, Sample
-from assay.scorers.dpg import Dpg
+from assay.scorers.image.dpg import Dpg
 from assay.summarizers.propositions import dpg
 
 
@@ -22,7 +22,7 @@ RECORDS = [
 ]
 
 
-def test_pictures_and_questions_weigh_differently():
+def test_images_and_questions_weigh_differently():
     values = {result.metric: result.value for result in dpg(RECORDS, Context())}
 
     assert values == pytest.approx({"dpg": (0.5 + 1) / 2, "dpg_questions": 3 / 5})
@@ -38,7 +38,7 @@ def test_categories_count_answers_as_given():
     }
 
 
-def test_a_picture_without_answers_is_not_a_wrong_one():
+def test_an_image_without_answers_is_not_a_wrong_one():
     lost = record("c", None, "judge_error", details={"reason": "no answers"})
 
     result = next(iter(dpg([*RECORDS, lost], Context())))

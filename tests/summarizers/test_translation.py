@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.core import Output, Sample, ScoreRecord
-from assay.scorers.translation import Bleu, Chrf
+from assay.scorers.text.translation import Bleu, Chrf
 from assay.summarizers.translation import bleu, chrf, corpus_bleu_from, corpus_chrf_from
 
 sacrebleu = pytest.importorskip("sacrebleu", reason="sacrebleu is not installed")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from summary_context import Context, record
 
 from assay.core import Output, Sample
-from assay.scorers.yes_no import YesNo
+from assay.scorers.choice.yes_no import YesNo
 from assay.summarizers.yes_no import yes_no
 
 ANSWERS = [

@@ -9,7 +9,7 @@ from assay.registry import templates
 from assay.templates import BuiltTemplate, build_template
 
 SUM = Sample(id="a", input="What is 2+2?", target="4", fields={"question": "What is 2+2?", "hint": "count"})
-PICTURE = Image(b"\x89PNG\r\n\x1a\nrest")
+IMAGE = Image(b"\x89PNG\r\n\x1a\nrest")
 
 
 def texts(prompt: Prompt) -> list[tuple[str, str]]:
@@ -24,15 +24,15 @@ def test_a_question_becomes_one_user_turn():
 
 
 def test_media_come_before_the_question():
-    prompt = build_template()(Sample(id="a", input="What is this?", media=(PICTURE,)))
+    prompt = build_template()(Sample(id="a", input="What is this?", media=(IMAGE,)))
 
-    assert prompt.messages[0].parts == (PICTURE, Text("What is this?"))
+    assert prompt.messages[0].parts == (IMAGE, Text("What is this?"))
 
 
-def test_a_picture_alone_is_a_question():
-    prompt = build_template()(Sample(id="a", media=(PICTURE,)))
+def test_an_image_alone_is_a_question():
+    prompt = build_template()(Sample(id="a", media=(IMAGE,)))
 
-    assert prompt.messages[0].parts == (PICTURE,)
+    assert prompt.messages[0].parts == (IMAGE,)
 
 
 def test_a_sample_without_a_question_is_refused():

@@ -99,7 +99,7 @@ def test_shots_of_weighed_texts_end_with_the_option_and_the_continuations_stay()
     assert prompt.continuations == (" no", " yes")
 
 
-def test_pictures_of_shots_stay_before_their_questions():
+def test_images_of_shots_stay_before_their_questions():
     pool = [ask(n, media=(Image(bytes([n])),)) for n in range(3)]
 
     as_turns = apply_fewshot(build_template(), Fewshot(num=1, pick="first"), pool)(pool[2])

@@ -207,7 +207,7 @@ def test_a_media_column_that_is_missing_is_an_error():
         build_template([{"type": "image", "column": "shot"}])(SAMPLE)
 
 
-def test_one_picture_too_many_is_an_error():
+def test_one_image_too_many_is_an_error():
     with pytest.raises(TemplateError, match=r"shows one more image than the sample has; fix: use \{type: media\}"):
         build_template([{"type": "image"}, "x"])(SAMPLE)
 

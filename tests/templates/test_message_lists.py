@@ -48,7 +48,7 @@ def test_a_dictionary_is_believed(tmp_path):
     assert parts({"type": "image", "value": str(file)})[0].source == file
 
 
-def test_early_dictionaries_give_pictures_then_words(tmp_path):
+def test_early_dictionaries_give_images_then_words(tmp_path):
     made = parts({"image": ["a.png", "b.png"], "text": "compare"})
 
     assert [type(part) for part in made] == [Image, Image, Text]

@@ -7,7 +7,7 @@ from assay.templates import Choices, build_template
 from assay.templates.weighed import WeighedLetters
 
 SAMPLE = Sample("a", "Which is red?", "B", ("sky", "blood"))
-PICTURES = (Image(b"one"), Image(b"two"))
+IMAGES = (Image(b"one"), Image(b"two"))
 
 
 def test_system_text_wording_and_turns_are_those_of_the_task():
@@ -26,7 +26,7 @@ def test_system_text_wording_and_turns_are_those_of_the_task():
 
 def test_media_stay_where_the_template_puts_them():
     own = ["First: ", {"type": "image"}, " second: ", {"type": "image"}, "{{ input }} A. {{ choices[0] }} B. …"]
-    sample = Sample("a", "Which is red?", "B", ("the first", "the second"), media=PICTURES)
+    sample = Sample("a", "Which is red?", "B", ("the first", "the second"), media=IMAGES)
 
     [message] = WeighedLetters(own)(sample).messages
 
@@ -55,7 +55,7 @@ def test_labels_of_the_templates_own_are_weighed():
 
 
 def test_without_a_template_text_is_a_completion_and_media_are_a_chat():
-    plain, seen = WeighedLetters()(SAMPLE), WeighedLetters()(Sample("a", "?", "A", ("x", "y"), media=PICTURES[:1]))
+    plain, seen = WeighedLetters()(SAMPLE), WeighedLetters()(Sample("a", "?", "A", ("x", "y"), media=IMAGES[:1]))
 
     assert plain.messages[0].role == "" and plain.text.endswith("Answer:") and plain.continuations == (" A", " B")
     assert seen.messages[0].role == "user" and seen.continuations == ("A", "B")

@@ -22,17 +22,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tools.guest_worlds import synthetic
+from tools.guest_worlds import hints, synthetic
 
-ATTEMPT_SECONDS = 25
+DATA = "LMUData"
+ATTEMPT_SECONDS = 20
+TRIAL_SECONDS = 40
 MOST_COLUMNS = 40
-_NETWORK = re.compile(r"offline|network|connection|huggingface|urlopen|resolve host|download|LocalEntryNotFound|getaddrinfo|modelscope", re.I)
+_NETWORK = re.compile(
+    r"offline|network|connection|huggingface|urlopen|resolve host|download|LocalEntryNotFound|getaddrinfo|modelscope",
+    re.I,
+)
 _PACKAGE = re.compile(r"(?:imports|No module named) '?([\w.]+)'?")
 _QUOTED = re.compile(r"'([^'\n]{1,60})'")
 MODEL = """
 class Scripted{base}:
     '''Answers every question alike.'''
     INTERLEAVE = True
+    VIDEO_LLM = True
     def generate_inner(self, message, dataset=None):
         return {answer!r}
     def chat_inner(self, message, dataset=None):
@@ -51,7 +57,7 @@ def main() -> None:
     dialect, kind, file, folder = sys.argv[1:5]
     os.environ.update(LMUData=f"{folder}/LMUData", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", HOME=folder)
     os.environ.setdefault("OPENAI_API_KEY", "sk-none")
-    Path(os.environ["LMUData"]).mkdir(parents=True, exist_ok=True)
+    Path(os.environ[DATA]).mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     alone()
     out = os.dup(1)
@@ -84,6 +90,14 @@ def alone() -> None:
         real(host, *rest, **more) if host in ("127.0.0.1", "localhost", None) else nowhere(host)
     )
     time.sleep = lambda seconds: None  # type: ignore[assignment]
+    import huggingface_hub
+
+    # What a class downloads is stood in for by a folder; the files it then looks for there are made.
+    place = os.path.join(os.environ[DATA], "hub")
+    os.makedirs(place, exist_ok=True)
+    huggingface_hub.snapshot_download = lambda *given, **more: place  # type: ignore[assignment]
+    huggingface_hub.login = lambda *given, **more: None  # type: ignore[assignment]
+    huggingface_hub.hf_hub_download = lambda repo_id="", filename="", *given, **more: os.path.join(place, filename)  # type: ignore[assignment]
 
 
 @contextmanager
@@ -110,9 +124,14 @@ def fault(error: BaseException) -> dict[str, str]:
         at = at.__cause__ or at.__context__
     text = " | ".join(dict.fromkeys(f"{type(e).__name__}: {e}".splitlines()[0][:200] for e in chain))
     for one in chain:
+        spacy_data = re.search(r"nltk.download\\('(\w+)'\\)", str(one))
+        if spacy_data:
+            return {"state": "PACKAGE", "detail": f"nltk data {spacy_data[1]}"}
         if isinstance(one, ModuleNotFoundError) and str(one).startswith("No module named"):
             return {"state": "PACKAGE", "detail": str(one.name).partition(".")[0]}
-    needed = next((found for e in chain if (found := re.search(r"(?:install|requires?) [`'\"]?([\w-]+)", str(e)))), None)
+    needed = next(
+        (found for e in chain if (found := re.search(r"(?:install|requires?) [`'\"]?([\w-]+)", str(e)))), None
+    )
     if any(isinstance(e, (ImportError,)) for e in chain) and needed:
         return {"state": "PACKAGE", "detail": needed[1]}
     hosts = re.search(r"no network in a survey: ([\w.-]+)", text)
@@ -122,15 +141,18 @@ def fault(error: BaseException) -> dict[str, str]:
 
 
 def guest(dialect: str, file: Path) -> Any:
-    """The module of the file, as a run of assay loads it."""
+    """The module of the file, as a run of assay loads it; what is slow to import is imported before the clock runs."""
+    text = "".join(path.read_text("utf-8", "replace") for path in (file, *helpers(file)))
+    for heavy in ("pandas", "torch", "transformers"):
+        if heavy in text or heavy == "pandas":
+            importlib.import_module(heavy)
     return importlib.import_module(f"assay.dialects.{dialect}.loading").load_guest(str(file))
 
 
 def loaded(dialect: str, file: Path, folder: Path) -> dict[str, str]:
     """Whether a file of models can be loaded."""
     try:
-        with limited(120):
-            guest(dialect, file)
+        guest(dialect, file)
     except BaseException as error:  # noqa: BLE001 - whatever a guest raises is its outcome
         return fault(error)
     return {"state": "LOADS", "detail": ""}
@@ -139,16 +161,17 @@ def loaded(dialect: str, file: Path, folder: Path) -> dict[str, str]:
 def dataset(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
     """How far the dataset classes of a file come; the best of them counts."""
     try:
-        with limited(120):
-            made = guest(dialect, file)
+        made = guest(dialect, file)
     except BaseException as error:  # noqa: BLE001
         return fault(error)
     module = getattr(made, "module", made)
-    classes = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__ and is_dataset(c)]
+    classes = [
+        c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__ and is_dataset(c)
+    ]
     if not classes:
         return {"state": "LOADS", "detail": "defines no dataset class"}
     best: dict[str, Any] | None = None
-    for cls in classes[:6]:
+    for cls in classes[:4]:
         found = Trial(dialect, file, cls, folder).run()
         if found["state"] == "RUNS":
             return found
@@ -167,15 +190,24 @@ class Trial:
     def __init__(self, dialect: str, file: Path, cls: Any, folder: Path) -> None:
         self.dialect, self.file, self.cls, self.folder = dialect, file, cls, folder
         self.is_video = str(getattr(cls, "MODALITY", "")).upper() == "VIDEO"
-        self.name = dataset_name(cls)
+        self.names = dataset_names(cls)
+        self.name = self.names[0]
         self.columns: dict[str, list[Any]] = {}
+        files = [file, *helpers(file)]
+        self.compared = hints.values_of_columns(files)
+        self.tables = hints.tables(files)
+        self.others: dict[str, list[Any]] = {}
+        """Values of columns whose first ones could not be read."""
+        self.tried: dict[str, int] = {}
 
     def run(self) -> dict[str, Any]:
         """The outcome; the number is that of the run."""
         last: dict[str, Any] = {"state": "LOADS", "detail": ""}
-        end = time.monotonic() + 60
+        end = time.monotonic() + TRIAL_SECONDS
         seen: dict[str, int] = {}
-        for answer, reply in synthetic.variants(str(getattr(self.cls, "TYPE", ""))):
+        ways = list(synthetic.variants(str(getattr(self.cls, "TYPE", ""))))
+        tries = [(ways[0], name) for name in self.names] + [(way, self.names[0]) for way in ways[1:]]
+        for (answer, reply), self.name in tries:
             if time.monotonic() > end:
                 break
             self.columns = {**synthetic.first_columns(answer, self.is_video), **self._asked(answer)}
@@ -193,7 +225,17 @@ class Trial:
         return last
 
     def _asked(self, answer: str) -> dict[str, list[Any]]:
-        return {name: synthetic.column(name, answer) for name in getattr(self, "extra", ())}
+        compared = {
+            name: synthetic.cycled(texts)
+            for name, texts in self.compared.items()
+            if name not in ("index", "question", "answer", "prediction", "image", "video", *"ABCDEFGH")
+            and (name in ("category", "l2-category", "split") or name in getattr(self, "extra", ()))
+        }
+        return {
+            **{name: synthetic.column(name, answer) for name in getattr(self, "extra", ())},
+            **compared,
+            **self.others,
+        }
 
     def _with(self, answer: str, reply: str, end: float) -> dict[str, Any]:
         """One answer and one reply: columns are added, and judges' names tried, for as long as that helps."""
@@ -213,27 +255,84 @@ class Trial:
                     found = {"state": "FAILS", "detail": f"evaluate gave no finite number: {str(plain(value))[:120]}"}
                 except BaseException as error:  # noqa: BLE001
                     found = fault(error)
-                    self._add_columns(error, answer)
+                    if self._helped(error, answer):
+                        continue
                 if len(self.extra) == before:
                     break
             if "assert" not in found.get("detail", "").lower() and "judge" not in found.get("detail", "").lower():
                 break
         return found
 
-    def _add_columns(self, error: BaseException, answer: str) -> None:
+    def _helped(self, error: BaseException, answer: str) -> bool:
+        """Whether something could be changed that the error speaks of: a missing column or file, a value."""
         at: BaseException | None = error
         while at is not None:
-            if isinstance(at, (KeyError, AttributeError, AssertionError)) and len(self.extra) < MOST_COLUMNS:
-                names = [str(at.args[0])] if isinstance(at, KeyError) and at.args else []
-                names += _QUOTED.findall(str(at))
-                for name in names:
-                    if name not in self.columns and name.isidentifier() is not None and len(name) < 40 and name not in ("prediction",):
-                        if isinstance(at, AttributeError) and "Series" not in str(at):
-                            continue
-                        self.extra.append(name)
-                        self.columns[name] = synthetic.column(name, answer)
-                        return
+            names = [str(at.args[0])] if isinstance(at, KeyError) and at.args else []
+            names += _QUOTED.findall(str(at)) + re.findall(r"(?:colume|column)[: ]+(\w+)", str(at))
+            if isinstance(at, FileNotFoundError) and at.filename and self._made_file(Path(str(at.filename)), answer):
+                return True
+            for name in names:
+                if self._changed_value(name):
+                    return True
+                is_about_rows = isinstance(at, (KeyError, AssertionError)) or "Series" in str(at) or "column" in str(at)
+                is_new = name not in self.columns and len(name) < 40 and name != "prediction" and "/" not in name
+                if is_about_rows and is_new and len(self.extra) < MOST_COLUMNS and self.tried.get(name, 0) < 2:
+                    self.tried[name] = self.tried.get(name, 0) + 1
+                    self.extra.append(name)
+                    self.columns |= self._asked(answer)
+                    return True
             at = at.__cause__ or at.__context__
+        return False
+
+    def _changed_value(self, value: str) -> bool:
+        """Other values for the column that has this one: keys of a table in the code, or another kind of literal."""
+        for name, cells in self.columns.items():
+            if value in map(str, cells) and name not in ("index", "question", "image", "video", "answer"):
+                number = self.tried[f"value {name}"] = self.tried.get(f"value {name}", 0) + 1
+                choices: list[list[Any]] = [*map(synthetic.cycled, self.tables[:4]), *synthetic.OTHERS]
+                if number > len(choices):
+                    return False
+                self.others[name] = self.columns[name] = choices[number - 1]
+                return True
+        return False
+
+    def _made_file(self, path: Path, answer: str) -> bool:
+        """A file that the class looks for in its own folders."""
+        full = path if path.is_absolute() else Path.cwd() / path
+        if self.folder not in full.parents or full.exists() or self.tried.get(str(full), 0):
+            return False
+        self.tried[str(full)] = 1
+        full.parent.mkdir(parents=True, exist_ok=True)
+        rows = zip(*self.columns.values(), strict=True)
+        records = [dict(zip(self.columns, row, strict=True)) for row in rows]
+        if full.suffix in (".tsv", ".csv"):
+            synthetic.write_table(full, self.columns)
+        elif full.suffix == ".json":
+            full.write_text(json.dumps(records, default=str))
+        elif full.suffix == ".jsonl":
+            full.write_text("\n".join(json.dumps(record, default=str) for record in records))
+        elif full.suffix in (".png", ".jpg", ".jpeg"):
+            import base64
+
+            full.write_bytes(base64.b64decode(synthetic.picture(1)))
+        elif full.suffix in (".mp4", ".avi", ".mkv"):
+            synthetic.write_videos(full.parent, [full.stem])
+        elif not full.suffix:
+            full.mkdir(exist_ok=True)
+        else:
+            return False
+        return True
+
+    def _reference(self) -> str:
+        """What is typed for the dataset; a video's frames are named in a config, as in upstream's own list of them."""
+        if self.dialect == "ulmeval":
+            return f"{self.file}:{self.name}"
+        if not self.is_video:
+            return f"{self.file}:{self.cls.__name__}@{self.name}"
+        entry = {"class": self.cls.__name__, "dataset": self.name, "nframe": 4}
+        config = self.folder / "config.json"
+        config.write_text(json.dumps({"model": {}, "data": {"survey": entry}}))
+        return f"{config}#survey"
 
     def _as_a_user(self, answer: str, reply: str, found: dict[str, Any]) -> dict[str, Any]:
         """The same through a whole run of assay."""
@@ -248,30 +347,51 @@ class Trial:
         try:
             with limited(120):
                 result = assay.run(
-                    f"{self.file}:{self.cls.__name__}@{self.name}" if self.dialect == "vlmeval" else f"{self.file}:{self.name}",
+                    self._reference(),
                     model=f"{model}:Scripted",
                     judges=judges,
                     output=str(self.folder / "run"),
                     dialect=self.dialect,
+                    register=(str(self.file),),
                     on_error="continue",
                 )
         except BaseException as error:  # noqa: BLE001
             told = fault(error)
-            return {"state": "LOADS", "detail": f"{self.cls.__name__}: evaluate gives {found['value']:.4g}, the run: {told['detail']}"}
+            return {
+                "state": "LOADS",
+                "detail": f"{self.cls.__name__}: evaluate gives {found['value']:.4g}, the run: {told['detail']}",
+            }
         numbers = [(r.metric, r.value) for r in result.results if r.value is not None and r.value == r.value]
-        numbers = [(metric, value) for metric, value in numbers if metric not in ("evaluate.rows", "images", "answered")]
+        numbers = [
+            (metric, value) for metric, value in numbers if metric not in ("evaluate.rows", "images", "answered")
+        ]
         if not numbers:
-            return {"state": "LOADS", "detail": f"{self.cls.__name__}: evaluate gives {found['value']:.4g}, the run no number"}
+            return {
+                "state": "LOADS",
+                "detail": f"{self.cls.__name__}: evaluate gives {found['value']:.4g}, the run no number",
+            }
         return {"state": "RUNS", "detail": f"{self.cls.__name__}@{self.name} {numbers[0][0]}={numbers[0][1]:.4g}"}
 
 
-def dataset_name(cls: Any) -> str:
-    """A name that the class knows."""
+def dataset_names(cls: Any) -> list[str]:
+    """Up to four names that the class knows, spread over all it knows."""
     try:
-        names = list(cls.supported_datasets())
+        names = [str(name) for name in cls.supported_datasets()]
     except Exception:  # noqa: BLE001
         names = []
-    return str(names[0]) if names else cls.__name__
+    return names[:: max(1, len(names) // 4)][:4] or [cls.__name__]
+
+
+def helpers(file: Path) -> list[Path]:
+    """The modules of the checkout that a file takes names from, below its own folder."""
+    from assay.dialects.source_names import names_in
+
+    found = []
+    for node in names_in(file).imports:
+        place = file.parent.joinpath(*node.module.split(".")) if node.level == 1 and "." in node.module else None
+        if place is not None and place.with_suffix(".py").is_file():
+            found.append(place.with_suffix(".py"))
+    return found
 
 
 def attempt(trial: Any, answer: str, reply: str, judge: str) -> Any:
@@ -290,14 +410,17 @@ def attempt(trial: Any, answer: str, reply: str, judge: str) -> Any:
 
 def built(cls: Any, name: str, columns: dict[str, list[Any]], is_video: bool, folder: Path) -> Any:
     """The user's object over synthetic rows, which lie where the class looks for its table."""
-    root = Path(os.environ["LMUData"])
+    root = Path(os.environ[DATA])
     names = {name, *getattr(cls, "DATASET_URL", {})}
-    for stem in {name, str((getattr(cls, "DATASET_URL", {}) or {}).get(name, "")).rpartition("/")[2].removesuffix(".tsv")} - {""}:
+    for stem in {
+        name,
+        str((getattr(cls, "DATASET_URL", {}) or {}).get(name, "")).rpartition("/")[2].removesuffix(".tsv"),
+    } - {""}:
         synthetic.write_table(root / f"{stem}.tsv", columns)
     cls.DATASET_MD5 = dict.fromkeys(names)
     if is_video:
         clips = sorted(set(map(str, columns["video"])))
-        if not (folder / "clips" / f"{clips[0]}.mp4").exists():
+        if not (folder / "clips" / clips[0]).exists():
             synthetic.write_videos(folder / "clips", clips)
         found = {"root": str(folder / "clips"), "data_file": str(root / f"{name}.tsv")}
         cls.prepare_dataset = lambda self, *given, **more: found
@@ -315,9 +438,9 @@ def predicted(instance: Any, answer: str, name: str, folder: Path) -> str:
     is_video = str(getattr(instance, "MODALITY", "")).upper() == "VIDEO"
     for place in range(min(2, len(data))):
         build_prompt = instance.build_prompt
-        build_prompt(place, False) if is_video and len(inspect.signature(build_prompt).parameters) > 1 else build_prompt(
-            place if is_video else data.iloc[place]
-        )
+        build_prompt(place, False) if is_video and len(
+            inspect.signature(build_prompt).parameters
+        ) > 1 else build_prompt(place if is_video else data.iloc[place])
     frame = data.drop(columns=[c for c in ("image",) if c in data.columns]).copy()
     is_dialogue = str(getattr(instance, "TYPE", "")).upper() == "MT"
     given = [answer if place % 2 == 0 else "unsure" for place in range(len(frame))]
@@ -355,10 +478,12 @@ def upstreams(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
 
     recipe = json.loads((folder / "recipe.json").read_text())
     root = next(parent for parent in file.parents if parent.name == dialect)
-    package = types.ModuleType(dialect)
-    package.__path__ = [str(root)]
     sys.path.insert(0, str(root.parent))
-    sys.modules[dialect] = package
+    # The packages whose `__init__` imports every file of the checkout are left empty: no file needs all the others.
+    for name in (dialect, f"{dialect}.dataset", f"{dialect}.api", f"{dialect}.vlm"):
+        package = types.ModuleType(name)
+        package.__path__ = [str(root.joinpath(*name.split(".")[1:]))]
+        sys.modules[name] = package
     try:
         judge_util = importlib.import_module(f"{dialect}.dataset.utils.judge_util")
         judge_util.build_judge = lambda **given: Judge(recipe["reply"])

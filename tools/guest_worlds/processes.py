@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-JOBS = 2
+JOBS = int(os.environ.get("GUEST_WORLD_JOBS", "2"))
 CACHE = "GUEST_WORLD_CACHE"
 """The variable that names the file outcomes are kept in; without it every file is run."""
 

@@ -22,7 +22,7 @@ REPLIES = (
     "Yes",
     "Score: 4\nRating: [[4]]",
     '{"score": 1, "rating": 1, "answer": "A", "correct": "yes", "judgement": "correct", "reason": "r"}',
-    "```json\n{\"score\": 4, \"analysis\": \"fine\"}\n```",
+    '```json\n{"score": 4, "analysis": "fine"}\n```',
     "[[A]]",
     "correct",
 )
@@ -56,32 +56,50 @@ def first_columns(answer: str, is_video: bool) -> dict[str, list[Any]]:
         "split": ["test"] * ROWS,
     }
     if answer in "ABCD":
-        shared |= {letter: [f"{word} {n}" for n in numbers] for letter, word in zip("ABCD", ("cat", "dog", "cow", "hen"))}
+        shared |= {
+            letter: [f"{word} {n}" for n in numbers]
+            for letter, word in zip("ABCD", ("cat", "dog", "cow", "hen"), strict=True)
+        }
     if is_video:
-        return shared | {"video": ["clip0", "clip0", "clip1", "clip1"], "candidates": ["['cat', 'dog', 'cow', 'hen']"] * ROWS}
+        return shared | {
+            "video": ["clip0", "clip0", "clip1", "clip1"],
+            "candidates": ["['cat', 'dog', 'cow', 'hen']"] * ROWS,
+        }
     return shared | {"image": [picture(n) for n in numbers]}
 
 
 def column(name: str, answer: str) -> list[Any]:
     """Values for a column by what it is called."""
     lower = name.lower()
-    if "image" in lower and "path" in lower:
+    if "video" in lower or "clip" in lower:
+        return ["clip0", "clip0", "clip1", "clip1"]
+    if "image" in lower and ("path" in lower or "name" in lower or "file" in lower):
         return [f"{n}.png" for n in range(ROWS)]
     if "bbox" in lower or "box" in lower or "point" in lower:
         return ["[0, 0, 10, 10]"] * ROWS
     if any(part in lower for part in _LISTS):
         return ["['cat', 'dog', 'cow', 'hen']"] * ROWS
-    if lower in ("id", "qid", "question_id", "sample_id", "uid", "video_id", "image_id") or lower.endswith("_id"):
-        return [f"id_{n}" for n in range(ROWS)]
+    if lower in ("id", "qid", "question_id", "sample_id", "uid", "image_id") or lower.endswith("_id"):
+        return [f"{name}_{n}" for n in range(ROWS)]
     if any(part in lower for part in _NUMBERS):
         return [64] * ROWS
     if any(part in lower for part in ("answer", "label", "gt", "target", "solution", "reference")):
         return [answer] * ROWS
     if any(part in lower for part in _KINDS):
-        return ["alpha", "alpha", "beta", "beta"]
+        return [f"{name}_a", f"{name}_a", f"{name}_b", f"{name}_b"]
     if "image" in lower:
         return [picture(n) for n in range(ROWS)]
-    return ["text"] * ROWS
+    return [f"{name}_text"] * ROWS
+
+
+OTHERS = (["['cat', 'dog', 'cow', 'hen']"] * ROWS, ['{"A": "cat", "B": "dog"}'] * ROWS, [1] * ROWS,
+          ['[{"question": "q", "answer": "a", "text": "t"}]'] * ROWS)  # fmt: skip
+"""Values for a column whose first ones were not readable."""
+
+
+def cycled(texts: list[str]) -> list[str]:
+    """Some texts, one for each row."""
+    return [texts[n % len(texts)] for n in range(ROWS)]
 
 
 def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
@@ -99,7 +117,7 @@ def write_videos(folder: Path, names: list[str]) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
-        with av.open(str(folder / f"{name}.mp4"), "w") as container:
+        with av.open(str(folder / f"{name}.mp4"), "w", format="mp4") as container:
             stream = container.add_stream("mpeg4", rate=4)
             stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
             for number in range(16):
@@ -108,6 +126,7 @@ def write_videos(folder: Path, names: list[str]) -> None:
                     container.mux(packet)
             for packet in stream.encode():
                 container.mux(packet)
+        (folder / name).write_bytes((folder / f"{name}.mp4").read_bytes())
 
 
 def variants(kind: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The survey of a VLMEvalKit checkout: dataset, model and API files of the newest tree; models of the documented one."""
+"""The survey of a VLMEvalKit checkout: dataset, model and API files."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -4,13 +4,13 @@ One row of each: `{"audio": "clips/01.flac", "target": "The train to the coast l
 `{"text": "The moon was bright above the quiet lake."}`; `{"image": "pictures/01.png", "target": "PLATFORM 9", …}`;
 `{"prompt": "Draw the digit 7.", "target": "7"}`; `{"prompt": "Draw a sign that says \\"OPEN DAILY\\".", "target": …}`
 
-Own sentences and pictures, made by `tools/make_demo_data.py`: the clips are spoken by synthesisers (Flite's voices and
-eSpeak's), the pictures drawn with Pillow; licence CC0. A smoke test, not a measure of ability: the intervals say how
+Own sentences and images, made by `tools/make_demo_data.py`: the clips are spoken by synthesisers (Flite's voices and
+eSpeak's), the images drawn with Pillow; licence CC0. A smoke test, not a measure of ability: the intervals say how
 little 6 to 12 rows are.
 
 Protocol: the medium alone, without an instruction. Transcripts are compared after Whisper's English normalizer. Speech
 and signs are judged by a recogniser that is given: `--judge asr=moonshine`, `--judge ocr=rapidocr`; its name belongs to
-the number. Text read in pictures is compared without case and blanks. Each digit is drawn ten times.
+the number. Text read in images is compared without case and blanks. Each digit is drawn ten times.
 """
 
 from ..core import DataSource, Spec, Task

@@ -25,8 +25,8 @@ def gate_of(given: argparse.Namespace) -> Gate | None:
         named[name] = key_values(getattr(given, name) or [], option=f"--{name}")
     if given.base_url:
         named["model_args"]["base_url"] = given.base_url
-    named["judges"] = dict(judge_entry(entry) for entry in given.judge or ())
-    named["tasks"] = flatten_list([*given.tasks, *given.more_tasks])
+    named["judges"] = dict(judge_entry(entry) for entry in given.judges or ())
+    named["tasks"] = flatten_list([*given.tasks, *(given.more_tasks or ())])
     gate = gate_for(manifest, given.config, named, given.trust_code)
     check_settings(read_config(given.config), named, gate, asks_model=True)
     return gate

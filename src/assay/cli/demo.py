@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from ..core import EMPTY, Result, UsageError
 from .arguments import Parser
-from .run import _stdout_for_people
+from .run import stdout_for_people
 
 WER = "wer[whisper-en]"
 PARTIAL = 3
@@ -74,7 +74,7 @@ def command(arguments: Sequence[str]) -> int:
         if name not in known:
             raise UsageError(f"the demo has no part {name!r}", fix=f"one of {names}")
     chosen = [known[name] for name in given.parts] or list(PARTS)
-    with _stdout_for_people(given.json) as stdout:
+    with stdout_for_people(given.json) as stdout:
         return show_parts(chosen, Path(given.output), stdout, fresh=given.fresh, is_json=given.json)
 
 
@@ -121,9 +121,9 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     """Two recognisers on the same clips: the difference of their error rates, and whether it could be chance."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
+    from ..compare.rows import Row
     from ..store import RunReader
     from ..summarizers.statistics import compare_paired
-    from .baseline import Row
 
     reader = RunReader(folder)
     [task] = part.tasks

@@ -12,6 +12,9 @@ VERBS = {
     "score": "score a run again without asking the model",
     "ls": "list tasks, models, scorers, datasets, templates, summarizers",
     "show": "what a name or a run is: where it is defined, its options, an example",
+    "view": "runs in the browser: samples, media, comparisons, live",
+    "report": "runs as one file: HTML, Markdown or CSV",
+    "label": "labels of people: agreement with the judge, its value corrected by them",
     "check": "try a file with three samples and explain the first fault",
     "new": "write a benchmark, model or scorer to start from",
     "verify": "whether a run folder is what its run left, its table made again",
@@ -27,11 +30,9 @@ VERBS = {
     "televal": "TELEVAL's own command line",
     "ulmeval": "ULMEvalKit's own command line",
 }
-ALIASES = {"eval": "run", "eval-set": "run", "list": "ls", "validate": "check", "info": "doctor"}
+ALIASES = {"eval": "run", "eval-set": "run", "list": "ls", "validate": "check", "info": "doctor",
+           "start": "view", "app": "view"}  # fmt: skip
 ANSWERS = {
-    "view": "`assay show RUN` prints every sample; a later version brings a page",
-    "start": "`assay show RUN` prints every sample; a later version brings a page",
-    "app": "`assay show RUN` prints every sample; a later version brings a page",
     "compare": "`assay run --config NEW/run.json -o NEW --baseline OLD` compares two finished runs",
     "log": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one, `assay export RUN` writes a file",
     "log-list": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one",

@@ -20,7 +20,7 @@ from ..runner.options import RunOptions
 from ..runner.plan.cell import Cell
 from ..runner.plan.planning import make_plan
 from .arguments import Parser, key_values
-from .run import GENERATION_FLAGS
+from .run_flags import GENERATION
 
 TIE = 1e-4
 DRIFT = 1e-3
@@ -73,7 +73,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--sizes", default="4,16", help="batch sizes to hold against 1 (4,16)")
     p.add_argument("--data", default=None, help="a file or folder in place of the task's own data")
     p.add_argument("--num_fewshot", type=int, default=None)
-    for name, kind in GENERATION_FLAGS:
+    for name, kind in GENERATION.items():
         p.add_argument(f"--{name}", type=kind, default=None)
     p.add_argument("--seed", type=int, default=None)
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
@@ -89,7 +89,7 @@ def command(arguments: Sequence[str]) -> int:
         data=given.data,
         limit=given.samples,
         num_fewshot=given.num_fewshot,
-        generation={name: value for name, _ in GENERATION_FLAGS if (value := getattr(given, name)) is not None},
+        generation={name: value for name in GENERATION if (value := getattr(given, name)) is not None},
         seed=given.seed,
     )
     found = [(cell, parities(cell, _sizes(given.sizes), given.samples)) for cell in make_plan(run)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .arguments import Parser, key_values
-from .run import _stdout_for_people
+from .run import stdout_for_people
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -33,7 +33,7 @@ def command(arguments: Sequence[str]) -> int:
     given = p.parse(arguments)
     if given.upstream:
         choose("pipeline", UPSTREAM)
-    with _stdout_for_people(given.json) as stdout:
+    with stdout_for_people(given.json) as stdout:
         register = dialect.register_all(given.register, Path())
         if given.list:
             sys.stdout.write("\n".join(dialect.listing()) + "\n")

@@ -7,7 +7,7 @@ shares its name with one of ours is hidden by `--dialect` alone.
 
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -58,7 +58,7 @@ def command(arguments: Sequence[str]) -> int:
         choose(dialect, protocol)
     for file in register:
         _register(Path(file).expanduser(), asked)
-    guest = Guest("+".join(names) or "python", _merged(names), script.resolve().parent, force=asked is not None)
+    guest = Guest("+".join(names) or "python", _merged(names), home_of(script, names), force=asked is not None)
     return _run(guest, script, given)
 
 
@@ -94,6 +94,16 @@ def names_for(script: Path, asked: str | None = None) -> dict[str, Mapping[str, 
         if dialect == asked or any(_covers(name, imported) for name in names for imported in imports):
             found[dialect] = names
     return found
+
+
+def home_of(script: Path, dialects: Iterable[str]) -> Path:
+    """Where a script's own modules start: its folder, or the one around it that a dialect knows as its tree."""
+    for dialect in dialects:
+        claims = importlib.import_module(f"assay.dialects.{dialect}.claims")
+        if hasattr(claims, "home_of"):
+            home: Path = claims.home_of(script.resolve())
+            return home
+    return script.resolve().parent
 
 
 def _covers(name: str, imported: str) -> bool:

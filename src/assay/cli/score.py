@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core import StoreError
 from .arguments import Parser, judge_entry, key_values
-from .run import _stdout_for_people
+from .run import stdout_for_people
 
 
 def _other_fix(error: StoreError, run: str) -> str | None:
@@ -30,7 +30,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
-    with _stdout_for_people(given.json) as stdout:
+    with stdout_for_people(given.json) as stdout:
         from ..runner.run import score
         from .display import finish, watcher
 

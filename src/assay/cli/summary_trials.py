@@ -33,7 +33,7 @@ def try_summarizers(task: Task, judged: Mapping[str, Sequence[ScoreRecord]], fil
 
 
 def _try(entry: Any, task: Task, scorer: str, records: Sequence[ScoreRecord], file: Path) -> Iterator[str]:
-    from ..runner.summary.summarize import Context
+    from ..runner.summary.results import Context
     from ..runner.tasks.components import build_summarizer
     from ..summarizers.adapt import Adapted
 

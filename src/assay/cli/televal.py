@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from .arguments import Parser
-from .run import _stdout_for_people
+from .run import stdout_for_people
 
 
 def command(arguments: Sequence[str]) -> int:
@@ -27,7 +27,7 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
-    with _stdout_for_people(given.json) as stdout:
+    with stdout_for_people(given.json) as stdout:
         from ..runner.options import RunOptions
         from .arguments import judge_entry
         from .display import finish, watcher

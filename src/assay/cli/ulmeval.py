@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.errors import AssayError, UsageError
 from .arguments import Parser, key_values
-from .run import _stdout_for_people
+from .run import stdout_for_people
 
 
 def parser() -> Parser:
@@ -30,7 +30,8 @@ def parser() -> Parser:
     what.add_argument("--mode", choices=("all", "infer", "eval"), default="all")
     what.add_argument("--result-file", default=None, metavar="PKL", help="evaluate these predictions (--trust-pickle)")
     judge = p.add_argument_group("judge")
-    judge.add_argument("--judge", default=None, help="the model that `evaluate` is told to judge with")
+    judge.add_argument("--judge", action="append", default=[], metavar="[ROLE=]MODEL",
+                       help="the model that judges; with a role, one that a benchmark of assay asks")  # fmt: skip
     judge.add_argument("--judge-args", default=None, metavar="JSON", help="further arguments of `evaluate`")
     work = p.add_argument_group("work")
     work.add_argument("--work-dir", default="./outputs")
@@ -42,6 +43,7 @@ def parser() -> Parser:
     work.add_argument("--reuse-aux", type=int, default=1, help="0: forget what an earlier evaluation wrote")
     work.add_argument("--use-vllm", action="store_true")
     work.add_argument("--fresh", action="store_true", help="forget what the run folders hold")
+    work.add_argument("--upstream", action="store_true", help="ULMEvalKit's own rules where assay's differ")
     work.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     trust = p.add_argument_group("trust")
     trust.add_argument("--trust-pickle", action="store_true")
@@ -53,7 +55,7 @@ def parser() -> Parser:
 def command(arguments: Sequence[str]) -> int:
     """Runs every model on every dataset, prints the tables, and returns the worst exit code."""
     given = parser().parse(arguments)
-    with _stdout_for_people(given.json) as stdout:
+    with stdout_for_people(given.json) as stdout:
         from ..dialects.ulmeval.command import run_pairs
         from ..dialects.ulmeval.pairs import Settings
         from .display import finish, watcher
@@ -66,7 +68,9 @@ def command(arguments: Sequence[str]) -> int:
             work_dir=given.work_dir,
             mode=given.mode,
             num_generations=_positive(given.num_generations),
-            judge=given.judge,
+            judge=next((judge for judge in reversed(given.judge) if not _role(judge)), None),
+            helpers={role: judge.partition("=")[2] for judge in given.judge if (role := _role(judge))},
+            upstream=given.upstream,
             judge_args={"nproc": given.api_nproc, "verbose": given.verbose, "retry": given.retry or 3, **extra},
             api_nproc=given.api_nproc,
             ignore=given.ignore,
@@ -99,3 +103,9 @@ def _positive(number: int | None) -> int | None:
             return None  # the original's way to say: what the dataset wants
         raise UsageError(f"--num-generations {number}", fix="give 1 or more")
     return number
+
+
+def _role(judge: str) -> str | None:
+    """The role in `role=model`; `None` for a model alone."""
+    role, equals, _ = judge.partition("=")
+    return role if equals and role.isidentifier() else None

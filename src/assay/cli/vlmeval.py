@@ -12,12 +12,12 @@ def command(arguments: Sequence[str]) -> int:
     from ..core.errors import AssayError
     from ..dialects.vlmeval.command import evaluate, idle_flags
     from .display import finish, watcher
-    from .run import _stdout_for_people
+    from .run import stdout_for_people
 
     is_json = "--json" in arguments
     codes = [0]
     documents = []
-    with _stdout_for_people(is_json) as stdout:
+    with stdout_for_people(is_json) as stdout:
         idle = idle_flags(arguments)
         if idle:
             print(f"note: {', '.join(idle)}: assay decides that by itself", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Media: a picture, a sound or a film, named by the hash of its content and opened late.
+"""Media: an image, a sound or a video, named by the hash of its content and opened late.
 
 A `Media` is made from a path, bytes, base64 text, a data URL, an open binary file, or anything with PIL's `save`. The
 dataset's own bytes are passed on as they are; decoding belongs to whoever looks inside. What else a source may be (a
@@ -269,7 +269,7 @@ class Media:
 
 
 class Image(Media):
-    """A picture."""
+    """An image."""
 
     kind = "image"
     __slots__ = ()
@@ -283,7 +283,7 @@ class Audio(Media):
 
 
 class Video(Media):
-    """A film; models that see only pictures get sampled frames."""
+    """A video; models that see only images get sampled frames."""
 
     kind = "video"
     __slots__ = ()

@@ -52,7 +52,7 @@ class Candidate:
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """Pictures and sounds that were made."""
+        """Images and sounds that were made."""
         return tuple(part for part in self.parts if isinstance(part, Media))
 
     @property

@@ -35,11 +35,11 @@ class Sample:
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The untouched row."""
     media: tuple[Media, ...] = ()
-    """Pictures, sounds and films of the question, in the order in which they are shown."""
+    """Images, sounds and videos of the question, in the order in which they are shown."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Breakdowns: `{"subject": "law"}` gives a line for each subject."""
     group: str | None = None
-    """Samples judged together: rotations of one question, both questions of a picture."""
+    """Samples judged together: rotations of one question, both questions of an image."""
     cluster: str | None = None
     """Samples that are not independent: the unit of the standard error."""
     turns: tuple[Any, ...] = ()

@@ -39,6 +39,8 @@ CONVENTION: dict[str, tuple[str, ...]] = {
         "continuation",
         "answer_index",
         "answer_idx",
+        "transcription",
+        "transcript",
     ),
     "choices": ("options", "choices"),
     "messages": ("messages", "conversation"),

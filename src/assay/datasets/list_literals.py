@@ -1,6 +1,6 @@
 """List literals: cells such as `['a.png', 'b.png']`, read by a literal parser that runs nothing.
 
-Some benchmarks write several pictures or answers of one row as a Python list. Only flat lists of texts and numbers are
+Some benchmarks write several images or answers of one row as a Python list. Only flat lists of texts and numbers are
 understood; whatever else stands between brackets is the fault of its row.
 """
 

@@ -1,7 +1,7 @@
-"""Media columns: cells that are or name a picture, a sound or a film.
+"""Media columns: cells that are or name an image, a sound or a video.
 
 A cell may be a path (relative to the data file's folder), base64, a data URL, a URL where that is allowed, bytes, a
-Pillow picture, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
+Pillow image, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
 these. Nothing is opened here: a `Media` reads its bytes when asked.
 """
 
@@ -32,6 +32,14 @@ from .reach import Reach
 
 KINDS: dict[str, type[Media]] = {"image": Image, "audio": Audio, "video": Video}
 URLS = ("http://", "https://")
+FILE_NAME = "file_name"
+"""The column of the `metadata` files of Hugging Face's image and audio folders; its files say what they are."""
+_ENDINGS: dict[type[Media], str] = {
+    Image: "png jpg jpeg gif webp bmp tif tiff avif heic jxl jp2 ppm",
+    Audio: "wav flac mp3 ogg opus m4a aac aiff aif au amr wma mka",
+    Video: "mp4 mkv mov avi webm m4v mpg mpeg",
+}
+SUFFIXES = {suffix: made for made, suffixes in _ENDINGS.items() for suffix in suffixes.split()}
 
 
 def media_columns(
@@ -40,7 +48,8 @@ def media_columns(
     """The columns that hold media, and those that were asked for and are not there.
 
     By name: `image` before `image_path`, in any case, one of them only; or said outright: `image: photo`, several as
-    `image: first,second`, none as an empty name. Only `unclaimed` columns are found by name.
+    `image: first,second`, none as an empty name. Only `unclaimed` columns are found by name. Where there is no such
+    column, `file_name` names files of any kind.
     """
     free = columns if unclaimed is None else unclaimed
     folded = {name.lower(): name for name in reversed(free)}
@@ -56,6 +65,8 @@ def media_columns(
         column = next((name if name in free else folded[name] for name in names if name in folded), None)
         if column is not None:
             found.append((column, made))
+    if not found and FILE_NAME in free and not KINDS.keys() & given.keys():
+        found.append((FILE_NAME, Media))
     return tuple(found), absent
 
 
@@ -75,6 +86,11 @@ def media_of(
         cell = row.get(column)
         if cell is None or (isinstance(cell, (str, list)) and not cell):
             continue
+        if made is Media:
+            suffix = cell.rpartition(".")[2].lower() if isinstance(cell, str) else ""
+            if suffix not in SUFFIXES:
+                continue  # a name of something else
+            made = SUFFIXES[suffix]
         for piece in cell if isinstance(cell, (list, tuple)) else (cell,):
             medium = medium_of(piece, made, column, reach)
             if medium.place is None:

@@ -141,8 +141,17 @@ def _write_pickle(data: Any, path: Path) -> None:
 
 def _write_json(data: Any, path: Path) -> None:
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        data = data.to_dict(orient="records")
+        numbers = {name for name in data.columns if data[name].dtype.kind == "f"}
+        data = [
+            {name: None if name not in numbers and cell is not None and cell != cell else cell for name, cell in row.items()}
+            for row in map(_plain_row, data.to_dict(orient="records"))
+        ]
     path.write_text(json.dumps(data, ensure_ascii=False, indent=4, default=_plain), "utf-8", "backslashreplace")
+
+
+def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose cells can be compared: arrays as lists."""
+    return {name: cell.tolist() if hasattr(cell, "tolist") else cell for name, cell in row.items()}
 
 
 def _write_jsonl(data: Any, path: Path) -> None:

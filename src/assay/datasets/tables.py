@@ -250,7 +250,7 @@ def _without_end(text: str) -> str:
 
 
 def _long_cells(line: bytes, separator: bytes) -> list[str] | None:
-    """The cells of a line without quotes, each decoded from its place: a large picture is copied once, not twice.
+    """The cells of a line without quotes, each decoded from its place: a large image is copied once, not twice.
 
     `None` where a cell is not UTF-8; the usual way then says which.
     """

@@ -1,7 +1,7 @@
-"""Pictures of a TSV benchmark: base64 in the cell, in another row's cell, several in a list, or files by name.
+"""Images of a TSV benchmark: base64 in the cell, in another row's cell, several in a list, or files by name.
 
 The rules of the `image` and `image_path` columns as the VLMEvalKit family has them. A cell of at most 64 characters is
-the index of the row that holds the picture (one hop). Single rows are read by their byte offset, found in one pass that
+the index of the row that holds the image (one hop). Single rows are read by their byte offset, found in one pass that
 is made when the first reference is met; so a file of any size needs no more memory than its index.
 """
 
@@ -19,14 +19,14 @@ from .list_literals import as_text_list, parse_list
 from .reach import is_inside, store_of
 
 LONGEST_REFERENCE = 64
-PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
-LONGEST_SUFFIX = max(map(len, PICTURE_SUFFIXES))
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+LONGEST_SUFFIX = max(map(len, IMAGE_SUFFIXES))
 KEPT_CELLS = 8
 
 Lookup = Callable[[str], Any]
 """The `image` cell of the row with an index; `None` if there is no such row."""
 Fallback = Callable[[Mapping[str, Any]], str | None]
-"""The index of the row that lends its picture to a row whose own cell holds none: it is empty, or a filler."""
+"""The index of the row that lends its image to a row whose own cell holds none: it is empty, or a filler."""
 
 
 def is_blank(cell: Any) -> bool:
@@ -35,7 +35,7 @@ def is_blank(cell: Any) -> bool:
 
 
 class RowImages:
-    """The pictures of rows of one table."""
+    """The images of rows of one table."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class RowImages:
         return self._lender(row) if self._lender is not None and "image" in row else None
 
     def of(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The pictures of a row in order; nothing is decoded or opened here."""
+        """The images of a row in order; nothing is decoded or opened here."""
         pieces = self.cells(row)
         if pieces:
             return tuple(
@@ -158,10 +158,10 @@ def pieces_of(cell: Any, column: str) -> list[str]:
 
 
 def inline(cell: str) -> Image:
-    """A picture from base64 of any length, or from a data URL."""
+    """An image from base64 of any length, or from a data URL."""
     return Image(cell, read=image_bytes)
 
 
 def is_picture_path(text: str) -> bool:
-    """Whether a short text is the name of a picture file."""
-    return len(text) <= 4096 and text[-LONGEST_SUFFIX:].lower().endswith(PICTURE_SUFFIXES)
+    """Whether a short text is the name of an image file."""
+    return len(text) <= 4096 and text[-LONGEST_SUFFIX:].lower().endswith(IMAGE_SUFFIXES)

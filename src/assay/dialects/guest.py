@@ -296,6 +296,8 @@ class Guest:
     def _make(self, name: str) -> ModuleType:
         real = stands_for(name, self._names)
         ours = importlib.import_module(real) if real is not None and module_exists(real) else None
+        if ours is not None and hasattr(ours, "names_for"):
+            ours = with_names(ours, ours.names_for(self))  # names that depend on whose they are, as a registry
         file = self._file_of(name)
         if ours is not None and file is None and not self._has_something_below(name):
             return ours
@@ -312,6 +314,17 @@ class Guest:
     def _has_something_below(self, name: str) -> bool:
         inside = any(mount.package == name or mount.package.startswith(f"{name}.") for mount in self._mounts)
         return inside or self._folder_of(name) is not None
+
+    def has_own(self, name: str) -> bool:
+        """Whether the user or a checkout has a file of its own under a dotted name that ours stands for."""
+        return self._file_of(name) is not None
+
+    def own_module(self, name: str) -> ModuleType:
+        """That file's module."""
+        file = self._file_of(name)
+        if file is None:
+            raise ModuleNotFoundError(f"{self.root} has no module {name!r}", name=name)
+        return self._execute(file, name)
 
     def _file_of(self, name: str) -> Path | None:
         """The file of the user's, of upstream's, or of a module that is a guest too, that a name stands for."""

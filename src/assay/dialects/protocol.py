@@ -1,15 +1,14 @@
 """Which rule a dialect's names follow where the correct rule and upstream's differ: ours, or upstream's own.
 
 Ours is the default. `enable(NAME, protocol="upstream")`, `assay python --upstream` and the `--upstream` of a dialect's
-command choose upstream's for the rest of the process, `as_upstream` for one task of several; a facade asks
-`is_upstream(NAME)` at the place where they differ.
+command choose upstream's for the rest of the process; a facade asks `is_upstream(NAME)` at the place where they differ.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ..core import UsageError
+from ..core import EMPTY, UsageError
 
 OURS = "assay"
 UPSTREAM = "upstream"
@@ -17,7 +16,8 @@ DOCUMENTED = "upstream@documented"
 """Upstream's rules of the revision that its how-to document describes, where that is not the newest."""
 
 _upstream: dict[str, str] = {}
-_here: ContextVar[frozenset[str]] = ContextVar("as_upstream", default=frozenset())
+_here: ContextVar[Mapping[str, str]] = ContextVar("protocols", default=EMPTY)
+"""Rules that hold for one piece of work only, over those of the process."""
 
 
 def choose(dialect: str, protocol: str) -> None:
@@ -31,19 +31,20 @@ def choose(dialect: str, protocol: str) -> None:
 
 def is_upstream(dialect: str) -> bool:
     """Whether this dialect follows upstream's rule where ours differs."""
-    return dialect in _upstream or dialect in _here.get()
-
-
-@contextmanager
-def as_upstream(dialect: str, holds: bool = True) -> Iterator[None]:
-    """While this holds, a dialect follows upstream's rule here, whatever the rest of the process does."""
-    token = _here.set(_here.get() | {dialect} if holds else _here.get())
-    try:
-        yield
-    finally:
-        _here.reset(token)
+    here = _here.get().get(dialect)
+    return dialect in _upstream if here is None else here != OURS
 
 
 def is_documented(dialect: str) -> bool:
     """Whether the rules are to be those of the documented revision."""
-    return _upstream.get(dialect) == DOCUMENTED
+    return _here.get().get(dialect, _upstream.get(dialect)) == DOCUMENTED
+
+
+@contextmanager
+def following(dialect: str, protocol: str) -> Iterator[None]:
+    """While this holds, a dialect follows a rule in this thread or task, whatever the process chose."""
+    token = _here.set({**_here.get(), dialect: protocol})
+    try:
+        yield
+    finally:
+        _here.reset(token)

@@ -1,6 +1,6 @@
-"""Pictures as base64 text and back, as benchmark files hold them: lossless, with their transparency.
+"""Images as base64 text and back, as benchmark files hold them: lossless, with their transparency.
 
-The functions carry the names and the parameters by which the VLMEvalKit family knows them. Unlike there, a picture
+The functions carry the names and the parameters by which the VLMEvalKit family knows them. Unlike there, an image
 comes back pixel by pixel as it went in, unless a lossy format is asked for.
 """
 
@@ -24,14 +24,14 @@ _OPAQUE = ("JPEG", "BMP")
 
 
 def encode_image_to_base64(img: "Picture", target_size: int = -1, fmt: str = "PNG") -> str:
-    """A Pillow picture as base64; `target_size` above 0 bounds its longer side, `fmt="JPEG"` lays alpha over white."""
+    """A Pillow image as base64; `target_size` above 0 bounds its longer side, `fmt="JPEG"` lays alpha over white."""
     buffer = io.BytesIO()
     _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str | None = None) -> str:
-    """A picture file as base64: its own bytes, unless it is to be made smaller or of another format."""
+    """An image file as base64: its own bytes, unless it is to be made smaller or of another format."""
     data = Path(image_path).read_bytes()
     if target_size <= 0 and fmt is None:
         return base64.b64encode(data).decode("ascii")
@@ -39,12 +39,12 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "Picture":
-    """The Pillow picture of a base64 text or a data URL."""
+    """The Pillow image of a base64 text or a data URL."""
     return _shrunk(_opened(_bytes_of(base64_string)), target_size)
 
 
 def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
-    """Writes the picture of a base64 text to a file: its own bytes where the file's suffix names their format."""
+    """Writes the image of a base64 text to a file: its own bytes where the file's suffix names their format."""
     data = _bytes_of(base64_string)
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def _fitting(picture: "Picture", fmt: str) -> "Picture":
 
 
 def needs_rgb(image: Image) -> bool:
-    """Whether a picture's header speaks of a palette or of transparency, which readers of RGB trip over."""
+    """Whether an image's header speaks of a palette or of transparency, which readers of RGB trip over."""
     data = image.data()[:32]
     kind = sniff(data)
     if kind == "png":

@@ -1,4 +1,4 @@
-"""Base64 text to bytes, strictly and fast: what a large table of pictures spends most of its time on."""
+"""Base64 text to bytes, strictly and fast: what a large table of images spends most of its time on."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ def bytes_of_text(text: str, what: str = "media") -> bytes:
 
 
 def image_bytes(text: str) -> bytes:
-    """The bytes of a picture in base64."""
+    """The bytes of an image in base64."""
     return bytes_of_text(text, "image")
 
 
@@ -31,7 +31,7 @@ def audio_bytes(text: str) -> bytes:
 
 
 def video_bytes(text: str) -> bytes:
-    """The bytes of a film in base64."""
+    """The bytes of a video in base64."""
     return bytes_of_text(text, "video")
 
 

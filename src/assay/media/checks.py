@@ -2,7 +2,7 @@
 
 from ..core import Audio, Image, Media, Video
 from ..core.media import SNIFFED_BYTES, sniff
-from . import film_headers, image_headers, sound_headers
+from . import audio_headers, image_headers, video_headers
 from .facts import DEFAULT_LIMITS, Broken, Facts, Limits
 from .faults import fault
 
@@ -29,16 +29,16 @@ def check_media(medium: Media, limits: Limits = DEFAULT_LIMITS) -> Facts:
         return check_audio(medium, limits)
     data = medium.data()
     name = _format_of(medium, data, VIDEO_FORMATS if isinstance(medium, Video) else frozenset())
-    if not isinstance(medium, Video) or name not in film_headers.READERS:
+    if not isinstance(medium, Video) or name not in video_headers.READERS:
         return Facts(name)
     try:
-        return film_headers.READERS[name](data)
+        return video_headers.READERS[name](data)
     except Broken as broken:
         raise fault(medium, str(broken), fix="get the file again") from broken
 
 
 def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """The facts of a picture that is whole and within the limits."""
+    """The facts of an image that is whole and within the limits."""
     data = image.data()
     name = _format_of(image, data, IMAGE_FORMATS)
     if name in RARE_IMAGES:
@@ -52,7 +52,7 @@ def check_image(image: Image, limits: Limits = DEFAULT_LIMITS) -> Facts:
 
 
 def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
-    """Raises for a picture that has no area, or more than the limits allow."""
+    """Raises for an image that has no area, or more than the limits allow."""
     if width < 1 or height < 1:
         raise fault(medium, f"the {medium.kind} has no area: {width} x {height} pixels")
     if width > limits.side or height > limits.side or width * height > limits.pixels:
@@ -67,7 +67,7 @@ def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
     """The facts of a sound that is whole, not empty and within the limits."""
     data = audio.data()
     name = _format_of(audio, data, AUDIO_FORMATS)
-    reader = sound_headers.READERS.get(name) or (film_headers.READERS.get(name) if name in CONTAINERS else None)
+    reader = audio_headers.READERS.get(name) or (video_headers.READERS.get(name) if name in CONTAINERS else None)
     try:
         facts = reader(data) if reader else Facts(name)
     except Broken as broken:

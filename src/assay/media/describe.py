@@ -9,7 +9,7 @@ from .checks import check_media
 def described(medium: Media) -> dict[str, Any]:
     """Its size in bytes and what its header says: width and height, or seconds, rate and channels.
 
-    What cannot be read is left out: whether a model's picture is a picture is for the scorer to say.
+    What cannot be read is left out: whether a model's image is an image is for the scorer to say.
     """
     plain: dict[str, Any] = {"bytes": len(medium.data())}
     try:

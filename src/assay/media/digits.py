@@ -1,6 +1,6 @@
 """Handwritten digits, 8 x 8 pixels, from scikit-learn: one half to learn drawing from, one to learn judging from.
 
-No picture is in both halves, so that a judge never scores what it was taught. The digest names pictures, labels and the
+No image is in both halves, so that a judge never scores what it was taught. The digest names images, labels and the
 way they were divided: whatever is learned from a half is kept under it.
 """
 
@@ -25,7 +25,7 @@ DARKEST = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Half:
-    """Pictures as rows of 64 numbers from 0 to 1, and what they show."""
+    """Images as rows of 64 numbers from 0 to 1, and what they show."""
 
     pixels: "Floats"
     labels: "Labels"
@@ -42,7 +42,7 @@ class Digits:
 
 @cache
 def digits() -> Digits:
-    """The 1,797 pictures: those at even places teach drawing, those at odd places judging."""
+    """The 1,797 images: those at even places teach drawing, those at odd places judging."""
     import numpy as np
 
     try:
@@ -60,7 +60,7 @@ def digits() -> Digits:
 
 
 def digit_pixels(image: Image) -> "Floats":
-    """A picture of any size as 64 numbers from 0 to 1; bright ink on dark paper, as the data has it."""
+    """An image of any size as 64 numbers from 0 to 1; bright ink on dark paper, as the data has it."""
     import numpy as np
     from PIL import Image as pillow
 

@@ -1,4 +1,4 @@
-"""Pictures and sounds that a model made, as media: arrays and Pillow pictures to PNG and WAV.
+"""Images and sounds that a model made, as media: arrays and Pillow images to PNG and WAV.
 
 Equal arrays give equal bytes, so that their digests name them; hence our own WAV header (libsndfile writes the time of
 day into the ones for floats).
@@ -17,12 +17,12 @@ PCM, FLOAT = 1, 3
 
 
 def image_from(picture: Any, *, name: str | None = None) -> Image:
-    """A PNG from a Pillow picture, or from an array: height by width, or with 1, 3 or 4 channels last.
+    """A PNG from a Pillow image, or from an array: height by width, or with 1, 3 or 4 channels last.
 
-    Arrays hold bytes, or floats from 0 to 1. A picture of a mode that PNG does not know, as CMYK, becomes RGB.
+    Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, as CMYK, becomes RGB.
     """
     if not hasattr(picture, "save"):
-        picture = _picture(picture)
+        picture = _image(picture)
     elif picture.mode not in PNG_MODES:
         picture = to_rgb(picture)
     buffer = io.BytesIO()
@@ -79,7 +79,7 @@ def _wav(body: bytes, code: int, channels: int, rate: int, width: int) -> bytes:
     return struct.pack("<4sI4s", b"RIFF", 4 + len(format_chunk) + len(data_chunk), b"WAVE") + format_chunk + data_chunk
 
 
-def _picture(array: Any) -> Any:
+def _image(array: Any) -> Any:
     import numpy as np
     from PIL import Image as pillow
 

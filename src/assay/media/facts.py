@@ -13,7 +13,7 @@ class Facts:
     width: int | None = None
     height: int | None = None
     frames: int | None = None
-    """Pictures of an animation, or samples of each channel of a sound."""
+    """Images of an animation, or samples of each channel of a sound."""
     rate: int | None = None
     channels: int | None = None
 
@@ -30,7 +30,7 @@ class Limits:
     pixels: int = 64 * MEGAPIXEL
     side: int = 20_000
     frames: int = 4_096
-    """Pictures taken from one film."""
+    """Images taken from one film."""
     seconds: float = 4 * 3600.0
     samples: int = 4 * 3600 * 48_000
     """Of all channels together: four hours of one channel at 48 kHz."""

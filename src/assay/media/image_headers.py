@@ -1,4 +1,4 @@
-"""Headers and end markers of pictures: PNG, JPEG, GIF, WebP, BMP and TIFF, read without decoding a pixel.
+"""Headers and end markers of images: PNG, JPEG, GIF, WebP, BMP and TIFF, read without decoding a pixel.
 
 A reader returns `Facts` or raises `Broken`. Each walks the whole file by its block lengths, so that a file that was cut
 anywhere is noticed: Pillow opens a PNG that lacks its last bytes without a word.

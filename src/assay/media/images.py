@@ -1,4 +1,4 @@
-"""Pictures decoded to 8-bit RGB the way people see them: upright, with transparency on a plain ground.
+"""Images decoded to 8-bit RGB the way people see them: upright, with transparency on a plain ground.
 
 Limits are held against the header before a pixel is unpacked, and a file that was cut is refused, not filled with grey.
 """
@@ -21,7 +21,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG200
 def decode_image(
     image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
 ) -> "Picture":
-    """The picture as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
+    """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
 
     An animation is a `DataError`: which frame was meant is not ours to guess. The work is done in a process of its own.
     """
@@ -50,7 +50,7 @@ def decode_image_here(
     try:
         with pillow.open(io.BytesIO(image.data()), formats=_known()) as opened:
             check_size(image, *opened.size, limits)
-            # A phone's JPEG may carry a second picture (a depth map, a preview); the first one is the photo.
+            # A phone's JPEG may carry a second image (a depth map, a preview); the first one is the photo.
             if facts.format != "jpeg" and (frames := int(getattr(opened, "n_frames", 1))) > 1:
                 raise _animated(image, facts.format, frames)
             opened.load()
@@ -91,7 +91,7 @@ def _get_ready(image: Image, name: str) -> None:
 
 
 def to_rgb(picture: "Picture", background: tuple[int, int, int] = (255, 255, 255)) -> "Picture":
-    """Any picture Pillow holds as 8-bit RGB."""
+    """Any image Pillow holds as 8-bit RGB."""
     from PIL import Image as pillow
 
     if picture.mode == "RGB" and "transparency" not in picture.info:

@@ -71,7 +71,7 @@ def stripped(medium: Media) -> tuple[bytes, list[str] | None]:
 
 
 def strip_png(data: bytes) -> Stripped:
-    """PNG: chunks beyond those that make the picture, and whatever follows its end."""
+    """PNG: chunks beyond those that make the image, and whatever follows its end."""
     kept, dropped, at = [_PNG_HEAD], [], len(_PNG_HEAD)
     while at < len(data):
         size, name = struct.unpack_from(">I4s", data, at)
@@ -176,7 +176,7 @@ def strip_wav(data: bytes) -> Stripped:
 
 
 def strip_flac(data: bytes) -> Stripped:
-    """FLAC: comments, pictures and the like; an empty block marks the end of what is kept."""
+    """FLAC: comments, images and the like; an empty block marks the end of what is kept."""
     blocks, dropped, at, is_last = [], [], 4, False
     while not is_last:
         head = data[at]

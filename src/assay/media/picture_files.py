@@ -1,7 +1,7 @@
-"""Media as files: for models that take a path, and expect plain RGB behind that of a picture.
+"""Media as files: for models that take a path, and expect plain RGB behind that of an image.
 
 A file is named by the hash of the medium's bytes: a changed dataset never meets the pixels of an older one, and rows
-that share a picture share its file.
+that share an image share its file.
 """
 
 import io
@@ -15,14 +15,14 @@ from .base64_images import needs_rgb
 from .images import decode_image
 
 CONVERTED = "-rgb.png"
-"""How names of pictures end whose file is not their own bytes."""
+"""How names of images end whose file is not their own bytes."""
 _SUFFIXES = {"jpeg": "jpg", "tiff": "tif"}
 
 
 def media_file(medium: Media, folder: Path) -> Path:
     """The medium's own file, or the one it is named after; else one in `folder` with its bytes.
 
-    A picture with a palette or alpha becomes RGB there.
+    An image with a palette or alpha becomes RGB there.
     """
     return Path(media_path(medium, str(folder)))
 

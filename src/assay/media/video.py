@@ -1,4 +1,4 @@
-"""Films as pictures: frames sampled evenly over the whole length, for models that see only stills."""
+"""Videos as images: frames sampled evenly over the whole length, for models that see only stills."""
 
 import io
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def decode_frames(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) -> list["Picture"]:
-    """`count` frames as RGB, from the middle of as many equal stretches; all frames of a film that has fewer.
+    """`count` frames as RGB, from the middle of as many equal stretches; all frames of a video that has fewer.
 
     The work is done in a process of its own.
     """
@@ -38,7 +38,7 @@ def decode_frames(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) 
 def decode_frames_here(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) -> list["Picture"]:
     """`decode_frames` in this process.
 
-    The film is read twice, to count and to pick: what containers say of their number of frames is often wrong.
+    The video is read twice, to count and to pick: what containers say of their number of frames is often wrong.
     """
     av = _library()
     facts = check_media(video, limits)

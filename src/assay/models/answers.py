@@ -130,11 +130,17 @@ def _inside(value: Mapping[str, Any]) -> str:
     return "a structured answer is given as assay.core.Json(value)"
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error is a device's or the machine's way to say that the batch was too large."""
+    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
+        return True
+    return "out of memory" in str(error).lower()
+
+
 def failure(error: Exception | SystemExit, reference: str) -> Output:
     """What was raised, as the failed output of one sample: `KeyError: 'x' (file.py:12)`."""
     if isinstance(error, AssayError):
         kind = "data" if isinstance(error, DataError) else "exception"
         return Output.failed(kind, str(error), retryable=False)
-    out_of_memory = isinstance(error, MemoryError) or "out of memory" in str(error).lower()
-    kind = "oom" if out_of_memory else "exception"
+    kind = "oom" if is_out_of_memory(error) else "exception"
     return Output.failed(kind, blamed(ModelError, error, reference).what, retryable=False)

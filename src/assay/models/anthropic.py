@@ -1,4 +1,4 @@
-"""Claude models by their own Messages API: system text apart, pictures as blocks, thinking kept apart."""
+"""Claude models by their own Messages API: system text apart, images as blocks, thinking kept apart."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class Anthropic(HttpModel):
 
     @property
     def abilities(self) -> Abilities:
-        """Text and pictures in, text out; no log-probabilities."""
+        """Text and images in, text out; no log-probabilities."""
         return Abilities(frozenset(self.accepts), frozenset(self.produces), roles="chat")
 
     @property

@@ -28,7 +28,7 @@ from ..core import (
     shorten,
 )
 from .inline_media import Malformed as Malformed
-from .inline_media import from_base64, picture_at, playable
+from .inline_media import from_base64, image_at, playable
 
 STOP_REASONS = {"max_tokens": "length", "end_turn": "stop", "eos": "stop", "eos_token": "stop", "stop_sequence": "stop"}
 SAME_NAME = (
@@ -174,7 +174,7 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
         thought = _thought(piece)
         return Reasoning(thought) if thought else None
     if kind == "image_url":
-        return picture_at(piece.get("image_url"))
+        return image_at(piece.get("image_url"))
     if kind in ("audio", "input_audio", "output_audio"):
         sound = piece[kind]
         return _sound(sound, audio_format) or Text(_words(sound))
@@ -192,7 +192,7 @@ def _thought(piece: Mapping[str, Any]) -> str:
 def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Part]:
     made: list[Part] = []
     for image in message.get("images") or ():
-        made.append(picture_at(image["image_url"]))
+        made.append(image_at(image["image_url"]))
     audio = message.get("audio")
     if isinstance(audio, Mapping) and audio.get("data") is not None:
         sound = _sound(audio, audio_format, said=bool(message.get("content")))

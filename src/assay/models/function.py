@@ -17,6 +17,7 @@ from ..core import (
     EMPTY,
     Abilities,
     Candidate,
+    ModelError,
     Output,
     Request,
     Text,
@@ -283,22 +284,16 @@ def _batched(
             return _matched(function(requests, **options), requests, reference, read)
         except WrongShape as error:
             return _unmatched(error, requests)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            if len(requests) == 1:
-                return [failure(error, reference)]
-            middle = len(requests) // 2
-            return ask(requests[:middle]) + ask(requests[middle:])
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
+            return _alone(error, requests, reference)
 
     async def ask_async(requests: Sequence[Request]) -> list[Output]:
         try:
             return _matched(await function(requests, **options), requests, reference, read)
         except WrongShape as error:
             return _unmatched(error, requests)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
-            if len(requests) == 1:
-                return [failure(error, reference)]
-            middle = len(requests) // 2
-            return await ask_async(requests[:middle]) + await ask_async(requests[middle:])
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's code: raised again, or one sample's failure
+            return _alone(error, requests, reference)
 
     return ask_async if is_async(function) else ask
 
@@ -308,6 +303,15 @@ def _matched(
 ) -> list[Output]:
     values = matched(values, requests, reference)
     return [read(value, request, reference) for value, request in zip(values, requests, strict=True)]
+
+
+def _alone(error: Exception | SystemExit, requests: Sequence[Request], reference: str) -> list[Output]:
+    """The failure of one request; of several, the error goes on: the caller asks in halves, and learns what fits."""
+    if len(requests) == 1:
+        return [failure(error, reference)]
+    if isinstance(error, UsageError):
+        raise ModelError(str(error)) from error  # of a user's code it is no fault of the run's settings
+    raise error
 
 
 def _unmatched(error: WrongShape, requests: Sequence[Request]) -> list[Output]:

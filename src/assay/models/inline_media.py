@@ -59,8 +59,8 @@ def from_data_url(kind: type[M], url: Any) -> M:
     return from_base64(kind, data)
 
 
-def picture_at(holder: Any) -> Image:
-    """The picture of an `image_url`, which holds its URL or is it."""
+def image_at(holder: Any) -> Image:
+    """The image of an `image_url`, which holds its URL or is it."""
     return from_data_url(Image, holder.get("url") if isinstance(holder, dict) else holder)
 
 

@@ -1,6 +1,6 @@
-"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process, drawing from words or changing a picture by them.
+"""`diffusers/PATH_OR_ID`: a diffusers pipeline in this process, drawing from words or changing an image by them.
 
-Every picture has a seed of its own, made of the sample and the candidate's number: the third picture of a sample is
+Every image has a seed of its own, made of the sample and the candidate's number: the third image of a sample is
 the same whether two or ten were asked for, and whatever else is drawn beside it.
 """
 
@@ -30,7 +30,7 @@ from .weights import weights_digest
 PIP = "diffusers torch transformers accelerate"
 HASHED = (".json", ".safetensors", ".bin", ".txt", ".model", ".py")
 AT_ONCE = {"cpu": 4, "cuda": 16}
-"""Pictures drawn at the same time."""
+"""Images drawn at the same time."""
 UNKNOWN = tuple(name for name in OPTION_NAMES if name not in ("seed", "n"))
 """Options of a model that writes."""
 PLANNED = ("height", "width", "negative_prompt", "strength")
@@ -59,13 +59,13 @@ class LocalDiffusers:
     width: int | None = None
     negative_prompt: str | None = None
     strength: float | None = None
-    """How far a picture may be changed, for pipelines that have such a setting."""
+    """How far an image may be changed, for pipelines that have such a setting."""
     call_args: Mapping[str, Any] = field(default_factory=dict)
     """Further settings of each call, as the pipeline takes them."""
     batch_size: int = 16
     """Requests handed over at once."""
     pictures: int = 0
-    """Pictures drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
+    """Images drawn at the same time; 0 takes 4 on a CPU and 16 on a GPU."""
     trust_remote_code: bool = False
     _meter: Meter = field(default_factory=Meter, init=False, repr=False, compare=False)
     _pipe: Any = field(default=None, init=False, repr=False, compare=False)
@@ -89,7 +89,7 @@ class LocalDiffusers:
 
     @property
     def abilities(self) -> Abilities:
-        """Words in, and a picture where the pipeline's call takes one; told by its class, without loading weights."""
+        """Words in, and an image where the pipeline's call takes one; told by its class, without loading weights."""
         takes_images = "image" in self._parameters()
         return Abilities(
             accepts=frozenset({"text", "image"} if takes_images else {"text"}),
@@ -130,7 +130,7 @@ class LocalDiffusers:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Weights and configuration by digest, and the settings that can change a picture."""
+        """Weights and configuration by digest, and the settings that can change an image."""
         folder = self._folder
         if folder is None:
             found: dict[str, Any] = {"hub": self.path, "revision": self._hub_index().parent.name}
@@ -198,18 +198,19 @@ class LocalDiffusers:
             self._pipe = None
 
     def generate(self, requests: Sequence[Request]) -> list[Output]:
-        """`n` pictures for each request; requests without pictures of their own are drawn together."""
+        """`n` images for each request; requests without images of their own are drawn together."""
         for request in requests:
             refuse_options(request, UNKNOWN, f"diffusers/{self.path}, which draws,")
         self.load()
         answers: dict[int, Output] = {}
         with self._lock, self._meter.batch(len(requests)):
             for together in self._batches(requests):
-                answers.update(self._drawn([(number, requests[number]) for number in together]))
+                numbered = [(number, requests[number]) for number in together]
+                answers.update(self._drawn(numbered, is_alone=len(requests) == 1))
         return [answers[number] for number in range(len(requests))]
 
     def _batches(self, requests: Sequence[Request]) -> Iterator[list[int]]:
-        """Numbers of requests to draw in one call: equal in how many pictures they want, and without any themselves."""
+        """Numbers of requests to draw in one call: equal in how many images they want, and without any themselves."""
         at_once = self.pictures or AT_ONCE["cpu" if self._device() == "cpu" else "cuda"]
         waiting: dict[int, list[int]] = {}
         for number, request in enumerate(requests):
@@ -222,20 +223,14 @@ class LocalDiffusers:
                 yield waiting.pop(request.options.n)
         yield from waiting.values()
 
-    def _drawn(self, numbered: Sequence[tuple[int, Request]]) -> dict[int, Output]:
-        """One call for all of them; where memory does not suffice, two of half the size."""
-        import torch
-
+    def _drawn(self, numbered: Sequence[tuple[int, Request]], *, is_alone: bool) -> dict[int, Output]:
+        """One call for all of them; where it fails, the caller asks again in halves."""
         try:
             return dict(zip([number for number, _ in numbered], self._call([r for _, r in numbered]), strict=True))
-        except torch.OutOfMemoryError as error:
-            if len(numbered) == 1:
-                return {numbered[0][0]: Output.failed("oom", f"{self.path}: {error}", retryable=False)}
-        except Exception as error:  # noqa: BLE001 - a fault of one prompt must not cost its neighbours
-            if len(numbered) == 1:
-                return {numbered[0][0]: failure(error, self.path)}
-        half = len(numbered) // 2
-        return {**self._drawn(numbered[:half]), **self._drawn(numbered[half:])}
+        except Exception as error:
+            if not is_alone:
+                raise
+            return {numbered[0][0]: failure(error, self.path)}
 
     def _call(self, requests: Sequence[Request]) -> list[Output]:
         import torch
@@ -292,7 +287,7 @@ class LocalDiffusers:
 
 
 def _is_finite(picture: Any) -> bool:
-    """Whether a picture has a number in every place; one of bytes has."""
+    """Whether an image has a number in every place; one of bytes has."""
     import numpy as np
 
     return not isinstance(picture, np.ndarray) or bool(np.isfinite(picture).all())

@@ -212,18 +212,17 @@ class LocalVllm:
     def _asked(
         self, places: Sequence[int], requests: Sequence[Request], call: Callable[[Sequence[int], list[Any]], Any]
     ) -> dict[int, Output]:
-        """One call for all; where it fails, one for each half, so that a fault costs its own sample alone."""
+        """One call for all; where it fails, the caller asks again in halves, so that a fault costs its own sample."""
         if not places:
             return {}
         try:
             self.load()
             results = call(places, [self._params(requests[at]) for at in places])
             return {at: self._read(requests[at], result) for at, result in zip(places, results, strict=True)}
-        except Exception as error:  # noqa: BLE001 - becomes the failure of one sample
-            if len(places) == 1:
-                return {places[0]: failure(error, self.path)}
-        half = len(places) // 2
-        return {**self._asked(places[:half], requests, call), **self._asked(places[half:], requests, call)}
+        except Exception as error:
+            if len(requests) > 1:
+                raise
+            return {places[0]: failure(error, self.path)}
 
     def _params(self, request: Request) -> Any:
         from vllm import SamplingParams
@@ -266,7 +265,7 @@ class LocalVllm:
             return self._weighed(requests)
 
     def _weighed(self, requests: Sequence[Request]) -> list[Output]:
-        """One call for all; where it fails, one for each half."""
+        """One call for all; where it fails, the caller asks again in halves."""
         try:
             planned = [self._pairs(request) for request in requests]
             found = iter(self._weigh([pair for own in planned if not isinstance(own, Output) for pair in own[0]]))
@@ -275,11 +274,10 @@ class LocalVllm:
                 else weighed_output(request, own[0], [next(found) for _ in own[0]], own[1])
                 for request, own in zip(requests, planned, strict=True)
             ]  # fmt: skip
-        except Exception as error:  # noqa: BLE001 - becomes the failure of one sample
-            if len(requests) == 1:
-                return [failure(error, self.path)]
-        half = len(requests) // 2
-        return [*self._weighed(requests[:half]), *self._weighed(requests[half:])]
+        except Exception as error:
+            if len(requests) > 1:
+                raise
+            return [failure(error, self.path)]
 
     def _pairs(self, request: Request) -> tuple[list[Pair], int] | Output:
         """What to weigh, and how many tokens were cut off its context."""

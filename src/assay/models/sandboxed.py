@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ..core import Abilities, Output, Request, UsageError
-from ..sandbox import SandboxError, TestsError, Tier, best_tier
+from ..sandbox import Engine, SandboxError, TestsError, Tier, best_tier
 from ..sandbox.asking import ToRun, perform
 from ..sandbox.interpreters import own_python
 
@@ -24,13 +24,19 @@ class SandboxModel:
     """Runs programs by the best tier of this machine; `sandbox/TIER` names another."""
 
     tier: str = "auto"
-    """`auto`, `bubblewrap`, `landlock`; `none` runs programs with your own rights and limits, never as root."""
+    """`auto`, `bubblewrap`, `landlock`, `container`; `none` runs programs with your own rights, never as root."""
+    engine: str = ""
+    """The engine of the tier `container`: docker, podman or apptainer; without it, the first that answers."""
+    image: str = ""
+    """The image of the tier `container`; without it, the official one of this Python's version."""
+    template: str = ""
+    """The command line of the tier `container` up to the image, in place of the engine's own."""
     concurrency: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
     reference: ClassVar[str] = "tier"
     accepts: ClassVar[frozenset[str]] = frozenset({"text"})
 
     def __post_init__(self) -> None:
-        self._tier: Tier = best_tier(self.tier)
+        self._tier: Tier = best_tier(self.tier, Engine(self.engine, self.image, self.template))
 
     @property
     def abilities(self) -> Abilities:
@@ -40,7 +46,7 @@ class SandboxModel:
     @property
     def identity(self) -> Mapping[str, Any]:
         """The tier and the interpreter: another may give another verdict."""
-        return {"sandbox": self._tier.name, "python": _version()}
+        return {"sandbox": self._tier.name, "python": getattr(self._tier, "image", "") or _version()}
 
     async def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The verdict on each program."""

@@ -127,8 +127,13 @@ def markdown_table(results: Sequence[Result]) -> str:
     """The table as Markdown; names are text in it, never markup."""
     lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
     for row in rows_of(results):
-        lines.append("| " + " | ".join(_MARKUP.sub(r"\\\1", printable(cell)) for cell in row) + " |")
+        lines.append("| " + " | ".join(map(markdown_text, row)) + " |")
     return "\n".join(lines)
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", printable(text))
 
 
 def printable(text: str) -> str:

@@ -1,18 +1,19 @@
 """Run options: the only list of them, read by Python, YAML and the command line alike."""
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, nearest, shorten
 from ..core.secrets import left_out, veiled
 from ..userfiles import one_spelling
+from .option_fields import flags_of, option
 
 DEFAULT_MODEL = "smollm2"
-_LISTS = ("tasks", "models", "ids", "scorers", "register", "tags")
 SANDBOX = "sandbox"
 """The role of whatever runs programs: every run has one."""
-_MAPPINGS = ("model_args", "columns", "generation", "judges", "judge_args")
+SEVERAL = ("list", "names", "pairs")
+"""Kinds of options that hold several values."""
 CLOSE_KEY = 0.7
 """How alike two keys are when one may be a slip for the other."""
 OF_MODELS = ("device", "dtype", "revision", "base_url", "pretrained", "adapter", "chat_template")
@@ -33,82 +34,134 @@ class PartlyRead(PlanError):
 class RunOptions:
     """What to run, on what, and how."""
 
-    tasks: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    """Empty: what each task names itself, else the default model."""
-    model_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    data: str | None = None
-    """A file or folder in place of the task's own data."""
-    split: str | None = None
-    limit: str | int | float | None = None
-    """How many samples: a number, a fraction, or a range `a-b`."""
-    ids: tuple[str, ...] = ()
-    shuffle: bool = False
-    shuffle_choices: int | None = None
-    """The seed of another order of each sample's options; `None` keeps the order of the data."""
-    shard: str | None = None
-    """`i/n`: this part of n."""
-    num_fewshot: int | None = None
-    fewshot_data: str | None = None
-    fewshot_as_multiturn: bool | None = None
-    """Shots as turns of a chat, or as one text before the question; `None` as the task has it."""
-    apply_chat_template: bool | None = None
-    """Every prompt as a chat, or none; `None` as the task has it."""
-    template: str | None = None
-    """A template's name, a Jinja file or text, or `file.py:function`, in place of the task's."""
-    scorers: tuple[str, ...] = ()
-    measure: str | None = None
-    """How choices are measured: `letter_likelihood`, `text_likelihood`, `first_token`, `letter`; by default the best
-    each model can serve."""
-    columns: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    tags: tuple[str, ...] = ()
-    """Columns to break the result down by, beside those the task names."""
-    system: str | None = None
-    """The system text in place of the task's; an empty one takes that away."""
-    generation: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """Generation options over those of the task: temperature, max_tokens, …"""
-    epochs: int | None = None
-    reducer: str | None = None
-    seed: int | None = None
-    judges: Mapping[str, str] = field(default_factory=lambda: EMPTY)
-    """Helper models by role: `{"judge": "openai/…"}`."""
-    judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    on_error: str = "0.05"
-    """The error budget: `stop`, `continue`, a fraction, or a count of infrastructure errors."""
-    give_up_after: float = 30.0
-    """Seconds after which an endpoint that gave only wrong replies, from the first on, ends the run."""
-    scorer_seconds: float = 30.0
-    """CPU time a scorer may take for one answer; 0 sets no limit."""
-    on_duplicate: Literal["error", "first", "suffix"] = "error"
-    on_data_error: Literal["continue", "stop"] = "continue"
-    batch_size: int | Literal["auto"] | None = None
-    """Requests handed over at once; `auto` is what memory has room for."""
-    concurrency: int | None = None
-    replicas: int | None = None
-    """The model in so many copies, each in a process of its own."""
-    executor: Literal["local", "ray"] | None = None
-    """Where replicas run: processes of this machine, or actors of a Ray cluster."""
-    gpus_per_replica: float | None = None
-    address: str | None = None
-    """The Ray cluster: `HOST:PORT` or `auto`; by default one is started for the run."""
-    output: str | None = None
-    cache: str | None = None
-    fresh: bool = False
-    predict_only: bool = False
-    """Answers are kept and not scored; `assay score` scores them."""
-    dialect: str | None = None
-    """Which system guest files were written for, where it cannot be told from the file."""
-    register: tuple[str, ...] = ()
-    """Guest files to load before the tasks are looked up."""
-    trust_code: bool = False
-    """Code that the `run.json` of somebody else names may run; never kept."""
-    trust_pickle: bool = False
-    trust_remote_code: bool = False
-    allow_private_urls: bool = False
-    allow_urls: bool = False
-    """Media that rows name by URL are fetched."""
-    media_root: str | None = None
-    """A folder that may hold the media which rows name, in place of the data's own."""
+    tasks: tuple[str, ...] = option(
+        (), "what", "task names, data files, YAML or Python files (space or comma)", "-t", "--tasks", "--datasets",
+        reads="names", metavar="TASK,…",
+    )
+    models: tuple[str, ...] = option(
+        (), "what", "scheme/name, file.py:fn, or a name; repeat for several (default: the task's own, else smollm2)",
+        "-M", "--model", "--models", reads="list", metavar="MODEL",
+    )
+    model_args: Mapping[str, Any] = option(
+        None, "what", "options of the model", "-a", factory=lambda: EMPTY, reads="pairs", metavar="K=V,…"
+    )
+    judges: Mapping[str, str] = option(
+        None, "what", "a model for a scorer, by its role: judge=openai/…", "--judge", "--judges",
+        factory=lambda: EMPTY, reads="pairs", metavar="[ROLE=]MODEL",
+    )
+    judge_args: Mapping[str, Any] = option(
+        None, "what", "options of these models; ROLE.name=value for one of them", factory=lambda: EMPTY, reads="pairs",
+        metavar="K=V,…",
+    )
+    data: str | None = option(None, "data", "a file or folder in place of the task's own data")
+    split: str | None = option(None, "data", "the part of the data: test, validation, …")
+    limit: str | int | float | None = option(
+        None, "data", "how many samples: a number, a fraction, or a range a-b", "-L", "--limit", "--max_samples"
+    )
+    ids: tuple[str, ...] = option((), "data", "only these samples", "--sample_id", "--ids", reads="list", metavar="ID")
+    shuffle: bool = option(False, "data", "in an order drawn from --seed", reads="switch")
+    shuffle_choices: int | None = option(
+        None, "data", "the options of each question in an order drawn from SEED (default 0)", reads="integer",
+        metavar="SEED", alone=0,
+    )
+    tags: tuple[str, ...] = option(
+        (), "data", "break results down by columns, beside the task's own", reads="names", metavar="COLUMN,…"
+    )
+    shard: str | None = option(None, "data", "this part of N, counted from 1", metavar="I/N")
+    columns: Mapping[str, str] = option(
+        None, "data", "input=…, target=…, choices=…, id=…", factory=lambda: EMPTY, reads="pairs", metavar="PART=COLUMN"
+    )
+    on_duplicate: Literal["error", "first", "suffix"] = option(
+        "error", "data", "what to do with an id that two samples have", choices=("error", "first", "suffix")
+    )
+    on_data_error: Literal["continue", "stop"] = option(
+        "continue", "data", "stop: refuse before anything is written", choices=("continue", "stop")
+    )
+    num_fewshot: int | None = option(None, "prompt", "how many examples come first", "-f", reads="integer")
+    fewshot_data: str | None = option(None, "prompt", "where examples come from")
+    fewshot_as_multiturn: bool | None = option(
+        None, "prompt", "examples as turns of a chat, or as one text before the question", reads="truth", alone=True
+    )
+    apply_chat_template: bool | None = option(
+        None, "prompt", "every prompt as a chat, or none (default: as the task has it)", reads="truth", alone=True
+    )
+    template: str | None = option(None, "prompt", "in place of the task's: a name, Jinja text or file, or file.py:fn")
+    system: str | None = option(
+        None, "prompt", "the system text in place of the task's; an empty one takes that away", "--system",
+        "--system_instruction", "--system_message",
+    )
+    scorers: tuple[str, ...] = option(
+        (), "prompt", "in place of the task's own", "--scorer", "--scorers", reads="list", metavar="SCORER"
+    )
+    measure: str | None = option(
+        None, "prompt", "choices by letter_likelihood, text_likelihood, first_token or letter (default: the best of the"
+        " model's)",
+    )
+    generation: Mapping[str, Any] = option(
+        None, "generation", "options over those of the task: temperature=0,max_tokens=64", "--gen_kwargs",
+        "--generation_config", "--generation", factory=lambda: EMPTY, reads="pairs", metavar="K=V,…",
+    )
+    epochs: int | None = option(
+        None, "generation", "how many times each sample is asked", "--epochs", "--repeats", reads="integer"
+    )
+    reducer: str | None = option(None, "generation", "what becomes of several answers: mean, majority, max")
+    seed: int | None = option(
+        None, "generation", "whatever is drawn depends on it, the sample and the epoch", reads="seed", metavar="N"
+    )
+    batch_size: int | Literal["auto"] | None = option(
+        None, "work", "requests in one batch; auto: what memory has room for", "-b", reads="batch_size",
+        metavar="N|auto", is_spread=True,
+    )
+    concurrency: int | None = option(
+        None, "work", "requests in flight at once", "--concurrency", "--max_connections", reads="integer",
+        is_spread=True,
+    )
+    replicas: int | None = option(
+        None, "work", "copies of the model, each in a process of its own", reads="integer", is_spread=True
+    )
+    executor: Literal["local", "ray"] | None = option(
+        None, "work", "where copies run: processes of this machine, or actors of a Ray cluster",
+        choices=("local", "ray"), is_spread=True,
+    )
+    gpus_per_replica: float | None = option(
+        None, "work", "GPUs of each copy on a Ray cluster", reads="number", is_spread=True
+    )
+    address: str | None = option(
+        None, "work", "of a Ray cluster: HOST:PORT or auto (default: one started here)", is_spread=True
+    )
+    on_error: str = option("0.05", "work", "the error budget: stop, continue, a fraction or a count")
+    scorer_seconds: float = option(
+        30.0, "work", "CPU time a scorer may take for one answer; 0 sets no limit", reads="number"
+    )
+    give_up_after: float = option(
+        30.0, "work", "an endpoint that gives only wrong replies from the first on ends the run", reads="number",
+        metavar="SECONDS", is_spread=True,
+    )
+    cache: str | None = option(
+        None, "work", "share answers between runs", alone="~/.cache/assay/responses", metavar="DIR", is_spread=True
+    )
+    output: str | None = option(
+        None, "output", "the run's folder", "-o", "--output", "--output_path", "--log_dir", "--work_dir", metavar="DIR",
+        is_spread=True,
+    )
+    predict_only: bool = option(
+        False, "output", "ask and keep the answers; `assay score` scores them", reads="switch", is_spread=True
+    )
+    fresh: bool = option(False, "output", "forget what this folder holds", reads="switch", is_spread=True)
+    dialect: str | None = option(
+        None, "guests", "which toolkit files were written for: testbed, vlmeval, pipeline, televal or ulmeval"
+    )
+    register: tuple[str, ...] = option((), "guests", "a guest file to load first", reads="list", metavar="FILE")
+    trust_code: bool = option(
+        False, "trust", "run the code that a run.json of somebody else names; never kept", reads="switch"
+    )
+    trust_pickle: bool = option(False, "trust", "read pickles, which may run code", reads="switch")
+    trust_remote_code: bool = option(False, "trust", "run the code that a model or dataset brings", reads="switch")
+    allow_private_urls: bool = option(False, "trust", "fetch media from addresses of this network, too", reads="switch")
+    allow_urls: bool = option(False, "trust", "fetch media that rows name by URL", reads="switch")
+    media_root: str | None = option(
+        None, "trust", "a folder that holds the media which rows name, in place of the data's own", metavar="DIR"
+    )
 
     def but(self, **changes: Any) -> "RunOptions":
         """A copy with some options changed."""
@@ -168,8 +221,8 @@ class RunOptions:
         """Options from a config file; raises `PartlyRead`, with the nearest known key for each that is unknown."""
         known = {f.name for f in fields(cls)}
         given = {str(name).replace("-", "_"): value for name, value in plain.items()}
-        for alias, name in (("model", "models"), ("task", "tasks"), ("judge", "judges"), ("scorer", "scorers")):
-            if alias in given and name not in given:
+        for alias, name in [("task", "tasks"), *((key, name) for name, flag in FLAGS.items() for key in flag.keys)]:
+            if alias in given and alias not in known and name not in given:
                 given[name] = given.pop(alias)
         faults: list[AssayError] = []
         for name in [name for name in given if name not in known]:
@@ -184,14 +237,17 @@ class RunOptions:
             del given[name]
         if isinstance(given.get("judges"), str):
             given["judges"] = {"judge": given["judges"]}
-        for name in [name for name in (*_LISTS, *_MAPPINGS) if name in given]:
+        several = {name: flag.reads != "pairs" for name, flag in FLAGS.items() if flag.reads in SEVERAL}
+        for name, is_list in several.items():
+            if name not in given:
+                continue
             value = given[name]
             if value is None:
                 del given[name]
-            elif name in _LISTS and isinstance(value, (str, Sequence)):
+            elif is_list and isinstance(value, (str, Sequence)):
                 given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
-            elif name in _LISTS or not isinstance(value, Mapping):
-                wanted = "a name, or a list of them" if name in _LISTS else "keys and values"
+            elif is_list or not isinstance(value, Mapping):
+                wanted = "a name, or a list of them" if is_list else "keys and values"
                 faults.append(UsageError(f"key {name!r} holds {shorten(value)}", where=where, fix=f"write {wanted}"))
                 del given[name]
         made = cls(**given)
@@ -201,21 +257,8 @@ class RunOptions:
 
     def folder_digest(self) -> str:
         """What tells two run folders apart; how the work is spread does not count."""
-        bare = replace(
-            self,
-            models=self.models or (DEFAULT_MODEL,),
-            output=None,
-            batch_size=None,
-            concurrency=None,
-            give_up_after=_DEFAULTS.give_up_after,
-            replicas=None,
-            executor=None,
-            gpus_per_replica=None,
-            address=None,
-            fresh=False,
-            predict_only=False,
-            cache=None,
-        )
+        spread = {name: getattr(_DEFAULTS, name) for name, flag in FLAGS.items() if flag.is_spread}
+        bare = replace(self, **{**spread, "models": self.models or (DEFAULT_MODEL,)})
         return digest_of(bare.kept())[:8]
 
 
@@ -236,4 +279,6 @@ def check_secrets(args: Mapping[str, Any], flag: str) -> None:
     raise UsageError(f"{', '.join(places)} {what}, which run.json does not keep", where=flag, fix=fix)
 
 
+FLAGS = flags_of(RunOptions)
+"""By option: how it is typed."""
 _DEFAULTS = RunOptions()

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, Model, StoreError, UsageError
-from ..core.trust import Gate, guarded
+from ..core import BadSample, Model, UsageError
+from ..core.trust import guarded
 from ..media.checks import check_media
-from ..store import Layout, Redactor, RunReader, RunWriter, safe_name
+from ..store import Layout, Redactor, RunWriter, safe_name
 from ..store.cache import ResponseCache
 from ..store.ownership import refuse_foreign
 from .ask.executors import check_spread
@@ -21,8 +20,8 @@ from .plan.cell import Cell
 from .plan.naming import name_models
 from .plan.planning import make_plan
 from .result import RunResult
-from .resume.foreign import check_settings, gate_for
-from .resume.recorded import RecordedWays, recorded_models, recorded_ways
+from .resume.recorded import recorded_run
+from .tasks.measure import RecordedWays
 
 
 def run(
@@ -53,33 +52,6 @@ def score(folder: str | Path, *, watcher: Watcher | None = None, **settings: Any
     is_own = options.trust_code or recorded.gate is None
     with guarded(recorded.gate):
         return _in_loop(lambda: _run(options, models, watcher or Silent(), False, may_have_unused, ways, is_own))
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
-    """A finished run as its `run.json` tells it."""
-
-    options: RunOptions
-    models: dict[str, Model]
-    ways: RecordedWays
-    gate: Gate | None
-    """What holds back the code it names, where somebody else made it."""
-
-
-def recorded_run(folder: str | Path, settings: Mapping[str, Any]) -> RecordedRun:
-    """A finished run, with `settings` in place of its own options."""
-    manifest = RunReader(folder).manifest
-    config = manifest.get("config")
-    if not isinstance(config, Mapping):
-        raise StoreError("run.json holds no config", where=str(folder))
-    fixed = {"trust_code": False, "output": str(folder), "fresh": False, "predict_only": False, **settings}
-    options = RunOptions.from_plain(config, where=str(folder)).but(**fixed)
-    gate = gate_for(manifest, str(folder), settings, options.trust_code)
-    check_settings(options, settings, gate, asks_model=False)
-    models = recorded_models(manifest)
-    if options.models:
-        options = options.but(models=tuple(models) or options.models)
-    return RecordedRun(options, models, recorded_ways(manifest), gate)
 
 
 def _options(

@@ -5,21 +5,22 @@
         done = box.exec(["python", "main.py"], stdin="3 4", timeout=5)
 """
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
 from ..core import UsageError
-from .interpreters import find_program
-from .launch import Keep, Launch
+from .interpreters import PYTHON
+from .launch import Command, Keep, Launch, Role
 from .limits import Execution, Limits
 from .running import Running, SandboxError, attend
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp/work", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+
+_SCRIPT: Role = "script"
+_PROGRAM: Role = "program"
 
 __all__ = ["Sandbox", "SandboxError", "Tier"]
 
@@ -30,16 +31,8 @@ class Tier(Protocol):
     @property
     def name(self) -> str: ...
 
-    def launch(
-        self,
-        program: Path,
-        argv: Sequence[str],
-        files: Mapping[str, bytes],
-        env: Mapping[str, str],
-        limits: Limits,
-        keep: Keep = Keep(),
-    ) -> Launch:
-        """The command that runs `argv` inside."""
+    def launch(self, command: Command, limits: Limits) -> Launch:
+        """The command that runs another inside."""
         ...
 
 
@@ -83,25 +76,30 @@ class Sandbox:
         Of the files it leaves, those to `keep` can be read afterwards; everything else is gone.
         """
         limits = self.limits if timeout is None else replace(self.limits, wall_seconds=timeout)
-        program = find_program(argv[0])
         names = tuple(map(_checked, keep))
         reading, writing = os.pipe() if names else (-1, -1)
         try:
-            wanted = Keep(names, writing)
-            launch = self.tier.launch(program, argv[1:], self._files, {**ENVIRONMENT, **(env or {})}, limits, wanted)
-            with Running(launch, as_bytes(stdin), limits, keep_open=(writing,) if names else ()) as running:
+            command = self._command(argv, {**ENVIRONMENT, **(env or {})}, Keep(names, writing))
+            launch = self.tier.launch(command, limits)
+            with Running(launch, launch.first + as_bytes(stdin), limits, inherits=(writing,) if names else ()) as done:
                 if names:
                     os.close(writing)
                     writing = -1
-                deadline = running.started + limits.wall_seconds
-                heard = attend([running], deadline, reading if names else None, to_the_end=True)
-                done = running.finished()
+                deadline = done.started + limits.wall_seconds
+                heard = attend([done], deadline, reading if names else None, to_the_end=True)
+                execution = done.finished()
         finally:
             for number in (reading, writing):
                 if number >= 0:
                     os.close(number)
         self._kept = dict(_handed_out(heard, names))
-        return done
+        return execution
+
+    def _command(self, argv: Sequence[str], env: Mapping[str, str], keep: Keep) -> Command:
+        # A file of Python is run by the interpreter that sets the limits, unless options for another are given.
+        is_script = argv[0] in PYTHON and len(argv) > 1 and argv[1] in self._files
+        words, role = (argv[1:], _SCRIPT) if is_script else (argv, _PROGRAM)
+        return Command(words, role, files=self._files, env=env, keep=keep)
 
     def close(self) -> None:
         """Forgets the files."""
@@ -119,15 +117,14 @@ def _handed_out(heard: bytes, names: Sequence[str]) -> Iterator[tuple[str, bytes
     """The files in what came over the pipe; the command may have written there too, so nothing is believed of it."""
     while heard:
         head, _, heard = heard.partition(b"\n")
-        try:
-            name, length = json.loads(head)
-        except (ValueError, TypeError, RecursionError):
+        words = head.split()
+        if len(words) != 2 or not all(word.isdigit() and len(word) < 12 for word in words):
             return
-        if name not in names or not isinstance(length, int) or not 0 <= length <= len(heard):
+        number, length = map(int, words)
+        if number >= len(names) or length > len(heard):
             return
-        yield name, heard[:length]
+        yield names[number], heard[:length]
         heard = heard[length:]
-
 
 
 def as_bytes(text: str | bytes) -> bytes:

@@ -7,14 +7,14 @@ which only root may enter can be used; started by anybody else it works in a use
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
-from .launch import INSIDE, OF_ASSAY, Keep, Launch, fresh_uid, held
+from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
+from .launch import Command, Launch, fresh_uid, settings_of, started_by
 from .limits import Limits
 from .seccomp import filter_program
 
@@ -43,35 +43,24 @@ class Bubblewrap:
     def _is_root(self) -> bool:
         return os.geteuid() == 0
 
-    def launch(
-        self,
-        program: Path,
-        argv: Sequence[str],
-        files: Mapping[str, bytes],
-        env: Mapping[str, str],
-        limits: Limits,
-        keep: Keep = Keep(),
-    ) -> Launch:
-        """The command that runs `argv` inside, with what must stay open for it."""
+    def launch(self, command: Command, limits: Limits) -> Launch:
+        """The command that runs another inside, with what must stay open for it."""
         launch = Launch()
+        program = program_of(command)
         words = [self.program, *self._namespaces(), "--die-with-parent", "--clearenv"]
-        for name, value in env.items():
+        for name, value in command.env.items():
             words += ["--setenv", name, value]
-        # First, for an interpreter or assay itself may lie in /tmp.
+        # First, for an interpreter may lie in /tmp.
         words += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
-        for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program), *OF_ASSAY)):
-            words += [*_parents(path), "--ro-bind", str(path), str(path)]
-        words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
-        words += ["--perms", "1777", "--size", str(SHARED_MEMORY_MB << 20), "--tmpfs", "/dev/shm"]
+        words += _host_files(program)
         words += ["--perms", "0777", "--dir", HOME]
-        for name, data in files.items():
+        for name, data in command.files.items():
             words += ["--perms", "0444", "--file", str(launch.hold(data)), f"{HOME}/{name}"]
         words += ["--remount-ro", "/", "--chdir", HOME]
         if (calls := filter_program()) is not None:
             words += ["--seccomp", str(launch.hold(calls))]
-        is_ours = program == own_python() and bool(argv) and Path(argv[0]) in OF_ASSAY
-        inside = held(limits, uid=fresh_uid() if self._is_root else None, same=is_ours, keep=keep)
-        launch.argv = [*words, "--", str(own_python()), "-I", "-S", str(INSIDE), inside, str(program), *argv]
+        settings = settings_of(resolved(command), limits, uid=fresh_uid() if self._is_root else None)
+        launch.argv = [*words, "--", *started_by(own_python(), launch, settings)]
         return launch
 
     def _namespaces(self) -> Iterator[str]:
@@ -82,6 +71,16 @@ class Bubblewrap:
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
         else:
             yield from ("--unshare-user", "--uid", "65534", "--gid", "65534", "--disable-userns")
+
+
+@cache
+def _host_files(program: Path) -> tuple[str, ...]:
+    """What of the host is there: this interpreter, the program, and the system's libraries; and devices."""
+    words: list[str] = []
+    for path in dict.fromkeys((*readable_for(own_python()), *readable_for(program))):
+        words += [*_parents(path), "--ro-bind", str(path), str(path)]
+    words += [*_system(), "--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+    return (*words, "--perms", "1777", "--size", str(SHARED_MEMORY_MB << 20), "--tmpfs", "/dev/shm")
 
 
 def _parents(path: Path) -> Iterator[str]:

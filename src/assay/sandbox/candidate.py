@@ -1,25 +1,29 @@
 """Runs inside a sandbox: executes a program that a model wrote, then answers calls of its functions.
 
-`candidate.py PROGRAM READING WRITING`. Whatever the program does to this process, it can only change what its own
-functions return: the tests run in another sandbox, and the verdict goes over a pipe that is not open here.
+Executed by `inside` with `facts` among its names: the program and the descriptors to speak over. Whatever the program
+does to this process, it can only change what its own functions return: the tests run in another sandbox, and the
+verdict goes over a pipe that is not open here.
 """
 
 import builtins
 import sys
 
-sys.path.insert(0, sys.argv[0].rpartition("/")[0])
 from values import Gone, Handles, Link, decoded, encoded  # type: ignore[import-not-found]
 
-sys.path.pop(0)
+MODULE = "program"
+"""The program's name for itself: it is not `__main__`, as it is not in the official runners."""
 
 
-def serve(program: str, link: Link) -> None:
+def serve(program: bytes, link: Link) -> None:
     """Loads the program and answers until nobody asks any more."""
-    handles, scope = Handles(), {"__name__": "__main__", "__builtins__": builtins}
+    handles, module = Handles(), type(sys)(MODULE)
+    sys.modules[MODULE] = module
+    scope = module.__dict__
+    scope["__builtins__"] = builtins
     link.send({"ready": True})  # what goes wrong from here on is the program's own doing
     try:
-        with open(program, encoding="utf-8", errors="surrogateescape") as file:
-            exec(compile(file.read(), "program.py", "exec"), scope)  # noqa: S102 - what the sandbox is for
+        text = program.decode("utf-8", "surrogateescape")
+        exec(compile(text, "program.py", "exec"), scope)  # noqa: S102 - what the sandbox is for
         link.send({"loaded": True})
     except BaseException as error:  # noqa: BLE001 - whatever it is, the other side is told
         link.send(_raised(error))
@@ -45,7 +49,10 @@ def _answer(asked: dict, scope: dict, handles: Handles) -> dict:  # type: ignore
         kwargs = {name: decoded(one, known) for name, one in asked["kwargs"].items()}
         value = thing(*args, **kwargs)
         return {"value": encoded(value, handles), "args": [encoded(one, handles) for one in args]}
-    if verb == "attribute":
+    if verb == "set":
+        setattr(thing, asked["attribute"], decoded(asked["value"], known))
+        value = None
+    elif verb == "attribute":
         value = getattr(thing, asked["attribute"])
     elif verb == "item":
         value = thing[decoded(asked["key"], known)]
@@ -64,8 +71,9 @@ def _raised(error: BaseException) -> dict:  # type: ignore[type-arg]
 
 
 if __name__ == "__main__":
-    sys.set_int_max_str_digits(0)
+    facts: dict = globals()["facts"]  # type: ignore[type-arg]
+    getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
     try:
-        serve(sys.argv[1], Link(int(sys.argv[2]), int(sys.argv[3])))
+        serve(facts["program"], Link(facts["reading"], facts["writing"]))
     except Gone:
         pass

@@ -7,12 +7,34 @@ from dataclasses import dataclass
 from ..core import UsageError
 from .box import Tier
 from .bubblewrap import Bubblewrap, find_bubblewraps
+from .container import Container, find_containers
 from .landlock import Landlock, Unconfined
 from .running import SandboxError
 from .selftest import why_not
 
-TIERS = ("bubblewrap", "landlock", "none")
-FIX = "pip install 'assay[sandbox]'; `assay doctor` says what each tier lacks"
+TIERS = ("bubblewrap", "landlock", "container", "none")
+_FIXES = (
+    ("bwrap is not installed", "pip install 'assay[sandbox]'"),
+    ("Unknown option", "pip install 'assay[sandbox]' brings a bubblewrap that is new enough"),
+    ("namespace", "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, or Linux 6.12 for landlock"),
+    ("uid map", "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or Linux 6.12 for landlock"),
+    ("Landlock", "Linux 6.12 or newer, or bubblewrap: pip install 'assay[sandbox]'"),
+    ("temporary folder", "set TMPDIR to a folder that can be written"),
+    ("does not answer", "start the engine's service, or name another: --judge_args sandbox.engine=podman"),
+    ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),
+    ("may not enter", "do not be root, or bubblewrap: pip install 'assay[sandbox]'"),
+)
+"""What helps, by words of the reason; the first that applies to the best tier."""
+_ELSE = "`assay doctor` says what each tier lacks"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Which container engine and image the tier `container` uses; empty for those that are found."""
+
+    program: str = ""
+    image: str = ""
+    template: str = ""
 
 
 @dataclass(frozen=True)
@@ -27,53 +49,62 @@ class Choice:
         """Why each better tier was refused, in one line."""
         return "; ".join(f"{name}: {why}" for name, why in self.refused)
 
+    @property
+    def fix(self) -> str:
+        """What helps the best of the refused tiers that can be helped."""
+        found = [fix for _, why in self.refused for words, fix in _FIXES if words in why]
+        return "; ".join([*found[:1], _ELSE])
 
-_known: dict[str, Choice] = {}
+
+_known: dict[tuple[str, Engine], Choice] = {}
 _choosing = threading.Lock()
 
 
-def choose(wanted: str = "auto") -> Choice:
+def choose(wanted: str = "auto", engine: Engine = Engine()) -> Choice:
     """The best tier (`auto`), or the named one; tried once in each process. `none` is never chosen by itself."""
     with _choosing:
-        if wanted not in _known:
-            _known[wanted] = _choose(wanted)
-        return _known[wanted]
+        if (wanted, engine) not in _known:
+            _known[wanted, engine] = _choose(wanted, engine)
+        return _known[wanted, engine]
 
 
-def best_tier(wanted: str = "auto") -> Tier:
+def best_tier(wanted: str = "auto", engine: Engine = Engine()) -> Tier:
     """The tier, where one holds."""
-    choice = choose(wanted)
+    choice = choose(wanted, engine)
     if choice.tier is None:
-        raise SandboxError(f"no sandbox holds on this machine ({choice.reasons})", fix=FIX)
+        what = "no sandbox holds on this machine" if wanted == "auto" else f"the sandbox {wanted} does not hold here"
+        raise SandboxError(f"{what} ({choice.reasons})", fix=choice.fix)
     return choice.tier
 
 
-def _choose(wanted: str) -> Choice:
+def _choose(wanted: str, engine: Engine) -> Choice:
     if wanted not in ("auto", *TIERS):
         raise UsageError(f"there is no sandbox tier {wanted!r}", fix=f"auto, {', '.join(TIERS)}")
     if wanted == "none":
         return Choice(Unconfined())
     refused: list[tuple[str, str]] = []
     for name in TIERS[:-1] if wanted == "auto" else (wanted,):
-        there = False
-        for tier in _candidates(name):
-            there = True
-            if not (why := why_not(tier)):
+        tiers = list(_candidates(name, engine))
+        for tier in tiers:
+            why = (tier.why_not_there() if isinstance(tier, Container) else "") or why_not(tier)
+            if not why:
                 return Choice(tier, tuple(refused))
             refused.append((name, why))
-        if not there:
+        if not tiers:
             refused.append((name, _MISSING[name]))
     return Choice(None, tuple(refused))
 
 
 _MISSING = {
     "bubblewrap": "bwrap is not installed",
-    "landlock": "no Landlock",
+    "container": "neither docker nor podman nor apptainer is installed",
 }
 
 
-def _candidates(name: str) -> Iterator[Tier]:
+def _candidates(name: str, engine: Engine) -> Iterator[Tier]:
     if name == "bubblewrap":
         yield from map(Bubblewrap, find_bubblewraps())
     elif name == "landlock":
         yield Landlock()
+    else:
+        yield from find_containers(engine.program, engine.image, engine.template)

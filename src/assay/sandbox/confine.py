@@ -38,8 +38,17 @@ def version() -> int:
     return max(0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
 
 
-def confine(readable: list, writable: list, calls: str) -> None:  # type: ignore[type-arg]
-    """Leaves this process, and all it starts, these files and folders and the calls of a filter (in hex)."""
+def confine(readable: list | None, writable: list, calls: bytes) -> None:  # type: ignore[type-arg]
+    """Leaves this process, and all it starts, these files and folders (all, for `None`) and the calls of a filter."""
+    _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    if readable is not None:
+        _open_only(readable, writable)
+    kept = ctypes.create_string_buffer(calls, len(calls))
+    program = _Program(len(calls) // 8, ctypes.cast(kept, ctypes.c_void_p))
+    _checked(_libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
+
+
+def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg]
     if version() < OLDEST:
         raise OSError(f"this kernel has Landlock {version()}, not {OLDEST}")
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
@@ -49,13 +58,8 @@ def confine(readable: list, writable: list, calls: str) -> None:  # type: ignore
     for path in writable:
         # Neither devices nor sockets are made there.
         _allow(ruleset, path, _FILES & ~(1 << 6 | 1 << 9 | 1 << 11))
-    _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     _checked(_libc.syscall(_RESTRICT, ruleset, 0))
     os.close(ruleset)
-    data = bytes.fromhex(calls)
-    kept = ctypes.create_string_buffer(data, len(data))
-    program = _Program(len(data) // 8, ctypes.cast(kept, ctypes.c_void_p))
-    _checked(_libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0))
 
 
 def _allow(ruleset: int, path: str, allowed: int) -> None:

@@ -5,12 +5,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from ..core import UsageError
+from .launch import Command
 
 SYSTEM_LIBRARIES = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/lib", "/lib32", "/lib64")
+PYTHON = ("python", "python3")
+"""Names of the interpreter that runs assay."""
 _SHARED = (Path("/usr"), Path("/usr/local"), Path("/"))
 """Prefixes that hold far more than an interpreter."""
 
@@ -35,14 +39,27 @@ def readable_for(program: Path) -> tuple[Path, ...]:
     return tuple(path for path in (program, prefix / "lib" / version, *_linked(program)) if path.exists())
 
 
+@cache
 def find_program(name: str) -> Path:
     """A program by name or path, with links followed; `python` is the interpreter of this process."""
-    if name in ("python", "python3"):
+    if name in PYTHON:
         return own_python()
     found = shutil.which(name)
     if found is None:
         raise UsageError(f"there is no interpreter {name!r} on this machine", fix=f"install {name}, or name its path")
     return Path(os.path.realpath(found))
+
+
+def program_of(command: Command) -> Path:
+    """The program of this machine that a command is run by."""
+    return find_program(command.argv[0]) if command.role == "program" else own_python()
+
+
+def resolved(command: Command) -> Command:
+    """The command with its program by path."""
+    if command.role != "program":
+        return command
+    return replace(command, argv=[str(program_of(command)), *command.argv[1:]])
 
 
 @cache

@@ -6,13 +6,14 @@ it every socket. What it cannot hide: names and sizes of files elsewhere, and wh
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..core import UsageError
-from .interpreters import SYSTEM_LIBRARIES, own_python, readable_for
-from .launch import INSIDE, OF_ASSAY, Keep, Launch, fresh_uid, held
+from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
+from .launch import Command, Launch, fresh_uid, settings_of, started_by
 from .limits import Limits
 from .running import SandboxError
 from .seccomp import filter_program
@@ -26,28 +27,19 @@ class Landlock:
 
     name: str = "landlock"
 
-    def launch(
-        self,
-        program: Path,
-        argv: Sequence[str],
-        files: Mapping[str, bytes],
-        env: Mapping[str, str],
-        limits: Limits,
-        keep: Keep = Keep(),
-    ) -> Launch:
-        """The command that runs `argv` inside, in a folder of its own."""
+    def launch(self, command: Command, limits: Limits) -> Launch:
+        """The command that runs another inside, in a folder of its own."""
         calls = filter_program(beside_others=True)
         if calls is None:
             raise SandboxError("the system calls of this machine are not known", fix="use the tier bubblewrap")
-        needed = (*readable_for(own_python()), *readable_for(program), *OF_ASSAY, *map(Path, SYSTEM_LIBRARIES))
+        needed = (*readable_for(own_python()), *readable_for(program_of(command)), *map(Path, SYSTEM_LIBRARIES))
         readable = [str(path) for path in (*needed, Path("/etc/ld.so.cache"), *map(Path, DEVICES)) if path.exists()]
         uid = fresh_uid() if os.geteuid() == 0 else None
-        if uid is not None and (closed := _closed(own_python(), *OF_ASSAY)) is not None:
+        if uid is not None and (closed := _closed(own_python())) is not None:
             raise SandboxError(f"as root, code runs as another user, who may not enter {closed}", fix="do not be root")
-        launch = Launch(folder=_folder(files, uid))
-        rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls.hex()}
-        inside = held(limits, uid, same=_is_ours(program, argv), keep=keep, **rules, **_SHARES)
-        return _command(launch, program, argv, env, inside)
+        launch = Launch(folder=_folder(command.files, uid))
+        rules = {"readable": readable, "writable": [str(launch.folder)], "calls": calls}
+        return _completed(launch, command, settings_of(resolved(command), limits, uid, **rules, shares_uid=True))
 
 
 @dataclass(frozen=True)
@@ -60,19 +52,10 @@ class Unconfined:
         if os.geteuid() == 0:
             raise UsageError("model-written code is never run as root without a sandbox", fix="run as another user")
 
-    def launch(
-        self,
-        program: Path,
-        argv: Sequence[str],
-        files: Mapping[str, bytes],
-        env: Mapping[str, str],
-        limits: Limits,
-        keep: Keep = Keep(),
-    ) -> Launch:
+    def launch(self, command: Command, limits: Limits) -> Launch:
         """The command as it is, in a folder of its own."""
-        launch = Launch(folder=_folder(files, None))
-        inside = held(limits, None, same=_is_ours(program, argv), keep=keep, **_SHARES)
-        return _command(launch, program, argv, env, inside)
+        launch = Launch(folder=_folder(command.files, None))
+        return _completed(launch, command, settings_of(resolved(command), limits, None, shares_uid=True))
 
 
 def _closed(*paths: Path) -> Path | None:
@@ -81,16 +64,9 @@ def _closed(*paths: Path) -> Path | None:
     return next((folder for folder in folders if not folder.stat().st_mode & 0o001), None)
 
 
-_SHARES = {"shares_uid": True}
-
-
-def _is_ours(program: Path, argv: Sequence[str]) -> bool:
-    return program == own_python() and bool(argv) and Path(argv[0]) in OF_ASSAY
-
-
-def _command(launch: Launch, program: Path, argv: Sequence[str], env: Mapping[str, str], inside: str) -> Launch:
-    launch.env = {**env, "HOME": str(launch.folder), "TMPDIR": str(launch.folder)}
-    launch.argv = [str(own_python()), "-I", "-S", str(INSIDE), inside, str(program), *argv]
+def _completed(launch: Launch, command: Command, settings: Mapping[str, Any]) -> Launch:
+    launch.env = {**command.env, "HOME": str(launch.folder), "TMPDIR": str(launch.folder)}
+    launch.argv = started_by(own_python(), launch, settings)
     return launch
 
 

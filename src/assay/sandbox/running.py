@@ -1,12 +1,14 @@
 """Processes in sandboxes, fed and drained until they are done, their time is up or they hold too much."""
 
 import os
+import select
 import selectors
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
 from ..core import AssayError
@@ -25,10 +27,27 @@ class SandboxError(AssayError):
     """The sandbox itself failed: infrastructure, never a verdict on what was to be run in it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """What a process has as its standard streams: pipes of its own, or descriptors."""
+
+    stdin: int = subprocess.PIPE
+    stdout: int = subprocess.PIPE
+    stderr: int = subprocess.PIPE
+
+
 class Running:
     """One process with all it started, what is still to be written to it and what it has written."""
 
-    def __init__(self, launch: Launch, stdin: bytes, limits: Limits, *, keep_open: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        launch: Launch,
+        stdin: bytes,
+        limits: Limits,
+        *,
+        inherits: Sequence[int] = (),
+        streams: Streams = Streams(),
+    ) -> None:
         self.started = time.monotonic()
         self.limits = limits
         self.unsent = memoryview(stdin)
@@ -39,10 +58,10 @@ class Running:
         try:
             self.process = subprocess.Popen(
                 launch.argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                pass_fds=(*launch.descriptors, *keep_open),
+                stdin=streams.stdin,
+                stdout=streams.stdout,
+                stderr=streams.stderr,
+                pass_fds=(*launch.descriptors, *inherits),
                 start_new_session=True,
                 env=launch.env,
                 cwd=launch.folder,
@@ -54,9 +73,9 @@ class Running:
             ) from error
         finally:
             launch.close()
-        assert self.process.stdin and self.process.stdout and self.process.stderr
-        self.source = self.process.stdin.fileno()
-        self.outputs = {self.process.stdout.fileno(): bytearray(), self.process.stderr.fileno(): bytearray()}
+        self.stdout, self.stderr = bytearray(), bytearray()
+        kept = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
+        self.outputs = {pipe.fileno(): data for pipe, data in kept if pipe is not None}
         self.pidfd = os.pidfd_open(self.process.pid)
 
     def __enter__(self) -> "Running":
@@ -74,10 +93,13 @@ class Running:
     def end(self) -> None:
         """Kills the command and all it started: they stay in one process group, and it is not yet reaped."""
         if self.process.returncode is None:
+            goes_on = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
             try:
                 os.killpg(self.process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+            if goes_on:
+                self._launch.end_elsewhere()
 
     def stop(self, ending: Ending) -> None:
         """Ends it at a limit."""
@@ -86,14 +108,14 @@ class Running:
 
     def feed(self) -> bool:
         """Writes what it takes of its input; whether there is more."""
+        assert self.process.stdin
         try:
-            self.unsent = self.unsent[os.write(self.source, self.unsent[:_CHUNK]) :]
+            self.unsent = self.unsent[os.write(self.process.stdin.fileno(), self.unsent[:_CHUNK]) :]
         except BlockingIOError:
             return True
         except OSError:  # it reads no more
             self.unsent = self.unsent[len(self.unsent) :]
         if not self.unsent:
-            assert self.process.stdin
             self.process.stdin.close()
         return bool(self.unsent)
 
@@ -121,10 +143,9 @@ class Running:
         os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
         self.end()
         code = self.process.wait()
-        stdout, stderr = self.outputs.values()
         ending, returncode = (self.stopped, None) if self.stopped else _ending(code)
         seconds = time.monotonic() - self.started
-        return Execution(ending, returncode, bytes(stdout), bytes(stderr), seconds, self.truncated)
+        return Execution(ending, returncode, bytes(self.stdout), bytes(self.stderr), seconds, self.truncated)
 
 
 def attend(
@@ -165,15 +186,27 @@ def attend(
     return bytes(heard)
 
 
+def write_within(number: int, data: bytes, seconds: float) -> None:
+    """Writes to a pipe all of it, or what is taken in that time."""
+    os.set_blocking(number, False)
+    view, deadline = memoryview(data), time.monotonic() + seconds
+    try:
+        while view and (left := deadline - time.monotonic()) > 0:
+            if select.select([], [number], [], left)[1]:
+                view = view[os.write(number, view[:_CHUNK]) :]
+    finally:
+        os.set_blocking(number, True)
+
+
 def _register(selector: selectors.BaseSelector, running: Running) -> None:
     for number in running.outputs:
         os.set_blocking(number, False)
         selector.register(number, selectors.EVENT_READ, running)
     selector.register(running.pidfd, selectors.EVENT_READ, running)
-    os.set_blocking(running.source, False)
-    if running.unsent:
-        selector.register(running.source, selectors.EVENT_WRITE, running)
-    elif running.process.stdin:
+    if running.process.stdin is not None and running.unsent:
+        os.set_blocking(running.process.stdin.fileno(), False)
+        selector.register(running.process.stdin.fileno(), selectors.EVENT_WRITE, running)
+    elif running.process.stdin is not None:
         running.process.stdin.close()
 
 
@@ -182,9 +215,7 @@ def _serve(number: int, running: Running) -> bool:
     if number == running.pidfd:
         running.end()  # what it left behind goes too, and with it whatever keeps the outputs open
         return False
-    if number == running.source:
-        return running.feed()
-    return running.drain(number)
+    return running.drain(number) if number in running.outputs else running.feed()
 
 
 _looking = threading.Lock()

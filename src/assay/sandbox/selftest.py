@@ -47,6 +47,8 @@ def why_not(tier: Tier) -> str:
             found = list(threads.map(lambda test: test(tier), (_attacked, _late, _flooded, _filled)))
     except SandboxError as error:
         return str(error.what)
+    except OSError as error:
+        return f"no temporary folder can be written: {error.strerror}"
     return next(filter(None, found), "")
 
 

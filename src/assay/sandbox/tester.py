@@ -1,20 +1,19 @@
 """Runs inside a sandbox of its own: executes tests against a program that lives in another one.
 
-`tester.py TESTS READING WRITING VERDICT NONCE`: TESTS is JSON with `before` (code that is the benchmark's own), `test`,
-`entry` (a name of the program that the code before also defines) and `call`. Names that the tests use and nobody here
-defines are the program's. Only this process has the verdict's pipe and the number that makes a line on it count.
+Executed by `inside` with `facts` among its names: `tests` with `before` (code that is the benchmark's own), `test`,
+`entry` (a name of the program that the code before also defines) and `call`; the descriptors to speak over; a number.
+Names that the tests use and nobody here defines are the program's. Only this process has the verdict's pipe and the
+number that makes a line on it count.
 """
 
-import ast
 import builtins
-import json
-import os
+import posix
 import sys
 
-sys.path.insert(0, sys.argv[0].rpartition("/")[0])
-from values import Gone, Handles, Link, decoded, encoded, restore  # type: ignore[import-not-found]
+from values import Gone, Handles, Link, decoded, dumps, encoded, restore  # type: ignore[import-not-found]
 
-sys.path.pop(0)
+_ONLY_TREE = 0x400
+"""What makes `compile` stop at the syntax tree; the module `ast` would be imported for nothing else."""
 
 
 class ProgramError(Exception):
@@ -50,6 +49,9 @@ class Remote:
         if name.startswith("__"):
             raise AttributeError(name)
         return self._value("attribute", attribute=name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self._ask("set", attribute=name, value=_encoded(value, Handles()))
 
     def __getitem__(self, key: object) -> object:
         return self._value("item", key=_encoded(key, Handles()))
@@ -109,18 +111,32 @@ def unknown_names(*codes: str) -> list:  # type: ignore[type-arg]
     read: set = set()  # type: ignore[type-arg]
     bound = set(dir(builtins))
     for code in codes:
-        for node in ast.walk(ast.parse(code)):
-            if isinstance(node, ast.Name):
-                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        for node in _nodes(compile(code, "tests.py", "exec", _ONLY_TREE)):
+            kind = type(node).__name__
+            if kind == "Name":
+                (read if type(node.ctx).__name__ == "Load" else bound).add(node.id)
+            elif kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef"):
                 bound.add(node.name)
-            elif isinstance(node, ast.arg):
+            elif kind == "arg":
                 bound.add(node.arg)
-            elif isinstance(node, ast.alias):
+            elif kind == "alias":
                 bound.add((node.asname or node.name).partition(".")[0])
-            elif isinstance(node, ast.ExceptHandler) and node.name:
+            elif kind in ("ExceptHandler", "MatchAs", "MatchStar") and node.name:
                 bound.add(node.name)
     return sorted(read - bound)
+
+
+def _nodes(tree) -> "Iterator":  # type: ignore  # noqa: ANN001
+    """Every node of a syntax tree."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name in node._fields:
+            value = getattr(node, name, None)
+            for one in value if isinstance(value, list) else (value,):
+                if hasattr(one, "_fields"):
+                    waiting.append(one)
 
 
 def run(prepared: tuple, link: Link) -> str:  # type: ignore[type-arg]
@@ -149,18 +165,16 @@ def prepare(tests: dict) -> tuple:  # type: ignore[type-arg]
     return scope, codes, names
 
 
-def main(argv: list) -> None:  # type: ignore[type-arg]
+def main(facts: dict) -> None:  # type: ignore[type-arg]
     """Runs the tests and writes two lines: that the program's process stands, and the verdict."""
-    with open(argv[1], encoding="utf-8") as file:
-        tests = json.load(file)
-    verdict, nonce, link = int(argv[4]), argv[5], Link(int(argv[2]), int(argv[3]))
-    os.set_inheritable(verdict, False)
+    verdict, nonce, link = facts["verdict"], facts["nonce"], Link(facts["reading"], facts["writing"])
+    posix.set_inheritable(verdict, False)
     try:
         link.receive()
     except Gone:
         return  # the other sandbox did not start: no verdict
     try:
-        prepared = prepare(tests)
+        prepared = prepare(facts["tests"])
     except BaseException as error:  # noqa: BLE001 - no fault of the program, which has not been asked yet
         _say(verdict, {"nonce": nonce, "fault": _described(error)})
         return
@@ -182,9 +196,9 @@ def _described(error: BaseException) -> str:
 
 
 def _say(number: int, line: dict) -> None:  # type: ignore[type-arg]
-    os.write(number, json.dumps(line).encode("ascii") + b"\n")
+    posix.write(number, dumps(line).encode("ascii") + b"\n")
 
 
 if __name__ == "__main__":
-    sys.set_int_max_str_digits(0)
-    main(sys.argv)
+    getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
+    main(globals()["facts"])

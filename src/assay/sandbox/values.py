@@ -4,11 +4,12 @@ Both sides run this file; it imports nothing but the standard library. A value t
 type, so that a subclass with an `__eq__` of its own cannot compare as it likes on the other side.
 """
 
-import json
-import os
-import struct
-from collections import deque
-from typing import Any
+import posix
+from _collections import deque
+
+MYPY = False  # `typing` is a third of what starting to listen would cost
+if MYPY:
+    from typing import Any
 
 LONGEST_MESSAGE = 64 << 20
 
@@ -17,31 +18,67 @@ class Gone(Exception):
     """The other side has closed the connection."""
 
 
+class _Reading:
+    """How the scanner of `json` reads; the package itself would take longer to import than all else here."""
+
+    strict, object_hook, object_pairs_hook = True, None, None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+def _codec() -> "tuple[Any, Any]":
+    try:
+        from _json import encode_basestring_ascii, make_encoder, make_scanner
+    except ImportError:  # another Python than CPython
+        import json
+
+        return json.dumps, json.loads
+    encoder = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", False, False, True)
+    scanner = make_scanner(_Reading)
+
+    def written(value: "Any") -> str:
+        return "".join(encoder(value, 0))
+
+    def read(data: bytes) -> "Any":
+        text = data.decode("ascii")
+        try:
+            value, end = scanner(text, 0)
+        except StopIteration:
+            raise ValueError("no JSON") from None
+        if end != len(text):
+            raise ValueError("more than JSON")
+        return value
+
+    return written, read
+
+
+dumps, loads = _codec()
+
+
 class Link:
     """Messages over two pipes."""
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading, self._writing = reading, writing
 
-    def send(self, message: dict[str, Any]) -> None:
+    def send(self, message: "dict[str, Any]") -> None:
         """Writes one message, whole."""
-        data = json.dumps(message).encode("ascii")
+        data = dumps(message).encode("ascii")
         if len(data) > LONGEST_MESSAGE:
             raise ValueError("the value is too large to be handed over")
-        view = memoryview(struct.pack("!I", len(data)) + data)
+        view = memoryview(len(data).to_bytes(4, "big") + data)
         while view:
             try:
-                view = view[os.write(self._writing, view) :]
+                view = view[posix.write(self._writing, view) :]
             except OSError as error:
                 raise Gone from error
 
-    def receive(self) -> dict[str, Any]:
+    def receive(self) -> "dict[str, Any]":
         """Reads one message, whole."""
-        (length,) = struct.unpack("!I", self._exactly(4))
+        length = int.from_bytes(self._exactly(4), "big")
         if length > LONGEST_MESSAGE:
             raise Gone
         try:
-            message = json.loads(self._exactly(length))
+            message = loads(self._exactly(length))
         except (ValueError, RecursionError) as error:
             raise Gone from error
         if not isinstance(message, dict):
@@ -51,7 +88,7 @@ class Link:
     def _exactly(self, count: int) -> bytes:
         pieces = []
         while count:
-            piece = os.read(self._reading, min(count, 1 << 16))
+            piece = posix.read(self._reading, min(count, 1 << 16))
             if not piece:
                 raise Gone
             pieces.append(piece)
@@ -63,9 +100,9 @@ class Handles:
     """The things of one side that the other knows by number."""
 
     def __init__(self) -> None:
-        self._things: list[Any] = []
+        self._things: "list[Any]" = []
 
-    def number(self, thing: Any) -> int:
+    def number(self, thing: "Any") -> int:
         """The number of a thing; the same thing keeps it."""
         for number, known in enumerate(self._things):
             if known is thing:
@@ -73,14 +110,14 @@ class Handles:
         self._things.append(thing)
         return len(self._things) - 1
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: int) -> "Any":
         return self._things[number]
 
 
-_SEQUENCES: tuple[tuple[str, Any], ...] = (("list", list), ("tuple", tuple), ("set", set), ("frozenset", frozenset))
+_SEQUENCES: "tuple[tuple[str, Any], ...]" = (("list", list), ("tuple", tuple), ("set", set), ("frozenset", frozenset))
 
 
-def encoded(value: Any, handles: Handles) -> Any:
+def encoded(value: "Any", handles: Handles) -> "Any":
     """A value as JSON."""
     if value is None or value is True or value is False:
         return value
@@ -107,7 +144,7 @@ def encoded(value: Any, handles: Handles) -> Any:
     return {"handle": handles.number(value), "type": type(value).__name__}
 
 
-def decoded(plain: Any, known: Any) -> Any:
+def decoded(plain: "Any", known: "Any") -> "Any":
     """The value behind JSON; `known(number, type)` gives what stands for a thing of the other side."""
     if not isinstance(plain, dict):
         return plain
@@ -130,7 +167,7 @@ def decoded(plain: Any, known: Any) -> Any:
     return known(content, plain.get("type", ""))
 
 
-def restore(value: Any, content: Any) -> None:
+def restore(value: "Any", content: "Any") -> None:
     """Gives a mutable argument the content it has on the other side now."""
     if isinstance(value, (list, bytearray)):
         value[:] = content

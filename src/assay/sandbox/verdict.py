@@ -7,16 +7,16 @@ the tests' process has the pipe over which the verdict comes, with a number that
 import json
 import os
 import secrets
+import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from .box import ENVIRONMENT, Tier, as_bytes
-from .interpreters import own_python
-from .launch import FOLDER
+from .launch import Command, Role
 from .limits import Limits
-from .running import Running, SandboxError, attend
+from .running import Running, SandboxError, Streams, attend, write_within
 
 LONGEST_REASON = 2000
 
@@ -64,45 +64,76 @@ def judge_functions(tier: Tier, program: str, tests: FunctionTests, limits: Limi
 def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> Verdict | None:
     started = time.monotonic()
     nonce = secrets.token_hex(16)
-    plain = {"test": tests.test, "call": tests.call, "before": tests.before, "entry": tests.entry}
-    pipes = [os.pipe() for _ in range(3)]
-    (to_program, asks), (to_tests, answers), (verdict, says) = pipes
-    still_open = {number for pair in pipes for number in pair}
-
-    def close(*numbers: int) -> None:
-        for number in numbers:
-            if number in still_open:
-                still_open.discard(number)
-                os.close(number)
-
-    try:
+    with _Pipes() as pipes:
+        asks, answers, verdict = pipes.new(), pipes.new(), pipes.new()
+        candidate_facts = {"program": as_bytes(program), "reading": asks.reading, "writing": answers.writing}
+        tester_facts = {
+            "tests": asdict(tests), "nonce": nonce, "reading": answers.reading, "writing": asks.writing,
+            "verdict": verdict.writing,
+        }  # fmt: skip
+        # The tests first: over standard streams each is told what to do before the other may say a word.
         with (
-            _started(tier, "candidate.py", {"program.py": as_bytes(program)},
-                     ["program.py", str(to_program), str(answers)], (to_program, answers), limits) as candidate,
-            _started(tier, "tester.py", {"tests.json": json.dumps(plain).encode("ascii")},
-                     ["tests.json", str(to_tests), str(asks), str(says), nonce], (to_tests, asks, says),
-                     limits) as tester,
-        ):  # fmt: skip
-            close(to_program, answers, to_tests, asks, says)
-            heard = attend([candidate, tester], started + limits.wall_seconds, verdict)
+            _started(tier, "tester", tester_facts, limits, answers, asks, verdict) as tester,
+            _started(tier, "candidate", candidate_facts, limits, asks, answers, None) as candidate,
+        ):
+            pipes.close_all_but(verdict.reading)
+            heard = attend([candidate, tester], started + limits.wall_seconds, verdict.reading)
             return _read(heard, nonce, candidate, tester, time.monotonic() - started)
-    finally:
-        close(*still_open)
 
 
 def _started(
-    tier: Tier, name: str, files: Mapping[str, bytes], argv: list[str], passed: tuple[int, ...], limits: Limits
+    tier: Tier, role: Role, facts: Mapping[str, Any], limits: Limits, hears: "_Pipe", says: "_Pipe", tells: "_Pipe | None"
 ) -> Running:
-    launch = tier.launch(own_python(), [str(FOLDER / name), *argv], files, ENVIRONMENT, limits)
-    return Running(launch, b"", limits, keep_open=passed)
+    """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
+    launch = tier.launch(Command(role=role, facts=facts, env=ENVIRONMENT), limits)
+    if not launch.first:
+        numbers = (hears.reading, says.writing, *((tells.writing,) if tells else ()))
+        return Running(launch, b"", limits, inherits=numbers)
+    streams = Streams(hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
+    running = Running(launch, b"", limits, streams=streams)
+    try:
+        write_within(hears.writing, launch.first, limits.wall_seconds)
+    except OSError:
+        pass  # it has ended: what is heard of it, or not, says so
+    return running
+
+
+@dataclass(frozen=True, slots=True)
+class _Pipe:
+    reading: int
+    writing: int
+
+
+class _Pipes:
+    """Pipes that are closed once, whatever happens."""
+
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+
+    def __enter__(self) -> "_Pipes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_all_but()
+
+    def new(self) -> _Pipe:
+        pipe = _Pipe(*os.pipe())
+        self._open |= {pipe.reading, pipe.writing}
+        return pipe
+
+    def close_all_but(self, *numbers: int) -> None:
+        for number in self._open.difference(numbers):
+            self._open.discard(number)
+            os.close(number)
 
 
 def _read(heard: bytes, nonce: str, candidate: Running, tester: Running, seconds: float) -> Verdict | None:
     """What the tests said; `None` where they stood and said nothing."""
-    printed = bytes(next(iter(candidate.outputs.values()))).decode("utf-8", "replace")
+    printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
     if not lines:
-        raise SandboxError(f"the tests did not start: {_last_words(candidate, tester)}", fix="try `assay doctor`")
+        said = _last_words(candidate, tester) or _last_line(heard) or "nothing was said of why"
+        raise SandboxError(f"the tests did not start: {said}", fix="try `assay doctor`")
     if "fault" in lines[-1]:
         raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
     if isinstance(passed := lines[-1].get("passed"), bool):
@@ -125,7 +156,11 @@ def _line(data: bytes) -> dict[str, Any]:
 def _last_words(*processes: Running) -> str:
     for running in processes:
         running.end()
-        words = running.finished().stderr.decode("utf-8", "replace").strip().splitlines()
-        if words:
-            return words[-1]
-    return "nothing was said of why"
+        if words := _last_line(running.finished().stderr):
+            return words
+    return ""
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""

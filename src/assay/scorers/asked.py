@@ -1,6 +1,6 @@
 """A specialist asked about an output, and its answer scored: detections, yes/no answers, recognised text, a rating.
 
-The specialist is *given* under the role the scorer names, and is shown the output's picture or sound. Its reply becomes
+The specialist is *given* under the role the scorer names, and is shown the output's image or sound. Its reply becomes
 the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries saved in a file.
 """
 
@@ -88,7 +88,7 @@ class Asked(LikeInner):
         except ModelError as error:
             return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error), "shown": medium.digest})
         kept = replace(output, details={**output.details, self.entry: reply})
-        # What the model wrote beside the picture must not pass for the specialist's words.
+        # What the model wrote beside the image must not pass for the specialist's words.
         score = as_score(self.scorer(sample, only_media(kept)))
         return replace(score, details={**score.details, "shown": medium.digest, self.entry: reply})
 

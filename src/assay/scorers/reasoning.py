@@ -11,6 +11,12 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 
+_TURN_END = re.compile(
+    r"<\|(?:im_end|eot_id|endoftext|end|end_of_text|eom_id|return)\|>|</s>|<eos>|<end_of_turn>|<\|im_start\|>|\n[^\S\n]{0,8}"
+    r"(?:#{1,6} ?)?(?:\*\*)?(?:Questions?|Q|Problem|User|Human|问题|题目|问|用户) ?\d{0,4} ?(?:\*\*)? ?[:：]",
+    re.IGNORECASE,
+)
+
 
 def strip_reasoning(text: str) -> str:
     """What the model said outside its reasoning block; nothing of a block that never closes.
@@ -37,3 +43,12 @@ def strip_reasoning(text: str) -> str:
     if not inside:
         spoken.append(text[start:])
     return "\n".join(spoken)
+
+
+def first_turn(text: str) -> str:
+    """The text up to an end-of-turn token or to a next question a base model went on to invent."""
+    if "<" not in text and "\n" not in text:
+        return text
+    begin = len(text) - len(text.lstrip())
+    end = next((end.start() for end in _TURN_END.finditer(text) if end.start() > begin), None)
+    return text if end is None else text[:end]

@@ -3,7 +3,7 @@
 from .blobs import Blobs
 from .cell_index import Answered, CellIndex
 from .index import Index, Scores
-from .journal import Journal, Repair, open_journal
+from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal
 from .layout import Layout, safe_name, write_whole
 from .lock import FolderLock
 from .runs import RunReader, RunWriter, read_json, write_json
@@ -17,10 +17,12 @@ __all__ = [
     "Index",
     "Journal",
     "Layout",
+    "OutputLine",
     "Redactor",
     "Repair",
     "RunReader",
     "RunWriter",
+    "ScoreLine",
     "Scores",
     "open_journal",
     "read_json",

@@ -1,4 +1,4 @@
-"""Blobs: the pictures and sounds of a run, as ordinary files named by the hash of their content."""
+"""Blobs: the images and sounds of a run, as ordinary files named by the hash of their content."""
 
 import hashlib
 import re
@@ -49,6 +49,11 @@ class Blobs(Mapping[str, Media]):
         if not found:
             raise StoreError(f"the run keeps no medium {digest[:12]}…", where=str(self.folder))
         return _SUFFIX_KIND.get(found[0].suffix[1:], Image)(found[0])
+
+    def path(self, digest: str) -> Path | None:
+        """The file of a medium; `None` where the run keeps none."""
+        found = self._files(digest)
+        return found[0] if found else None
 
     def state(self, digest: str) -> str:
         """`whole`, `changed` or `missing`."""

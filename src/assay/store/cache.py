@@ -77,7 +77,7 @@ class ResponseCache:
         try:
             return output_from_plain(msgspec.json.decode(row[0]), self._blobs)
         except (msgspec.DecodeError, StoreError, AttributeError, KeyError, TypeError, ValueError):
-            return None  # a damaged entry, or one whose picture was deleted: asked again, and replaced
+            return None  # a damaged entry, or one whose image was deleted: asked again, and replaced
 
     def put(self, key: str, output: Output) -> None:
         """Keeps an answer."""

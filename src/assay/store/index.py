@@ -7,13 +7,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, overload
+from threading import Lock
+from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
 import msgspec
 
 from ..core import OutputRecord, ScoreRecord
 from .cell_index import Answered, CellIndex
-from .journal import decode_output, decode_score, read_lines
+from .journal import decode_output, decode_score, part_of, read_lines
 from .places import NOWHERE, SEARCHES, HashTable
 
 BLOCK_BYTES = 1 << 18
@@ -33,25 +34,13 @@ class _Answer(msgspec.Struct, gc=False):
     details: _Details | None = None
 
 
-class _OutputHead(msgspec.Struct, gc=False):
-    task: str
-    model: str
-    id: str
-    key: str
-    epoch: int = 0
-    round: int = 0
-    output: _Answer = msgspec.field(default_factory=_Answer)
-
-
-class _ScoreHead(msgspec.Struct, gc=False):
-    task: str
-    model: str
-    id: str
-    scorer: str
-    digest: str
-    outcome: str
-    epoch: int = 0
-
+if TYPE_CHECKING:
+    _OutputHead = OutputRecord
+    _ScoreHead = ScoreRecord
+else:
+    _OutputHead = part_of(OutputRecord, "task", "model", "id", "key", "epoch", "round", output=_Answer)
+    _ScoreHead = part_of(ScoreRecord, "task", "model", "id", "scorer", "digest", "outcome", "epoch")
+"""What the index needs of a line: reading the rest would take most of the time."""
 
 _output_head = msgspec.json.Decoder(_OutputHead).decode
 _score_head = msgspec.json.Decoder(_ScoreHead).decode
@@ -107,8 +96,12 @@ class Index:
         self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
         self._file: BinaryIO | None = None
+        self._turn = Lock()
+        """Drivers and judges read from threads of their own: nobody moves the file between a search and its line."""
         if path.exists():
             self._scan()
+        self.is_empty = not self.cells
+        """Whether the journal held nothing: whoever asks for many samples need not look each of them up."""
 
     @property
     def damage(self) -> str:
@@ -205,11 +198,12 @@ class Index:
 
     def _line(self, offset: int) -> bytes:
         # A buffered file rather than a map: pages of a map would count as this process's memory.
-        file = self._file
-        if file is None:
-            file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
-        file.seek(offset)
-        return file.readline()[:-1]
+        with self._turn:
+            file = self._file
+            if file is None:
+                file = self._file = open(self.path, "rb", buffering=1 << 18)  # noqa: SIM115 - closed by close()
+            file.seek(offset)
+            return file.readline()[:-1]
 
 
 def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:

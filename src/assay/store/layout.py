@@ -3,7 +3,9 @@
 run.json        what was run: options, versions, digests
 records.jsonl   the journal: what was answered and scored; the truth
 summary.json    the numbers, derived from the journal
-media/          pictures and sounds by content hash
+media/          images and audio by content hash
+labels.jsonl    what people said of answers, line by line; never overwritten
+view.index      what pages need of a long journal, derived from it; may be removed
 """
 
 import errno
@@ -41,8 +43,18 @@ class Layout:
 
     @property
     def media(self) -> Path:
-        """Pictures and sounds by content hash."""
+        """Images and sounds by content hash."""
         return self.folder / "media"
+
+    @property
+    def labels(self) -> Path:
+        """What people said of answers."""
+        return self.folder / "labels.jsonl"
+
+    @property
+    def view_index(self) -> Path:
+        """What pages need of the journal; made again where it is missing."""
+        return self.folder / "view.index"
 
     @property
     def lock(self) -> Path:

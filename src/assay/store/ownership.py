@@ -23,8 +23,11 @@ NEW_RUN: Mapping[str, Any] = {"format": FORMAT, "status": "new"}
 """The first `run.json` of a run, written before anything else, so that the folder is known by it after a kill."""
 FINISHED = ("complete", "partial", "failed", "interrupted")
 STATUSES = (*FINISHED, "running")
-_DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock)\.[0-9a-f]{16}")
+VIEW_INDEX = b"assay view index "
+"""How the index that pages use begins; its version follows."""
+_DRAFT = re.compile(r"\.(run\.json|summary\.json|\.lock|view\.index)\.[0-9a-f]{16}")
 _DRAFT_BEGINS = {"run.json": b'{\n  "format":', "summary.json": b'{\n  "status":', ".lock": b'{"pid":'}
+_DRAFT_BEGINS["view.index"] = VIEW_INDEX
 _LINE_BEGINS = (b'{"kind":"output","task":', b'{"kind":"score","task":')
 _SEARCHED_BYTES = 1 << 20
 
@@ -155,7 +158,7 @@ def is_lock(path: Path, *, may_be_empty: bool = False) -> bool:
 
 
 def is_draft(path: Path) -> bool:
-    """Whether a file is an unfinished copy of `run.json`, `summary.json` or `.lock`; one that is gone by now was."""
+    """Whether a file is an unfinished copy of a derived file or of `.lock`; one that is gone by now was."""
     named = _DRAFT.fullmatch(path.name)
     if named is None or path.is_symlink():
         return False

@@ -8,8 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..core import DiskFull, Output, OutputRecord, Prompt, StoreError, Text
-from ..core.message import to_plain
+from ..core import DiskFull, Output, OutputRecord, StoreError, Text
 from ..core.record import output_to_plain
 from ..media import described
 from .blobs import Blobs
@@ -24,7 +23,7 @@ from .integrity import (
     media_damage,
     summary_damage,
 )
-from .journal import Journal, Repair, open_journal, output_line, read_lines
+from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal, read_lines
 from .layout import Layout, disk_error, write_whole
 from .lock import FolderLock
 from .ownership import FINISHED, NEW_RUN, is_draft, refuse_foreign
@@ -110,6 +109,13 @@ class RunReader:
             lines = [self.index.damage]
         lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
+
+    def damage_lines(self) -> list[str]:
+        """The damage for people, with how to mend it; and that it cannot be told, of a run of the first version."""
+        lines = [f"damaged: {line}; fix: `assay run` the same command again" for line in self.damage]
+        if self.is_unverified:
+            lines.append("unverified: the run was written by the first version, which noted no digests")
+        return lines
 
     def _manifest_or_none(self) -> dict[str, Any]:
         return self.manifest if self.layout.manifest.exists() else {}
@@ -232,39 +238,18 @@ class RunWriter:
         except OSError as error:
             raise disk_error(error, self.layout.folder) from error
 
-    def write_output(
-        self, task: str, model: str, id: str, key: str, prompt: Prompt, output: Output, **more: Any
-    ) -> int:
-        """Adds what a model answered (`more` as in `output_line`) and returns where the line lies.
-
-        Media the model made go to the blobs; those of the prompt lie in the dataset and are known by their digest.
-        """
-        plain = [to_plain(message) for message in prompt.messages]
+    def plain_output(self, output: Output) -> dict[str, Any]:
+        """What a model answered, as a line has it. Media that it made go to the blobs; those of the prompt lie in the
+        dataset and are known by their digest."""
         for candidate in output.candidates:
             if len(candidate.parts) > 1 or (candidate.parts and type(candidate.parts[0]) is not Text):
                 for medium in candidate.media:
                     self.blobs.put(medium)
                     medium.facts = described(medium)
-        return self.journal.append(output_line(task, model, id, key, plain, output_to_plain(output), **more))
+        return output_to_plain(output)
 
-    def copy_output(self, record: OutputRecord, task: str, model: str, id: str, **more: Any) -> None:
-        """Adds an answer that the journal has already, under the name its sample, or its model, has now."""
-        details = {**record.details, **more.pop("details")}
-        line = output_line(
-            task,
-            model,
-            id,
-            record.key,
-            record.prompt,
-            record.output,
-            continuations=record.continuations,
-            details=details,
-            **more,
-        )
-        self.journal.append(line)
-
-    def write_score(self, line: Mapping[str, Any]) -> int:
-        """Adds what a scorer said, as `score_line` writes it; returns where the line lies."""
+    def write(self, line: OutputLine | ScoreLine) -> int:
+        """Adds what a model answered or a scorer said; returns where the line lies."""
         return self.journal.append(line)
 
     def reload(self) -> None:

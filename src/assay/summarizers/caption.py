@@ -1,6 +1,6 @@
 """Caption scores of a run: BLEU-1 to 4, ROUGE-L and CIDEr, as coco-caption computes them.
 
-CIDEr is its CIDEr-D: n-grams weighed by how few pictures of the *run* mention them, clipped counts, a penalty for
+CIDEr is its CIDEr-D: n-grams weighed by how few images of the *run* mention them, clipped counts, a penalty for
 unlike length, times 10. A part of a data set is therefore another metric. The interval keeps those weights fixed.
 """
 
@@ -68,7 +68,7 @@ def _refused(result: Result, why: str) -> Result:
 
 
 class Idf:
-    """How much an n-gram says: less, the more pictures have it in a reference."""
+    """How much an n-gram says: less, the more images have it in a reference."""
 
     def __init__(self, pictures: Sequence[Sequence[str]]) -> None:
         frequency: Counter[Gram] = Counter()
@@ -78,7 +78,7 @@ class Idf:
         self.frequency = frequency
 
     def __call__(self, gram: Gram) -> float:
-        """log(pictures / pictures that have it); an n-gram no reference has counts as if one had it."""
+        """log(images / images that have it); an n-gram no reference has counts as if one had it."""
         return self.most - math.log(max(1, self.frequency[gram]))
 
 

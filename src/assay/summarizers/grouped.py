@@ -1,6 +1,6 @@
 """Samples judged together: a group is right only if all of its samples are.
 
-Rotations of one question, both questions of a picture. A group that lacks a verdict, or a sample it should have, is
+Rotations of one question, both questions of an image. A group that lacks a verdict, or a sample it should have, is
 unresolved and flagged, never a smaller AND.
 """
 

@@ -6,6 +6,7 @@ Samples without a verdict leave the denominator; `bounds` says what they could h
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from .breakdown import break_down, interval_of, within
 from .table import UNKNOWN, Table, read_table
 from .units import Units, estimate_units, failure_flags, reducer_flags, units_of
 
+_ROUND = re.compile(r"(?:^|\.)round_\d+$")
 UNREAD_LEFT_OUT = "unread answers left out: their worst value is not known"
 
 
@@ -56,7 +58,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         "metric": metric,
         "protocol": context.protocol,
         "n": len(units.values),
-        "n_expected": context.n_expected,
+        "n_expected": _expected(table, metric, cells, context),
         "outcomes": table.outcome_counts(),
         "higher_is_better": context.higher_is_better,
         "bounds": None if units.worst is None or units.best is None else (units.worst, units.best),
@@ -83,7 +85,7 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
     if scale is not None and not binary:
         details["scale"] = list(scale)
     without = sum(map(math.isnan, cells))
-    if without:
+    if without and not _ROUND.search(metric):
         details["without_value"] = without
         flags = (*flags, f"{without} without a value left out")
     return Result(
@@ -93,6 +95,15 @@ def mean_of(table: Table, metric: str, context: SummaryContext, reducer: str = "
         parsed_value=estimate.value if parsed is cells else _parsed_value(table, parsed, reducer, metric),
         details=details,
     )
+
+
+def _expected(table: Table, metric: str, cells: Sequence[float], context: SummaryContext) -> int | None:
+    """How many samples a metric is of: a dialogue without a third round is not missing in the mean of `round_3`."""
+    if context.n_expected is None or not _ROUND.search(metric):
+        return context.n_expected
+    samples = table.samples if table.samples is not None else range(len(cells))
+    have = {sample for sample, value in zip(samples, cells, strict=True) if not math.isnan(value)}
+    return context.n_expected - len(set(samples) - have)
 
 
 def known_bounds(cells: Sequence[float], context: SummaryContext) -> tuple[float, float] | None:

@@ -1,7 +1,7 @@
-"""Questions that count together: MME's two of a picture, HallusionBench's variants of a question and of a figure.
+"""Questions that count together: MME's two of an image, HallusionBench's variants of a question and of a figure.
 
-MME: a category scores 100 acc + 100 acc+, where acc+ is the share of pictures with both questions right; perception is
-the sum of ten categories, cognition of four. The picture is the sample's group, else its cluster.
+MME: a category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right; perception is
+the sum of ten categories, cognition of four. The image is the sample's group, else its cluster.
 """
 
 import math
@@ -81,7 +81,7 @@ class Mme:
         return replace(result, n_expected=None)
 
     def _pictures(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
-        """For each picture: questions right, questions, pictures with all right, pictures; in fractions of 1."""
+        """For each image: questions right, questions, images with all right, images; in fractions of 1."""
         pictures: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
             picture = record.group if record.group is not None else record.cluster

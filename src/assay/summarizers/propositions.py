@@ -1,6 +1,6 @@
-"""DPG-Bench over a run: by picture, by question, and by category of question.
+"""DPG-Bench over a run: by image, by question, and by category of question.
 
-The benchmark's own number is the mean over pictures; some systems print the mean over all questions under the same
+The benchmark's own number is the mean over images; some systems print the mean over all questions under the same
 name. Both are given. Categories count answers as given, without regard to parents, as the official script does.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @summarizers.register("dpg")
 def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-    """`dpg` over pictures and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
+    """`dpg` over images and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
     details = {"categories": _categories(records)}
     by_picture = OneEach(records, Counting.of(records, context), context)
     pooled = ("no reducer: every answer counts",) if by_picture.flags else ()

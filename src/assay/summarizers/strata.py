@@ -139,7 +139,7 @@ def grouped_result(
         return Result(value=None, interval="none: undefined on these counts", flags=marks, **common)
     if estimator is not None:
         return Result(**interval_of(estimator(rows), marks), **common)
-    # The group is part of the unit: a picture that occurs in two groups is a unit in each.
+    # The group is part of the unit: an image that occurs in two groups is a unit in each.
     units = [(group, unit) for group, unit, _ in rows]
     strata = [group for group, _, _ in rows]
     return Result(**interval_of(jackknife(table, over_groups, units, strata, ends=ends), marks), **common)

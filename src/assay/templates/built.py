@@ -135,12 +135,21 @@ def held(prompt: Prompt, hold: Hold | None) -> Prompt:
 
 def held_messages(messages: tuple[Message, ...], hold: Hold | None) -> tuple[Message, ...]:
     """The same for messages; nearly all have nothing to hold, and stay the same object."""
-    if hold is None or not any(_is_unheld(part) for message in messages for part in message.parts or ()):
+    if hold is None or not _has_unheld(messages):
         return messages
     return tuple(
         Message(m.role, m.parts and tuple(cast(Part, hold(p)) if _is_unheld(p) else p for p in m.parts))  # type: ignore[arg-type]
         for m in messages
     )
+
+
+def _has_unheld(messages: tuple[Message, ...]) -> bool:
+    # Written out: every prompt passes here, and most of its parts are text.
+    for message in messages:
+        for part in message.parts or ():
+            if type(part) is not Text and _is_unheld(part):
+                return True
+    return False
 
 
 def _is_unheld(part: Part) -> bool:

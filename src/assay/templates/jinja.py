@@ -113,7 +113,7 @@ Piece = Callable[[Sample, Iterator[Media]], Sequence[Part]]
 class JinjaMessages:
     """Messages with Jinja in them; a message without content is where the model writes.
 
-    Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}` for the sample's next picture
+    Content is text or a list of parts: a text, `{type: text, text: …}`, `{type: image}` for the sample's next image
     (likewise audio and video), `{type: image, column: name}`, `{type: image, image: path}`, or `{type: media}` for all
     that is left. Media that no part mentions come before the first text said to the model.
     """
@@ -208,7 +208,7 @@ def _medium_piece(kind: str, column: str, source: str, where: str) -> Piece:
     is_of_the_task = not render.variables
 
     def find(sample: Sample, media: Iterator[Media]) -> Sequence[Part]:
-        # A column is passed on as it is, since a picture's bytes are not text; an absent one is Jinja's own error.
+        # A column is passed on as it is, since an image's bytes are not text; an absent one is Jinja's own error.
         shown = Shown(sample.media)
         value = sample.fields[name] if name in sample.fields else render.rendered(sample, shown)
         if isinstance(value, str) and (marked := shown.only(value)) is not None:

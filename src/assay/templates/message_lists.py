@@ -124,7 +124,7 @@ def chat_list(messages: Iterable[Message], path_of: PathOf) -> list[dict[str, An
 
 
 def _image_text_parts(value: Mapping[str, Any], fetch: Fetch | None, known: Mapping[str, Media]) -> tuple[Part, ...]:
-    """`dict(image=path or paths, text=prompt)`: the pictures, then the words."""
+    """`dict(image=path or paths, text=prompt)`: the images, then the words."""
     given = value.get("image")
     images = [] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
     text = value.get("text")

@@ -1,7 +1,7 @@
 """Cases that run twice: once through upstream's own code, whose results are kept as fixtures, once through ours.
 
-A file of cases is plain user code: it imports upstream's names inside its functions. `tools/guest_fixtures_*.py` runs it
-in a checkout, the tests run it with the dialect's names. Standard library, pandas and Pillow only: both sides load it.
+A file of cases is plain user code: it imports upstream's names inside its functions. `tools/guest_fixtures_*.py` runs
+it in a checkout, the tests run it with the dialect's names. Standard library, pandas and Pillow only: both sides load it.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def run_case(function: Callable[[], Any], folder: Path) -> Any:
             warnings.simplefilter("ignore")
             found = function()
             plain = as_plain(found)
-    except Exception as error:  # noqa: BLE001 - what a case raises is its result
+    except Exception:
         plain = {"error": True}
         if os.environ.get("SHOW_ERRORS"):
             raise

@@ -146,7 +146,7 @@ def test_upstream_pairs_reversed_speakers_with_what_was_said_before_and_leaves_t
     execute(given, RunOptions(), Silent())
 
     assert [call["user_query"] for call in calls(swapped)][:2] == ["d1 says 1", "d1 says 2"]
-    first, second = swapped.lines("save/prediction/echo/task.jsonl")[:2]
+    first, second = swapped.lines("save/prediction/echo/data.jsonl")[:2]
     assert (first["query"], first["ref"]) == ("d1 says 1", "d1 asks 1")
     assert (second["query"], second["ref"], second["rounds"]) == ("d1 says 2", "d1 asks 2", 2)
     assert (first["current_user_meta"], first["current_bot_meta"]) == ({"mood": "calm"}, None)

@@ -10,7 +10,7 @@ from assay.cli.main import main
 from assay.core import UsageError
 from assay.dialects.televal.facade.evaluator import llm
 from assay.runner.run import run
-from assay.scorers import dnsmos
+from assay.scorers.speech import dnsmos
 
 SECRET = "sk-do-not-keep-me-1234567890"
 SPEAKER = """

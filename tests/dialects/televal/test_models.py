@@ -222,4 +222,4 @@ def test_a_run_without_a_named_model_is_kept_under_the_one_the_registry_names(sp
 
     assert result.folder.name.startswith("registry--echo-")
     assert [path.name for path in Path("runs").iterdir()] == [result.folder.name]
-    assert list((result.folder / "pred_audio").glob("*_pred.wav"))
+    assert list((result.folder / "pred_audio").glob("*/a_pred.wav"))

@@ -97,7 +97,7 @@ def test_infer_then_eval_leave_the_files_the_document_promises(project):
     (result,) = project.lines("save/result/echo/task_judge.jsonl")
     assert (result["key"], result["score"], result["topic"]) == ("a", 1, "history")
     assert project.lines("save/summary/echo/task_judge.jsonl") == [{"score": "AVG: 100.00%"}]
-    assert (project.root / "save/results.csv").read_text().splitlines()[1] == "task_judge,AVG: 100.00%"
+    assert (project.root / "save/results.csv").read_text() == ",echo\ntask_judge,AVG: 100.00% \n"
     assert {file.name for file in files} == {"task_judge.jsonl", "results.csv"}
 
 

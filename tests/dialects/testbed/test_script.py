@@ -11,7 +11,7 @@ from assay.dialects.recognise import dialect_of
 from assay.dialects.testbed.downloads import Downloads
 from assay.dialects.testbed.planning import tasks
 from assay.runner.options import RunOptions
-from assay.scorers.vqa import vqa_accuracy
+from assay.scorers.vision.vqa import vqa_accuracy
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed")
 

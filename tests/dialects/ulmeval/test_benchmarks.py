@@ -128,4 +128,4 @@ def test_item_7_the_judge_is_shown_the_picture_as_an_image_part(evaluated, name)
 
 
 def test_wise_in_its_two_versions_gives_numbers_of_their_own(evaluated):
-    assert {shipped(name).protocol for name in ("wise_legacy", "wise_verified")} == {"wise@legacy", "wise@verified"}
+    assert {shipped(name).protocol for name in ("wise_legacy", "wise_verified")} == {"wise@legacy", "wise@verified-v2"}

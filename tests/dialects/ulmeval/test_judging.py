@@ -151,8 +151,8 @@ def test_evaluate_without_a_named_judge_says_how_to_name_one(place):
 def test_a_detector_that_is_not_here_is_named(place):
     import pytest
 
-    from assay.core import UsageError
+    from assay.core import MissingExtra
     from assay.dialects.ulmeval.facade.dataset import build_judge
 
-    with pytest.raises(UsageError, match="'mask2former' is not part of the ulmeval dialect"):
+    with pytest.raises(MissingExtra, match="mmdet.*assay's own `geneval` asks a worker"):
         build_judge(model="mask2former")

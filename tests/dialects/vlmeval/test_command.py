@@ -391,7 +391,7 @@ def test_mmeval_root_and_eval_format_are_obeyed(mine, early_model, monkeypatch, 
     list(evaluate(["--data", "Mine", "--model", early_model(dict.fromkeys(range(3), "A"))]))
 
     accuracy = json.loads((tmp_path / "elsewhere" / "Reader" / "Reader_Mine_acc.json").read_text())
-    assert accuracy == [{"split": "none", "Overall": 1.0}]
+    assert accuracy == [{"split": "dev", "Overall": 1.0}]
 
 
 def test_a_model_that_nobody_knows_is_an_error_with_what_to_do(mine):

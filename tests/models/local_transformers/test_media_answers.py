@@ -25,7 +25,7 @@ def spoil(module):
 
 
 def spoil_one(model, requests, wrong):
-    """Makes one picture of several overflow in a LLaVA's encoder."""
+    """Makes one image of several overflow in a LLaVA's encoder."""
     import torch
 
     pixels = model._ready().renderer.inputs(requests[wrong].prompt)["pixel_values"][0]
@@ -83,7 +83,7 @@ def test_a_transcript_whose_logits_are_not_finite_is_a_failure(whisper, seconds)
 
 
 @WAYS
-def test_one_picture_that_overflows_fails_alone(llava, way):
+def test_one_image_that_overflows_fails_alone(llava, way):
     model = way(llava)
     questions = {"red": "What?", "blue": "What is it?", "green": "Who?"}
     asked = [ask(picture(color), text) for color, text in questions.items()]

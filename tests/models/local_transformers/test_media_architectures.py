@@ -1,4 +1,4 @@
-"""Architectures that treat pictures in other ways: shared where that gives the same numbers, else asked plainly."""
+"""Architectures that treat images in other ways: shared where that gives the same numbers, else asked plainly."""
 
 import pytest
 

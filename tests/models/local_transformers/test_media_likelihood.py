@@ -1,4 +1,4 @@
-"""Letters weighed after pictures: as transformers computes them over the model's own chat template, by hand."""
+"""Letters weighed after images: as transformers computes them over the model's own chat template, by hand."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def by_hand(model, pillows, letters):
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl"])
-def test_letters_after_two_interleaved_pictures_weigh_what_transformers_says(name, request):
+def test_letters_after_two_interleaved_images_weigh_what_transformers_says(name, request):
     model = request.getfixturevalue(name)
     images = tuple(picture(color, size) for color, size in SIZES.items())
     sample = Sample("a", "Which is red?", "A", ("one", "two"), media=images)
@@ -62,7 +62,7 @@ def test_letters_after_two_interleaved_pictures_weigh_what_transformers_says(nam
     assert model._loaded.renderer.text(prompt) == text
 
 
-def test_a_completion_has_the_models_own_marks_around_each_picture(qwen2_vl):
+def test_a_completion_has_the_models_own_marks_around_each_image(qwen2_vl):
     images = tuple(picture(color, size) for color, size in SIZES.items())
     prompt = Prompt((Message.of("", *images, "Question: which? Answer:"),), continuations=(" A", " B"))
 

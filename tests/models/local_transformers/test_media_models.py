@@ -14,7 +14,7 @@ from .tiny_media import ask, picture, sound, weigh, written
 pytestmark = pytest.mark.torch
 
 
-def test_a_picture_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
+def test_an_image_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
     requests = [ask(picture(color), "What is it?") for color in ("red", "blue", "red")]
 
     together = written(llava.generate(requests))
@@ -24,7 +24,7 @@ def test_a_picture_changes_what_a_llava_writes_and_a_neighbour_does_not(llava):
     assert together == written([llava.generate([request])[0] for request in requests])
 
 
-def test_a_llava_weighs_answers_after_a_picture(llava):
+def test_a_llava_weighs_answers_after_an_image(llava):
     import torch
 
     prompt = Prompt((Message.of("user", picture("red"), "What?"),), continuations=("A", "B", "red"))
@@ -43,7 +43,7 @@ def test_a_llava_weighs_answers_after_a_picture(llava):
     assert output.likelihoods[2].logprob == pytest.approx(total, abs=1e-4)
 
 
-def test_several_pictures_and_words_between_them_keep_their_order(llava):
+def test_several_images_and_words_between_them_keep_their_order(llava):
     requests = [
         ask(picture("red"), "and", picture("blue"), "which?"),
         ask(picture("blue"), "and", picture("red"), "which?"),
@@ -69,13 +69,13 @@ def test_the_examples_of_a_header_are_decoded_once(llava, monkeypatch):
     assert len(llava._loaded.renderer._last) == media_prompts.REMEMBERED
 
 
-def test_a_completion_marks_its_picture_where_it_stands(llava):
+def test_a_completion_marks_its_image_where_it_stands(llava):
     prompt = Prompt((Message.of("", picture("red"), "A photo of"),))
 
     assert llava._load().renderer.text(prompt) == "<image>A photo of"
 
 
-def test_qwen2_vl_sees_pictures_of_any_size_without_torchvision(qwen2_vl):
+def test_qwen2_vl_sees_images_of_any_size_without_torchvision(qwen2_vl):
     requests = [ask(picture("red", size), "What?") for size in ((40, 30), (84, 84), (40, 30))]
 
     outputs = qwen2_vl.generate(requests)
@@ -116,14 +116,14 @@ def test_a_prompt_without_a_sound_fails_alone(whisper):
     assert heard.error is None
 
 
-def test_a_broken_picture_fails_its_sample_alone(llava):
+def test_a_broken_image_fails_its_sample_alone(llava):
     broken, whole = llava.generate([ask(Image(b"\x89PNG\r\n\x1a\nnothing"), "What?"), ask(picture("red"), "What?")])
 
     assert broken.error.kind == "data"
     assert whole.error is None
 
 
-def test_drawn_answers_of_a_picture_are_the_same_alone_and_together(llava):
+def test_drawn_answers_of_an_image_are_the_same_alone_and_together(llava):
     requests = [ask(picture(c), "What?", temperature=1.0, n=2, seed=3) for c in ("red", "blue")]
 
     together = llava.generate(requests)
@@ -141,7 +141,7 @@ def test_a_drawing_that_is_asked_for_with_penalties_is_refused(janus):
     assert "takes no penalties; fix: ask without them" in output.error.message
 
 
-def test_a_janus_draws_as_many_pictures_as_asked_and_each_by_its_own_seed(janus):
+def test_a_janus_draws_as_many_images_as_asked_and_each_by_its_own_seed(janus):
     prompt = Prompt((Message.of("user", "a red house"),), produces=("image",))
 
     [two] = janus.generate([Request(prompt, GenerateOptions(n=2, seed=1))])
@@ -156,7 +156,7 @@ def test_a_janus_draws_as_many_pictures_as_asked_and_each_by_its_own_seed(janus)
 
 @pytest.mark.parametrize("temperature", [None, 0.0])
 @pytest.mark.parametrize("part", ["generation_head.vision_head", "vqmodel.decoder.conv_out"])
-def test_a_picture_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temperature):
+def test_an_image_of_a_janus_that_is_not_finite_is_a_failure(janus, part, temperature):
     import torch
 
     model = janus._ready().model
@@ -169,14 +169,14 @@ def test_a_picture_of_a_janus_that_is_not_finite_is_a_failure(janus, part, tempe
     assert output.error.kind == "non_finite" and not output.error.retryable
 
 
-def test_a_janus_also_reads_pictures_and_writes(janus):
+def test_a_janus_also_reads_images_and_writes(janus):
     [output] = janus.generate([ask(picture("red"), "What?")])
 
     assert output.error is None
     assert len(output.candidates[0].token_ids) == 5
 
 
-def test_a_picture_is_decoded_while_the_one_before_is_on_the_device(llava, held_device):
+def test_an_image_is_decoded_while_the_one_before_is_on_the_device(llava, held_device):
     device = held_device(llava)
     device.watch(llava._loaded.renderer, "inputs")
 
@@ -280,7 +280,7 @@ def test_a_sound_that_an_extractor_cuts_by_half_a_second_is_found(name):
     assert heard_at_once(extractor, made, [len(samples)]) == pytest.approx(30 * 16000, rel=0.01)
 
 
-def test_a_drawing_after_a_picture_is_refused(janus):
+def test_a_drawing_after_an_image_is_refused(janus):
     prompt = Prompt((Message.of("user", "make it blue", picture("red")),), produces=("image",))
 
     [output] = janus.generate([Request(prompt)])
@@ -302,7 +302,7 @@ def run_over(tmp_path, model, rows):
 
 
 @pytest.mark.parametrize("name", ["llava", "qwen2_vl", "janus"])
-def test_a_whole_run_over_pictures(name, request, tmp_path):
+def test_a_whole_run_over_images(name, request, tmp_path):
     from PIL import Image as pillow
 
     model = request.getfixturevalue(name)

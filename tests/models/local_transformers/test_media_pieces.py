@@ -15,7 +15,7 @@ def inputs(ids, **tensors):
     return {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids)), **tensors}
 
 
-def test_a_row_of_each_tensor_is_a_picture():
+def test_a_row_of_each_tensor_is_an_image():
     import torch
 
     pixels = torch.arange(2 * 3 * 4.0).view(2, 3, 2, 2)
@@ -58,7 +58,7 @@ def test_what_cannot_be_told_apart_is_one_piece():
     assert tiled.places == (0, 1, 3)
 
 
-def test_all_pictures_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
+def test_all_images_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
     import torch
 
     pixels = torch.arange(2 * 3 * 4.0).view(1, 2, 3, 2, 2)
@@ -70,7 +70,7 @@ def test_all_pictures_of_a_prompt_in_one_row_are_told_apart_by_their_runs():
     assert torch.equal(other.tensors["pixel_values"], pixels[:, 1:])
 
 
-def test_pictures_and_sounds_of_one_prompt_have_their_own_tokens():
+def test_images_and_sounds_of_one_prompt_have_their_own_tokens():
     import torch
 
     given = inputs([9, 9, 1, 8], pixel_values=torch.ones(1, 3), input_features=torch.ones(1, 3))

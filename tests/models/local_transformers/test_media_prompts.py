@@ -57,7 +57,7 @@ def llava_with_bos(llava, make, tmp_path):
 
 @pytest.mark.parametrize("way", [lambda model: model, plainly], ids=["shared", "plain"])
 @pytest.mark.parametrize("template", ["<s>" + PARTS, "{{ bos_token }}" + PARTS, PARTS, "<s>" + ONE_TEXT])
-def test_a_prompt_with_a_picture_begins_once(llava_with_bos, template, way):
+def test_a_prompt_with_an_image_begins_once(llava_with_bos, template, way):
     model = way(llava_with_bos(template))
     ids = read(model)
 
@@ -70,14 +70,14 @@ def test_a_prompt_with_a_picture_begins_once(llava_with_bos, template, way):
     assert model.preflight(ask(picture("red"), "What?").prompt) == []
 
 
-def test_two_beginnings_that_a_template_writes_before_a_picture_are_a_fault(llava_with_bos):
+def test_two_beginnings_that_a_template_writes_before_an_image_are_a_fault(llava_with_bos):
     model = llava_with_bos("<s><s>" + PARTS)
     model.load()
 
     assert [fault.kind for fault in model.preflight(ask(picture("red"), "What?").prompt)] == ["double_bos"]
 
 
-def test_a_completion_with_a_picture_begins_once(llava_with_bos):
+def test_a_completion_with_an_image_begins_once(llava_with_bos):
     model = llava_with_bos(PARTS)
     ids = read(model)
 
@@ -88,7 +88,7 @@ def test_a_completion_with_a_picture_begins_once(llava_with_bos):
 
 
 @pytest.mark.parametrize("template", [PARTS, ONE_TEXT], ids=["parts", "one text"])
-def test_an_answer_that_was_begun_after_a_picture_is_gone_on_with(llava, template):
+def test_an_answer_that_was_begun_after_an_image_is_gone_on_with(llava, template):
     model = LocalTransformers(llava.path, max_tokens=3, chat_template=template)
     ids = read(model)
 
@@ -161,7 +161,7 @@ def test_what_is_shown_needs_no_weights(name, request):
     assert (shown, faults) == (model.shown(prompt), model.preflight(prompt))
 
 
-def test_a_dry_run_shows_the_picture_where_it_stands(llava, tmp_path, capsys):
+def test_a_dry_run_shows_the_image_where_it_stands(llava, tmp_path, capsys):
     from PIL import Image as pillow
 
     from assay.cli.main import main

@@ -122,7 +122,7 @@ def test_a_fault_in_one_prompt_costs_no_other(served, monkeypatch):
     assert "the engine refuses this one" in bad.error.message
 
 
-def test_prompts_with_pictures_go_through_the_chat_with_their_bytes(served):
+def test_prompts_with_images_go_through_the_chat_with_their_bytes(served):
     from PIL import Image as pillow
 
     picture = image_from(pillow.new("RGB", (4, 4), "red"))

@@ -56,7 +56,7 @@ def test_the_shipped_workers_declare_themselves_without_their_libraries():
 
 
 @torch_only
-def test_clip_gives_the_cosine_of_a_picture_and_a_text(clip_folder):
+def test_clip_gives_the_cosine_of_an_image_and_a_text(clip_folder):
     import torch
     from transformers import AutoProcessor, CLIPModel
 

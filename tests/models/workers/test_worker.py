@@ -101,7 +101,7 @@ def test_nothing_is_started_before_the_first_question(echo):
     assert worker.identity["worker"] == "echo.py:Echo" and worker.starts == 0
 
 
-def test_a_picture_travels_by_its_path_or_by_its_bytes(echo, tmp_path):
+def test_an_image_travels_by_its_path_or_by_its_bytes(echo, tmp_path):
     (tmp_path / "a.png").write_bytes(b"\x89PNG four")
 
     output = ask(echo(), "look", Image(tmp_path / "a.png"), Image(b"\x89PNG\r\n\x1a\n" + bytes(300_000)))
@@ -356,7 +356,7 @@ def test_a_second_run_starts_no_worker(drawn, tmp_path):
     assert [r.value for r in second.results] == [r.value for r in first.results]
 
 
-def test_four_equal_pictures_are_one_question_to_the_worker(drawn, tmp_path):
+def test_four_equal_images_are_one_question_to_the_worker(drawn, tmp_path):
     drawn()
 
     lines = [json.loads(line) for line in (tmp_path / "run" / "records.jsonl").open()]

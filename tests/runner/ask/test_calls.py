@@ -203,3 +203,29 @@ def test_a_run_counts_outputs_without_an_answer_as_failures_of_the_model(kind, t
 
     result = RunReader(tmp_path / "run").summary["results"][0]
     assert result["value"] is None and result["outcomes"] == {"model_error": 3}
+
+
+class Weighing:
+    """Writes and weighs; each of its calls must be of one kind."""
+
+    abilities = Abilities(likelihood=True)
+    identity = {"weighing": 1}  # noqa: RUF012
+
+    def generate(self, requests):
+        assert all(request.prompt.continuations is None for request in requests)
+        return [Output.of(request.messages[-1].text) for request in requests]
+
+    def likelihood(self, requests):
+        assert all(request.prompt.continuations for request in requests)
+        return [Output(likelihoods=(Likelihood(-1.0, True),)) for _ in requests]
+
+
+def test_a_batch_of_questions_and_texts_to_weigh_is_two_calls_of_one_kind_each():
+    written = [Request(Prompt((Message.of("user", word),))) for word in "ab"]
+    weighed = [Request(Prompt((Message.of("user", word),), continuations=("x",))) for word in "cd"]
+
+    outputs = call_model(Weighing(), [written[0], weighed[0], weighed[1], written[1]])
+
+    assert [output.error for output in outputs] == [None] * 4
+    assert [output.text for output in (outputs[0], outputs[3])] == ["a", "b"]
+    assert [len(output.likelihoods) for output in outputs] == [0, 1, 1, 0]

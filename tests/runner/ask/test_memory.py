@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import assay
 from assay.core import Abilities, Output
+from assay.userfiles import load_file
 
 COUNT = 2000
 
@@ -42,6 +43,31 @@ def test_three_poisoned_samples_fail_alone_and_the_rest_is_scored(tmp_path):
     assert dict(result[0].outcomes) == {"scored": COUNT - 3, "model_error": 3}
     assert any("oom" in note for note in result.notes)
     assert len(model.sizes) <= 2 * COUNT / 8
+
+
+USERS = """
+class Mine:
+    batch_size = 16
+    sizes = []
+
+    def generate(self, requests):
+        self.sizes.append(len(requests))
+        if len(requests) > 4:
+            raise RuntimeError("CUDA error: out of memory")
+        return ["x"] * len(requests)
+"""
+
+
+def test_a_users_class_that_has_no_room_for_its_batch_learns_its_size_too(tmp_path):
+    (tmp_path / "mine.py").write_text(USERS)
+    ours = Small(16, 4)
+    run(tmp_path / "ours", ours, 64)
+
+    result = run(tmp_path, f"{tmp_path / 'mine.py'}:Mine", 64)
+
+    assert result.status == "complete" and result[0].n == 64
+    assert load_file(tmp_path / "mine.py").Mine.sizes == ours.sizes
+    assert ours.sizes.count(16) == 2, "the first batch, and the one that was prepared meanwhile"
 
 
 class Narrow(Small):

@@ -11,7 +11,9 @@ from virtual_time import run_virtually
 
 import assay
 from assay.core import Abilities, ErrorInfo, Message, Output, Prompt, Request, Sample, Text
-from assay.runner.ask.retry import Limiter, Outage, Patience, RetryPolicy
+from assay.runner.ask.limiter import Limiter
+from assay.runner.ask.outage import Outage
+from assay.runner.ask.retry import Patience, RetryPolicy
 from assay.runner.ask.schedule import Scheduler
 from assay.runner.ask.work import Job, Work
 from assay.store import RunReader

@@ -36,7 +36,7 @@ def task(count):
 def spend(policy, errors, expected):
     budget = ErrorBudget(policy)
     for number in range(1, errors + 1):
-        budget.count(ERROR)
+        budget.note(ERROR)
         budget.check(number, expected)
 
 
@@ -119,7 +119,7 @@ def test_rows_that_cannot_be_asked_never_count(tmp_path):
 
 def test_a_message_has_one_remedy_that_of_the_first_failure_first():
     budget = ErrorBudget("stop")
-    budget.count(ErrorInfo("connection", "cannot connect; fix: start the server"))
+    budget.note(ErrorInfo("connection", "cannot connect; fix: start the server"))
 
     with pytest.raises(ErrorBudgetExceeded) as stopped:
         budget.check(1, 10)

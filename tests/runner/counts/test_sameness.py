@@ -8,8 +8,8 @@ import pytest
 
 import assay
 from assay.core import Abilities, Candidate, Image, Json, Likelihood, Message, Output, Prompt, Reasoning, Sample, Text
+from assay.runner.ask import asking
 from assay.runner.counts.sameness import Sameness
-from assay.runner.flow import pipeline
 from assay.store import RunReader
 
 NOTHING = "warning: qa: Saying said nothing ({}) to any of {} samples"
@@ -103,8 +103,8 @@ def test_answers_of_an_earlier_run_count(tmp_path):
 
 def test_answers_of_an_earlier_run_are_read_until_two_differ(tmp_path, monkeypatch):
     run(tmp_path, lambda text: text, rows(6))
-    read, usual = [], pipeline.output_from_plain
-    monkeypatch.setattr(pipeline, "output_from_plain", lambda *given: read.append(given) or usual(*given))
+    read, usual = [], asking.output_from_plain
+    monkeypatch.setattr(asking, "output_from_plain", lambda *given: read.append(given) or usual(*given))
 
     done = run(tmp_path, lambda text: text, rows(12))
 

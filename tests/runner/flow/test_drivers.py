@@ -326,7 +326,7 @@ def test_a_driver_that_raises_is_blamed_with_its_line_and_the_run_has_failed(tmp
         engine.generate([say("a")])
         raise ZeroDivisionError("no rows")
 
-    with pytest.raises(ScorerError, match=r"driver of task 'driven': ZeroDivisionError: no rows \(test_recording.py"):
+    with pytest.raises(ScorerError, match=r"driver of task 'driven': ZeroDivisionError: no rows \(test_drivers.py"):
         run_driver(driver, Scripted("echo"), tmp_path)
 
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"

@@ -9,11 +9,12 @@ import pytest
 
 import assay
 from assay.core import Image, Message, Prompt, Task, Text, UsageError
+from assay.runner.counts.budget import ErrorBudget
 from assay.runner.flow.helpers import Helpers
 from assay.runner.options import RunOptions
-from assay.runner.score.scoring import Scoring
-from assay.scorers.judge import Judge
-from assay.scorers.judge_canaries import ORDERS
+from assay.runner.scoring.scoring import Scoring
+from assay.scorers.judge.judge import Judge
+from assay.scorers.judge.judge_canaries import ORDERS
 from assay.store import RunReader, RunWriter
 from assay.store.cache import ResponseCache
 
@@ -103,6 +104,26 @@ def test_a_judge_is_tried_with_canaries_and_its_line_says_how_many_it_fell_for(t
     records = list(RunReader(tmp_path / "run").outputs())
     assert {record.task for record in records} == {"t#canary"} and len(records) == len(ORDERS)
     assert lines() == first and asked(tmp_path) == len(ORDERS)
+
+
+REFUSING = """
+from assay.core import Output
+def generate(requests):
+    return [Output.failed("auth", "bad key", retryable=False) for _ in requests]
+"""
+
+
+def test_canaries_that_are_refused_cost_the_run_nothing(tmp_path):
+    (tmp_path / "judge.py").write_text(REFUSING)
+    options = RunOptions(judges={"judge": f"{tmp_path / 'judge.py'}:generate"})
+    budget = ErrorBudget("stop")
+
+    with RunWriter(tmp_path / "run") as writer:
+        cell = SimpleNamespace(task=Task("t"), first_sample=lambda: None)
+        helpers = Helpers(options, writer, cell, budget=budget)
+        [line] = asyncio.run(_given(helpers, Scoring.of("judge", Judge(), "t", "m")))
+
+    assert budget.spent is None and budget.errors == 0 and line.startswith("t, scorer 'judge': judge '")
 
 
 async def _given(helpers: Helpers, *scorings: Scoring) -> list[str]:

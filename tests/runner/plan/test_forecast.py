@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.runner import RunOptions, make_plan
+from assay.runner.options import RunOptions
 from assay.runner.plan.forecast import expected_requests
+from assay.runner.plan.planning import make_plan
 
 
 @pytest.mark.parametrize(

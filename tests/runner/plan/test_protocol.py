@@ -165,7 +165,7 @@ def test_two_files_of_shots_have_two_ids(tmp_path):
 
 
 def test_the_number_of_shots_behind_a_bar_is_named():
-    assert protocol("gsm8k|0", data="mini").startswith("gsm8k@0shot-chat-")
+    assert protocol("gsm8k|0", data="mini").startswith("gsm8k@0shot-chat+mini-")
 
 
 def test_shots_of_a_benchmark_that_fall_back_on_the_test_file_are_said(tmp_path, monkeypatch, capsys):

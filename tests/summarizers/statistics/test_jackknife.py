@@ -147,3 +147,16 @@ def test_ten_thousand_samples_take_one_pass():
     found = jackknife(np.column_stack([rng.random(10_000), np.ones(10_000)]), counted, ends=POSITIVE)
 
     assert calls == [1, 10_000] and found.low < 0.5 < found.high
+
+
+def test_an_error_rate_that_one_loop_makes_is_flagged():
+    words = [10] * 100
+    plain = ratio_estimate([1, 0, 2, 0] * 25, words)
+    looped = ratio_estimate([1, 0, 2, 0] * 24 + [1, 0, 2, 150], words)
+
+    assert plain.unreliable == ""
+    assert looped.unreliable == "interval unreliable: one sample makes 66% of the value"
+
+
+def test_a_score_on_a_closed_scale_is_not_flagged_for_one_odd_sample():
+    assert ratio_estimate([1.0] * 99 + [0.0], [1.0] * 100, ends=(0.0, 1.0)).unreliable == ""

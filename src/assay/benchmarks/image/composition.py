@@ -1,18 +1,18 @@
-"""Pictures from composed and imagined prompts: T2I-CompBench, GenAI-Bench, GenEval++, ImagineBench.
+"""Images from composed and imagined prompts: T2I-CompBench, GenAI-Bench, GenEval++, ImagineBench.
 
 One row: `{"index": "12", "prompt": "a red ball and a blue box", "category": "color"}`; ImagineBench has its kind of
 prompt in `type`, GenAI-Bench its skills in `category`.
 
 Citations: T2I-CompBench arXiv 2307.06350; GenAI-Bench arXiv 2406.13743; GenEval++ and ImagineBench arXiv 2508.09987.
 
-Protocols: `t2i_compbench@worker` takes the number, 0 to 1, that the model under the role `compbench` gives each of ten
-pictures (BLIP-VQA, UniDet or CLIP in the official code, by category); `t2i_compbench@parts` asks three specialists,
-under the roles `vqa`, `detector` and `clip`, and does the official arithmetic on what they say. `genai_bench@vqascore`
-takes the number of the role `vqascore` (CLIP-FlanT5); numbers come as JSON `{"score": 0.83}`. `geneval_pp@judge` is a
-judge's yes or no, as the mean of the tags' shares. `imagine_bench@judge` has ratings 0 to 10: .8 of the lesser of
-fantasy and identity and .2 of aesthetics, as the mean over four kinds of prompts weighed 3, 2, 2 and 2;
-`imagine_bench@ulmeval` weighs .6 fantasy, .3 identity, .1 aesthetics and takes the mean over prompts, as ULMEvalKit
-does. The judge sees the picture; the wording is assay's own, so numbers are not the published ones.
+Protocols: `t2i_compbench@worker` takes the number, 0 to 1, that the model under the role `compbench` gives each of
+ten images (BLIP-VQA, UniDet or CLIP in the official code, by category); `t2i_compbench@parts` asks three
+specialists, under the roles `vqa`, `detector` and `clip`, and does the official arithmetic on what they say.
+`genai_bench@vqascore` takes the number of the role `vqascore` (CLIP-FlanT5); numbers come as JSON `{"score": 0.83}`.
+`geneval_pp@judge-v2` is a judge's yes or no, as the mean of the tags' shares. `imagine_bench@judge-v2` has ratings 0
+to 10: .8 of the lesser of fantasy and identity and .2 of aesthetics, as the mean over four kinds of prompts weighed
+3, 2, 2 and 2; `imagine_bench@ulmeval` weighs .6 fantasy, .3 identity, .1 aesthetics and takes the mean over prompts,
+as ULMEvalKit does. The judge sees the image; the wording is assay's own, so numbers are not the published ones.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.judge_ratings import JudgeRatings
+from ...scorers.judge.judge_ratings import JudgeRatings
 from ...scorers.saved_number import SavedNumber
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
@@ -68,7 +68,7 @@ def kind_of(row: RowOf) -> dict[str, str]:
 
 
 def prompt_of(sample: Sample) -> str:
-    """What the picture should show."""
+    """What the image should show."""
     return str(sample.input)
 
 
@@ -112,7 +112,7 @@ geneval_pp = genai_bench.but(
     ),
     scorers=({"name": "judge", "scale": "yes-no", "template": "rubric", "criteria": LOOK, "expects": "image"},),
     summarizers=(GroupMean("tag"), "mean"),
-    protocol="geneval_pp@judge",
+    protocol="geneval_pp@judge-v2",
     description="GenEval++: a judge's yes or no, mean of the tags (arithmetic as published)",
     citation="arXiv 2508.09987",
     data_hint="GenEvalPP.tsv with index, prompt, tag",
@@ -129,7 +129,7 @@ imagine_bench = geneval_pp.but(
         GroupMean("kind", WEIGHTS, f"judge_ratings.{value}", f"judge_ratings.{value}")
         for value in ("overall", *IMAGINED)
     ),
-    protocol="imagine_bench@judge",
+    protocol="imagine_bench@judge-v2",
     description="ImagineBench: a judge's three ratings, by kind (arithmetic as published)",
     data_hint="ImagineBench.tsv with index, prompt, type; or Imagine.jsonl with id, instruction, type",
 )

@@ -7,9 +7,9 @@ the prompt alone are drawn but cannot be scored.
 
 Citation: arXiv 2403.05135.
 
-Protocols: `dpg@vqa` shows each of four pictures to the model under the role `vqa` (`--judge vqa=MODEL`) with the
+Protocols: `dpg@vqa` shows each of four images to the model under the role `vqa` (`--judge vqa=MODEL`) with the
 questions as JSON, and takes JSON `{"answers": {"1": "yes", …}}`; `dpg@saved` reads a column `answers`. A proposition
-whose parent does not hold does not hold either. Beside the official mean over pictures stands the mean over questions.
+whose parent does not hold does not hold either. Beside the official mean over images stands the mean over questions.
 Numbers belong to one model under `vqa`: the published ones to mPLUG-large.
 """
 
@@ -17,14 +17,22 @@ import json
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.dpg import Dpg
+from ...scorers.image.dpg import Dpg
 from ...scorers.saved import read_json
 from ...templates import Question
+from ..vision.tables import RowOf
 from .propositions import PropositionTable
-from .rows import FREE, PROMPTS
+from .rows import FREE, PROMPTS, renamed
+
+
+
+def with_prompt(row: RowOf) -> list[RowOf]:
+    """ULMEvalKit's table has the prompt in `text`, as the official one has for all propositions of a prompt."""
+    return renamed(prompt="text")(row) if "item_id" not in row else [row]
+
 
 FILES = ("DPG_Bench.tsv", "dpg_bench.csv", "dpg/dpg_bench.csv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
-TABLE = PropositionTable(pictures=False, aliases=PROMPTS)
+TABLE = PropositionTable(pictures=False, aliases=PROMPTS, reshape=with_prompt)
 
 
 def propositions(sample: Sample) -> str:

@@ -1,20 +1,20 @@
 """Images from images: OmniContext, GEdit-Bench, ImgEdit, and edits with a known result.
 
 One row of an edit: `{"key": "12", "image": "iVBORw0…", "instruction": "Make the ball blue.", "category": "color"}`; the
-hub's GEdit-Bench calls the picture `input_image` and the kind of edit `task_type`, ImgEdit asks in `prompt`.
-OmniContext has several pictures in `images` or in a list in `image`. Edits with a known result have it in
+hub's GEdit-Bench calls the image `input_image` and the kind of edit `task_type`, ImgEdit asks in `prompt`.
+OmniContext has several images in `images` or in a list in `image`. Edits with a known result have it in
 `target_image`.
 
 Citations: OmniContext arXiv 2506.18871; GEdit-Bench arXiv 2504.17761; ImgEdit arXiv 2505.20275; SSIM IEEE TIP 13(4).
 
 Protocols: the judge sees the images of the question and the one that was made; its requests are worded by assay, the
-arithmetic is the official one. `omnicontext@judge`: the geometric mean of two ratings 0 to 10, and every value is the
-mean of the means of the task types (`omnicontext/calculate_statistics.py`). `gedit@judge-en` and
+arithmetic is the official one. `omnicontext@judge-v2`: the geometric mean of two ratings 0 to 10, and every value is
+the mean of the means of the task types (`omnicontext/calculate_statistics.py`). `gedit@judge-en` and
 `gedit_cn@judge-cn` (GEdit-Bench, `calculate_statistics.py`): the rows of one language; semantics and quality are each
 the least of two ratings 0 to 10, overall their geometric mean, and every value is the mean of the means of the task
 types. `imgedit@judge-1-5` (ImgEdit, `step1` and `step2`): the mean of three ratings 1 to 5, of which the second and
-third may not exceed the first, averaged by edit type. `edit_similarity@psnr-ssim` needs no judge: PSNR, and SSIM of the
-window of its paper, against the known result.
+third may not exceed the first, averaged by edit type. `edit_similarity@psnr-ssim` needs no judge: PSNR, and SSIM of
+the window of its paper, against the known result.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ from dataclasses import replace
 
 from ...core import DataSource, Task
 from ...datasets.tsv_images import is_blank
-from ...scorers.judge_ratings import JudgeRatings
+from ...scorers.judge.judge_ratings import JudgeRatings
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
 from ..vision.tables import RowOf
-from .rows import edits, target_picture
+from .rows import edits, target_image
 
 MINI = "benchmarks/data/image/edits.jsonl"
 SUBJECTS = {
@@ -76,7 +76,7 @@ omnicontext = Task(
     scorers=(JudgeRatings(SUBJECTS, combine="geometric", expects="image", shows_question=True),),
     summarizers=by_type("judge_ratings", "overall", *SUBJECTS),
     produces=("image",),
-    protocol="omnicontext@judge",
+    protocol="omnicontext@judge-v2",
     needs=frozenset({"image"}),
     description="OmniContext: given subjects in a new picture, judged (arithmetic as published)",
     citation="arXiv 2506.18871",
@@ -116,7 +116,7 @@ imgedit = omnicontext.but(
 )
 edit_similarity = omnicontext.but(
     name="edit_similarity",
-    dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_picture)),
+    dataset=DataSource(local=("edit_similarity.tsv", "edit_similarity.jsonl"), mini=MINI, read=edits(target_image)),
     scorers=("image_similarity",),
     summarizers=("mean",),
     protocol="edit_similarity@psnr-ssim",

@@ -1,11 +1,11 @@
-"""GenEval: objects, their number, colour and place, in four pictures for each prompt.
+"""GenEval: objects, their number, colour and place, in four images for each prompt.
 
 One row: `{"tag": "counting", "include": [{"class": "clock", "count": 2}], "exclude": [{"class": "clock", "count": 3}],
 "prompt": "a photo of two clocks"}`, as in `evaluation_metadata.jsonl`; tables may have that object in `metadata`.
 
 Citation: arXiv 2310.11513.
 
-Protocols: `geneval@detector` shows each picture to the model under the role `detector` (`--judge detector=MODEL`),
+Protocols: `geneval@detector` shows each image to the model under the role `detector` (`--judge detector=MODEL`),
 which is told the classes as `{"classes": […]}`, with `"colors": true` where colours matter, and answers with JSON
 `{"detections": {class: [[x1, y1, x2, y2, score], …]}}`, with colours as `{"box": …, "score": …, "color": …}`.
 `geneval@saved` reads the same from a column `detections`. Thresholds and geometry are the official ones; the value is
@@ -18,7 +18,7 @@ from typing import Any
 
 from ...core import DataSource, Sample, Task
 from ...scorers.asked import Asked
-from ...scorers.geneval import GenEval, metadata_of
+from ...scorers.image.geneval import GenEval, metadata_of
 from ...summarizers.weighted import GroupMean
 from ...templates import Question
 from ..vision.tables import tag_of

@@ -1,6 +1,6 @@
-"""Pictures measured by learned models: CLIPScore and FID of prompts, LPIPS of edits with a known result.
+"""Images measured by learned models: CLIPScore and FID of prompts, LPIPS of edits with a known result.
 
-One row: `{"index": "3", "prompt": "a red ball"}`; FID also has a picture to be like in `target_image` (base64), an edit
+One row: `{"index": "3", "prompt": "a red ball"}`; FID also has an image to be like in `target_image` (base64), an edit
 with a known result `image`, `instruction` and `target_image`.
 
 Citations: CLIPScore arXiv 2104.08718; FID arXiv 1706.08500; LPIPS arXiv 1801.03924.
@@ -15,18 +15,18 @@ same number of pictures.
 from typing import Any
 
 from ...core import DataSource, Task
-from ...scorers.clip_score import ClipScoreAsked
-from ...scorers.fid import Fid
+from ...scorers.image.clip_score import ClipScoreAsked
+from ...scorers.image.fid import Fid
 from ...templates import Question
 from ..vision.tables import RowOf, Table
-from .rows import FREE, PROMPTS, edits, prompts, target_picture
+from .rows import FREE, PROMPTS, edits, prompts, target_image
 
 LICENCE = "that of the prompts"
 
 
-def picture_to_be_like(row: RowOf) -> Any:
-    """The picture in `target_image`, where there is one."""
-    return target_picture(row) if row.get("target_image") else None
+def image_to_be_like(row: RowOf) -> Any:
+    """The image in `target_image`, where there is one."""
+    return target_image(row) if row.get("target_image") else None
 
 
 clip_score = Task(
@@ -55,7 +55,7 @@ fid = clip_score.but(
     dataset=DataSource(
         local=("fid.jsonl", "fid.tsv"),
         mini="benchmarks/data/image/edits.jsonl",
-        read=Table(pictures=False, target=picture_to_be_like, aliases=PROMPTS),
+        read=Table(pictures=False, target=image_to_be_like, aliases=PROMPTS),
     ),
     scorers=(Fid(),),
     protocol="fid@inception",
@@ -73,7 +73,7 @@ edit_lpips = clip_score.but(
     dataset=DataSource(
         local=("edit_similarity.tsv", "edit_similarity.jsonl"),
         mini="benchmarks/data/image/edits.jsonl",
-        read=edits(target_picture),
+        read=edits(target_image),
     ),
     scorers=("lpips",),
     protocol="edit_similarity@lpips",

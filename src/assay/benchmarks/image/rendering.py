@@ -1,18 +1,18 @@
-"""Text in pictures: is what the prompt wants written to be read there?
+"""Text in images: is what the prompt wants written to be read there?
 
 One row: `{"index": "3", "prompt": "A sign that says OPEN DAILY", "text": "OPEN DAILY"}`; lines of several lines are set
 apart by line ends.
 
 Citation: TextDiffuser (MARIO-Eval) arXiv 2305.10855, for the measure.
 
-Protocol: the recogniser under the role `ocr` (`--judge ocr=MODEL`) reads the picture; `word_accuracy`, `ned` and
+Protocol: the recogniser under the role `ocr` (`--judge ocr=MODEL`) reads the image; `word_accuracy`, `ned` and
 `line_match` compare, case aside. Its errors are in the number: numbers compare only under one recogniser.
 """
 
 from ...core import DataSource, Task
 from ...datasets.tsv_images import is_blank
 from ...scorers.asked import Asked
-from ...scorers.ocr_text import OcrText
+from ...scorers.image.ocr_text import OcrText
 from ...templates import Question
 from ..vision.tables import RowOf, Table
 from .rows import PROMPTS

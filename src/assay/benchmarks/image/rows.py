@@ -1,7 +1,7 @@
-"""Rows of picture generation and editing: prompts, with the pictures to start from and the pictures to arrive at.
+"""Rows of image generation and editing: prompts, with the images to start from and the images to arrive at.
 
-The reader is that of the vision-language tables; here a row needs no picture, and `prompt` or `instruction` is what is
-asked. Pictures are base64 in `image` (several in a list), files beside the table, or the hub's own.
+The reader is that of the vision-language tables; here a row needs no image, and `prompt` or `instruction` is what is
+asked. Images are base64 in `image` (several in a list), files beside the table, or the hub's own.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,8 +23,18 @@ def prompts(tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases:
     return Table(pictures=False, tags=tags, aliases={**PROMPTS, **aliases})
 
 
+def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
+    """Rows in which a column stands in for one that is not there: `renamed(prompt="text")`."""
+
+    def reshape(row: RowOf) -> list[RowOf]:
+        missing = {name: row[other] for name, other in columns.items() if name not in row and other in row}
+        return [{**row, **missing}] if missing else [row]
+
+    return reshape
+
+
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
-    """Rows with pictures and what is to become of them."""
+    """Rows with images and what is to become of them."""
     return Table(pictures=True, target=target or nothing, aliases={**EDITS, **aliases})
 
 
@@ -33,8 +43,8 @@ def nothing(row: RowOf) -> None:
     return None
 
 
-def target_picture(row: RowOf) -> Image:
-    """The picture in `target_image` that an edit should arrive at."""
+def target_image(row: RowOf) -> Image:
+    """The image in `target_image` that an edit should arrive at."""
     cell = row.get("target_image")
     if isinstance(cell, Mapping):
         cell = cell.get("bytes")

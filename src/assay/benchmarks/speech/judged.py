@@ -83,7 +83,7 @@ def judged_reply(name: str, title: str, criteria: str) -> tuple[Task, ...]:
         licence="see its data card",
         data_hint=f"{name}.jsonl with key, audio, query, and emotion where it is known",
     )
-    return in_modes(task, heard("Reply as in a conversation."), "scale as published")
+    return in_modes(task, heard("Reply as in a conversation."), "scale as published", "-v2")
 
 
 spoken_humanlike, spoken_humanlike_audio_text, spoken_humanlike_text = judged_reply(

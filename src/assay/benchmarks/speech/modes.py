@@ -88,17 +88,18 @@ def heard(instruction: str, *modes: str, lists_options: bool = False) -> dict[st
     }
 
 
-def in_modes(task: Task, templates: Mapping[str, Any], checked: str) -> tuple[Task, ...]:
+def in_modes(task: Task, templates: Mapping[str, Any], checked: str, version: str = "") -> tuple[Task, ...]:
     """One task for each mode: `webq`, `webq_audio_text`, `webq_text`; the description says which, and what was checked.
 
-    A task without a spoken mode keeps its bare name for the first of its modes.
+    A task without a spoken mode keeps its bare name for the first of its modes. `version` ends the protocol ids of a
+    task whose arithmetic was another once, so that its numbers are not taken for the same.
     """
     first = next(iter(templates))
     return tuple(
         task.but(
             name=task.name + ("" if mode == first else _SUFFIXES[mode]),
             template=template,
-            protocol=f"{task.name}@{mode}",
+            protocol=f"{task.name}@{mode}{version}",
             needs=task.needs if mode == TEXT else task.needs | {"audio"},
             description=f"{task.description}, {mode} ({checked})",
         )

@@ -5,12 +5,12 @@ One row: `{"key": "v1", "audio": "v1.wav", "prompt_text": "what is said in it", 
 
 Citations: Seed-TTS (its test set, seed-tts-eval) arXiv 2406.02430; UTMOS arXiv 2204.02152.
 
-Protocols: `voice_similarity` is the cosine of two embeddings, of the recording and of the speech, by the encoder given
-under the role `speaker` (`--judge speaker=MODEL`, which answers a sound with a list of numbers). `voice_words` is the
-corpus WER[whisper-en] of a transcript by the role `asr`. `voice_mos` is a rating from 1 to 5 by the predictor given
-under the role `mos`, such as UTMOS. Numbers compare only under one encoder, recogniser or predictor; it stands in the
-run. seed-tts-eval takes a WavLM-large speaker encoder: give that for its similarity. Its WER is another number: the
-mean over utterances, after dropping marks and case, of what Whisper-large-v3 hears.
+Protocols: `voice_similarity` is the cosine of two embeddings, of the recording and of the speech, by the encoder
+given under the role `speaker` (`--judge speaker=MODEL`, which answers a sound with a list of numbers). `voice_words`
+is the mean over utterances of the WER of a transcript by the role `asr`, after dropping marks and case, as
+seed-tts-eval has it. `voice_mos` is a rating from 1 to 5 by the predictor given under the role `mos`, such as UTMOS.
+Numbers compare only under one encoder, recogniser or predictor; it stands in the run. seed-tts-eval takes a
+WavLM-large speaker encoder and lets Whisper-large-v3 hear English: give those for its numbers.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,9 @@ class InThisVoice:
         return Prompt((Message("user", (*sounds, Text(f"{self.instruction} {sample.input}"))),))
 
 
-def in_voice(name: str, title: str, scorer: Any, checked: str, citation: str = "arXiv 2406.02430") -> Task:
+def in_voice(
+    name: str, title: str, scorer: Any, checked: str, citation: str = "arXiv 2406.02430", version: str = ""
+) -> Task:
     """The task of one measure."""
     task = Task(
         name=name,
@@ -56,7 +58,7 @@ def in_voice(name: str, title: str, scorer: Any, checked: str, citation: str = "
         licence="that of the recordings",
         data_hint=f"{name}.jsonl or voices.jsonl with key, audio, query, and speaker where it is known",
     )
-    (made,) = in_modes(task, {BOTH: InThisVoice()}, checked)
+    (made,) = in_modes(task, {BOTH: InThisVoice()}, checked, version)
     return made
 
 
@@ -67,8 +69,12 @@ voice_similarity = in_voice(
     "as published",
 )
 voice_words = in_voice(
-    "voice_words", "Words in a given voice: WER", {"name": "spoken_wer", "normalize": "whisper-en"}, "format-checked"
-)
+    "voice_words",
+    "Words in a given voice: mean WER of utterances",
+    {"name": "spoken_wer", "normalize": "seed-tts-en"},
+    "arithmetic as published",
+    version="-v2",
+).but(summarizers=("mean",))
 voice_mos = in_voice(
     "voice_mos",
     "Quality in a given voice: rating by a given predictor",

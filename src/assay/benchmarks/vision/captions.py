@@ -1,12 +1,12 @@
-"""Captions of pictures: COCO and Flickr30k, by BLEU, ROUGE-L and CIDEr.
+"""Captions of images: COCO and Flickr30k, by BLEU, ROUGE-L and CIDEr.
 
 One row: `{"index": 5, "image": "iVBORw0…", "answer": "['a red ball', 'a ball on a table', …]"}`, five references to a
-picture; a `question` is asked where there is one.
+image; a `question` is asked where there is one.
 
 Citations: COCO arXiv 1504.00325; Flickr30k Young et al., TACL 2014.
 
 Protocol: references and captions tokenized as coco-caption does it; CIDEr is CIDEr-D with the document frequencies of
-the pictures of the run, so a subset has another CIDEr. METEOR 1.5 needs Java and is computed when it is asked for
+the images of the run, so a subset has another CIDEr. METEOR 1.5 needs Java and is computed when it is asked for
 (`--scorer caption --scorer meteor`); SPICE, whose parser's models cannot be shipped, is not.
 """
 

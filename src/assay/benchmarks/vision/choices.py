@@ -1,7 +1,7 @@
-"""Pictures with lettered options, each row judged by itself: SEED-Bench, MMStar, AI2D, ScienceQA, RealWorldQA, MMMU.
+"""Images with lettered options, each row judged by itself: SEED-Bench, MMStar, AI2D, ScienceQA, RealWorldQA, MMMU.
 
 One row: `{"index": 7, "image": "iVBORw0…", "question": "How many stars are there?", "hint": "", "A": "two",
-"B": "three", "answer": "B", "category": "counting", "l2-category": "math", "split": "val"}`. MMMU has several pictures
+"B": "three", "answer": "B", "category": "counting", "l2-category": "math", "split": "val"}`. MMMU has several images
 in a list literal and says `<image 2>` where one belongs; MathVista has its options as a list in `choices`, the letter
 in `answer_option`, and the whole prompt in `question` (`query` on the hub).
 
@@ -35,7 +35,7 @@ _MARKER = re.compile(r"<image (\d+)>")
 
 @dataclass(frozen=True)
 class Interleaved:
-    """The question with its options, each picture where the text says `<image 1>`; the others before the text."""
+    """The question with its options, each image where the text says `<image 1>`; the others before the text."""
 
     def __call__(self, sample: Sample) -> Prompt:
         # An open question is asked as it stands.

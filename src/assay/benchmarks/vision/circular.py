@@ -2,7 +2,7 @@
 
 One row: `{"index": 1000241, "image": "241", "question": "Which one is round?", "hint": "", "A": "the ball",
 "B": "the box", "answer": "A", "category": "physical_property", "l2-category": "attribute_reasoning", "split": "dev"}`.
-The copy of question i with its options rotated k times has the index i + k * 1,000,000, and the picture of row i.
+The copy of question i with its options rotated k times has the index i + k * 1,000,000, and the image of row i.
 V11 files say the question in `g_index`.
 
 Citation: Liu et al. 2023, MMBench: Is Your Multi-modal Model an All-around Player?, arXiv 2307.06281. Licence:
@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import DataSource, GenerateOptions, Outcome, Output, Sample, Score, Task
-from ...scorers.choice import LETTERS
-from ...scorers.choice_rules import extract_choice
+from ...scorers.choice.choice import LETTERS
+from ...scorers.choice.choice_rules import extract_choice
 from ...templates import Choices
 from .tables import Table, whole_number
 
@@ -42,7 +42,7 @@ def question_group(row: Mapping[str, Any]) -> str | None:
 
 
 def first_rotation(row: Mapping[str, Any]) -> str | None:
-    """The row whose picture a rotated row without one shows."""
+    """The row whose image a rotated row without one shows."""
     index = whole_number(row.get("index"))
     return str(index % ROTATION) if index is not None and index >= ROTATION else None
 

@@ -1,4 +1,4 @@
-"""Questions about charts, documents and text in pictures: ChartQA, DocVQA, InfoVQA, OCRBench.
+"""Questions about charts, documents and text in images: ChartQA, DocVQA, InfoVQA, OCRBench.
 
 One row: `{"index": 3, "image": "iVBORw0…", "question": "What is the total?", "answer": "['12.50', '$12.50']",
 "category": "Doc-oriented VQA", "split": "test_human"}`; any answer of the list will do.
@@ -13,7 +13,7 @@ containment; times 1,000, the mean over its 1,000 rows is the published score.
 from ...core import DataSource, GenerateOptions, Task
 from ...templates import Question
 from .short_answers import short_answer
-from .tables import Table, picture_of
+from .tables import Table, image_of
 
 MINI = "benchmarks/data/vision/{}.tsv"
 """A set of its own for each, since each has columns of its own."""
@@ -22,7 +22,7 @@ MINI = "benchmarks/data/vision/{}.tsv"
 def _task(name: str, file: str, what: str, scorer: str, citation: str, licence: str) -> Task:
     return Task(
         name=name,
-        dataset=DataSource(local=(f"{file}.tsv",), mini=MINI.format(name), read=Table(cluster=picture_of)),
+        dataset=DataSource(local=(f"{file}.tsv",), mini=MINI.format(name), read=Table(cluster=image_of)),
         template=short_answer,
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=64),

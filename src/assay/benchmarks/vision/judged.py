@@ -2,7 +2,7 @@
 
 One row: `{"index": 4, "image": "iVBORw0…", "question": "What is x in the equation?", "answer": "-1<AND>-5",
 "category": "ocr,math"}`. In MM-Vet's references `<AND>` joins what must all be there and `<OR>` what may stand for it;
-`category` lists the capabilities. CORE-MM has several pictures in a list literal, and `complexity` (Moderate, High).
+`category` lists the capabilities. CORE-MM has several images in a list literal, and `complexity` (Moderate, High).
 
 Citations: MM-Vet arXiv 2308.02490; CORE-MM arXiv 2311.11567.
 
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import DataSource, GenerateOptions, Task
-from ...scorers.mmvet import MmVet
+from ...scorers.vision.mmvet import MmVet
 from ...summarizers.mmvet import MmVet as MmVetTable
 from ...templates import Question
 from .tables import Table

@@ -1,4 +1,4 @@
-"""Hateful Memes: is a meme hateful, which neither its picture nor its text says alone?
+"""Hateful Memes: is a meme hateful, which neither its image nor its text says alone?
 
 One row: `{"id": 1234, "img": "img/01234.png", "label": 0, "text": "look who came to lunch"}`; `label` is 1 for hateful.
 Copies in the usual table have `image` (base64) instead of `img`.
@@ -6,7 +6,7 @@ Copies in the usual table have `image` (base64) instead of `img`.
 Citation: Kiela et al. 2020, The Hateful Memes Challenge, arXiv 2005.04790. Licence: the challenge's own, to be
 accepted before download.
 
-Protocol: the text of the meme is given beside the picture, yes or no is asked for, greedy decoding. Accuracy (the mean
+Protocol: the text of the meme is given beside the image, yes or no is asked for, greedy decoding. Accuracy (the mean
 of `yes_probability`) and `auroc`, the challenge's metric, as scikit-learn's `roc_auc_score` has it: over the
 probability of yes where the backend reports the first token's alternatives, else over the verdicts, which is coarser.
 Published numbers are on `dev_seen` or `test_seen`; say which with `--split`.
@@ -34,7 +34,7 @@ def verdict_of(row: Mapping[str, Any]) -> str | None:
 
 
 def ask(sample: Sample) -> Prompt:
-    """The picture, the words on it, and the question."""
+    """The image, the words on it, and the question."""
     words = " ".join(str(sample.fields.get("text") or "").split())
     said = f'The meme says: "{words}"\n' if words else ""
     parts: tuple[Part, ...] = (*sample.media, Text(f"{said}{sample.input}"))  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ One row: `{"index": 9, "image": "iVBORw0…", "question": "the red square on the
 
 Citation: Kazemzadeh et al. 2014, ReferItGame, EMNLP; Yu et al. 2016, arXiv 1608.00272. Licence: Apache-2.0.
 
-Protocol: the answer is a box of two corners in shares of the picture (0 to 1), as lmms-eval asks for it; right if its
+Protocol: the answer is a box of two corners in shares of the image (0 to 1), as lmms-eval asks for it; right if its
 overlap with the box is 0.5 or more (`acc@0.5`), the mean overlap beside it. A model that answers in pixels or
 thousandths is scored with `scale`: `--scorers "box_iou[scale=thousand,target_corners=xywh]"`.
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 from ...core import DataSource, GenerateOptions, Prompt, Sample, Task
 from ...datasets.faults import RowFault
-from ...scorers.boxes import as_box
+from ...scorers.vision.boxes import as_box
 from ...templates.built import turn
 from ...templates.plain import question_text
-from .tables import Table, picture_of
+from .tables import Table, image_of
 
 ASK = (
     "Give the box of the region this phrase describes as [left, top, right, bottom], each a number between 0 and 1, "
@@ -27,12 +27,12 @@ ASK = (
 
 
 def where_is(sample: Sample) -> Prompt:
-    """The picture and the request for a box."""
+    """The image and the request for a box."""
     return Prompt((turn("user", sample, f"{ASK}{question_text(sample)}"),))
 
 
 def box_of(row: Mapping[str, Any]) -> tuple[float, ...]:
-    """The right box, as it stands in the row; both it and the picture's size must be there."""
+    """The right box, as it stands in the row; both it and the image's size must be there."""
     box = as_box(row.get("bbox"))
     if box is None:
         fix = "write [left, top, width, height]"
@@ -46,7 +46,7 @@ def _task(name: str, file: str, what: str) -> Task:
         dataset=DataSource(
             local=(f"{file}.tsv",),
             mini="benchmarks/data/vision/refcoco.tsv",
-            read=Table(target=box_of, cluster=picture_of),
+            read=Table(target=box_of, cluster=image_of),
         ),
         template=where_is,
         scorers=({"name": "box_iou", "scale": "unit", "target_corners": "xywh"},),

@@ -1,4 +1,4 @@
-"""Short answers about a picture, scored against ten annotators: VQAv2, OK-VQA, OCR-VQA, TextVQA.
+"""Short answers about an image, scored against ten annotators: VQAv2, OK-VQA, OCR-VQA, TextVQA.
 
 One row: `{"index": 12, "image": "iVBORw0…", "question": "What colour is the ball?", "answer": "['red', 'red', 'dark
 red', …]"}`, one entry for each annotator; a column `answers` of `[{"answer": "red"}, …]` does as well.
@@ -17,14 +17,14 @@ from ...core import DataSource, GenerateOptions, Prompt, Sample, Task
 from ...datasets.faults import RowFault
 from ...templates.built import turn
 from ...templates.plain import question_text
-from .tables import Table, answer_of, picture_of
+from .tables import Table, answer_of, image_of
 
 ANNOTATORS = 10
 HINT = "a TSV with index, image, question, answer (a list literal, one entry for each annotator)"
 
 
 def short_answer(sample: Sample) -> Prompt:
-    """The picture, the question, and the request for a word or phrase."""
+    """The image, the question, and the request for a word or phrase."""
     text = f"{question_text(sample)}\nAnswer the question using a single word or phrase."
     return Prompt((turn("user", sample, text),))
 
@@ -52,7 +52,7 @@ def _task(name: str, file: str, what: str, citation: str, licence: str) -> Task:
         dataset=DataSource(
             local=(f"{file}.tsv",),
             mini="benchmarks/data/vision/short_answers.tsv",
-            read=Table(target=annotators, cluster=picture_of),
+            read=Table(target=annotators, cluster=image_of),
         ),
         template=short_answer,
         scorers=("vqa_accuracy",),
@@ -80,12 +80,13 @@ ocrvqa = ocrvqa.but(
     dataset=DataSource(
         local=("OCRVQA_TESTCORE.tsv", "OCRVQA_TEST.tsv"),
         mini="benchmarks/data/vision/short_answers.tsv",
-        read=Table(target=one_for_ten, cluster=picture_of),
-    )
+        read=Table(target=one_for_ten, cluster=image_of),
+    ),
+    description="OCR-VQA, book covers, VQA's normalizing of the one answer (our own rule)",
 )
 ocrvqa_exact = ocrvqa.but(
     name="ocrvqa_exact",
     scorers=({"name": "exact_match", "ignore_case": True},),
     protocol="ocrvqa@exact",
-    description="OCR-VQA by equality apart from case (VLMEvalKit's rule as published)",
+    description="OCR-VQA, book covers, by equality apart from case (VLMEvalKit's rule as published)",
 )

@@ -1,4 +1,4 @@
-"""Tables of pictures and questions: how the rows of a vision-language benchmark become samples.
+"""Tables of images and questions: how the rows of a vision-language benchmark become samples.
 
 Columns: `index`, `image` (base64; another row's index; a list literal of base64) or `image_path`, `question`, `hint`,
 options `A`, `B`, … or a list in `choices`, `answer` (a letter, a text, a list literal), `category`, `l2-category`,
@@ -32,7 +32,7 @@ class Table:
     """Which rows have options of their own; the target is then the letter of one."""
     group: Callable[[RowOf], str | None] | None = None
     cluster: Callable[[RowOf], str | None] | None = None
-    """Rows that share a picture are not independent."""
+    """Rows that share an image are not independent."""
     tags: Callable[[RowOf], Mapping[str, str]] | None = None
     """Breakdowns besides those of the usual columns."""
     target: Callable[[RowOf], Any] | None = None
@@ -40,9 +40,9 @@ class Table:
     reshape: Callable[[RowOf], Sequence[RowOf]] | None = None
     """The rows to ask for each row of the file: none to leave it out, several to ask it under several headings."""
     lender: Fallback | None = None
-    """The index of the row whose picture a row with an empty cell shows."""
+    """The index of the row whose image a row with an empty cell shows."""
     pictures: bool = True
-    """Whether a row without a picture is a fault."""
+    """Whether a row without an image is a fault."""
     question: str = ""
     """Asked where the table has no question, as tables of captions have none."""
     aliases: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -163,8 +163,8 @@ def whole_number(cell: Any) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def picture_of(row: RowOf) -> str | None:
-    """What rows about one picture have in common: the name of its file."""
+def image_of(row: RowOf) -> str | None:
+    """What rows about one image have in common: the name of its file."""
     return None if is_blank(row.get("image_path")) else str(row["image_path"])
 
 
@@ -175,5 +175,5 @@ def _shards_of(path: Path) -> Sequence[Shard]:
 
 
 def _nowhere(index: str) -> None:
-    """The hub's copies have each picture in its own row."""
+    """The hub's copies have each image in its own row."""
     return None

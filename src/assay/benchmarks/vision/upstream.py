@@ -10,7 +10,7 @@ Citation: Duan et al. 2024, VLMEvalKit, arXiv 2407.11691.
 """
 
 from ...core import Task
-from ...scorers.vlmeval_published import ChoiceVlmevalJudged, MmVetVlmeval, YesNoVlmeval
+from ...scorers.vision.vlmeval_published import ChoiceVlmevalJudged, MmVetVlmeval, YesNoVlmeval
 from . import choices, circular, judged, yes_no
 
 

@@ -1,4 +1,4 @@
-"""Yes or no about a picture: MME by pairs, POPE by either rule, HallusionBench by questions and figures.
+"""Yes or no about an image: MME by pairs, POPE by either rule, HallusionBench by questions and figures.
 
 One row of MME: `{"index": 2, "image": "iVBORw0…", "image_path": "code/0002.png", "question": "Is the sum 12? Please
 answer yes or no.", "answer": "Yes", "category": "code_reasoning"}`; the row with the odd index after it asks about the
@@ -23,21 +23,21 @@ from ...datasets.tsv_images import is_blank
 from ...summarizers.pairs import HallusionBench
 from ...templates import Question
 from .short_answers import short_answer
-from .tables import Table, picture_of, whole_number
+from .tables import Table, image_of, whole_number
 
 PLACES = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
-    """What the two questions about a picture have in common: its path within the category, else the even index."""
-    if picture := picture_of(row):
+    """What the two questions about an image have in common: its path within the category, else the even index."""
+    if picture := image_of(row):
         return f"{row.get('category', '')}/{picture}"
     index = whole_number(row.get("index"))
     return None if index is None else str(index - index % 2)
 
 
 def first_of_pair(row: Mapping[str, Any]) -> str | None:
-    """The row whose picture the second question of a pair is about."""
+    """The row whose image the second question of a pair is about."""
     index = whole_number(row.get("index"))
     return str(index - 1) if index is not None and index % 2 else None
 
@@ -90,7 +90,7 @@ mme_official = mme.but(
     protocol="mme@official",
     description="MME, the first four letters read (its own script, as published)",
 )
-_POPE = Table(cluster=picture_of, reshape=by_category)
+_POPE = Table(cluster=image_of, reshape=by_category)
 pope = _task("pope", "POPE", "POPE: objects that are not there", _POPE, "arXiv 2305.10355", "MIT").but(
     dataset=DataSource(local=("POPE.tsv",), mini="benchmarks/data/vision/pope.tsv", read=_POPE),
     summarizers=("yes_no",),
@@ -107,7 +107,7 @@ pope_lmms_eval = pope.but(
     options=GenerateOptions(temperature=0.0, max_tokens=128),
     scorers=({"name": "yes_no", "rule": "lmms_eval"},),
     summarizers=({"name": "yes_no", "counting": "lmms_eval"},),
-    protocol="pope@lmms_eval",
+    protocol="pope@lmms_eval-v2",
     description="POPE by lmms-eval: the bare word, others left out of recall (as published)",
 )
 _HALLUSION = Table(tags=places_of, pictures=False)

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
+from ...core import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Model, Output, Prompt, Request, Sample
 from ...core.request import repeated
 from ...runner.ask.calls import call_model
 from ...runner.ask.schedule import Scheduler
+from ...runner.ask.standing import Standing, Unkept
+from ...runner.ask.work import Job
 
 
 class Direct:
@@ -35,7 +37,7 @@ class Direct:
             return call_model(self.model, requests) if requests else []
 
         async def ask() -> list[Output]:
-            return list(await asyncio.gather(*(scheduler.ask(request) for request in requests)))
+            return await Standing(scheduler).ask([Job(Sample(""), request) for request in requests], Unkept())
 
         # A thread of its own: a notebook's thread already has a running loop.
         with ThreadPoolExecutor(1) as pool:

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,18 @@ from ...core import AssayError, BadSample, ComponentError, DataError, Sample, Sc
 from ...datasets.columns import CONVENTION
 from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
-from ...runner.summary.summarize import flatten
+from ...runner.summary.results import flatten
 from ..plain import plain
-from ..protocol import as_upstream
+from ..protocol import UPSTREAM, following
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig
 from .facade.tasks.dataset_registry import DatasetConfig
 from .rows import Unusable, read_rows
+
+
+def as_upstream(holds: bool) -> AbstractContextManager[None]:
+    """Upstream's rule for one task, where it was asked for; else whatever the process follows."""
+    return following("pipeline", UPSTREAM) if holds else nullcontext()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -47,7 +53,7 @@ class Rows:
         if self.path is None:
             raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
         config = self.config
-        with as_upstream("pipeline", self.is_upstream):
+        with as_upstream(self.is_upstream):
             rows = list(read_rows(config.loader, config.prompt_template, self.path))
         column = id_column([row.raw for row in rows if isinstance(row.raw, Mapping)])
         return [
@@ -125,7 +131,7 @@ class Drive:
         function = self.evaluator.evaluator
         given = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
         try:
-            with as_upstream("pipeline", self.is_upstream):
+            with as_upstream(self.is_upstream):
                 made = function(engine, items, **_accepted(function, given, self.settings))
         except AssayError:
             raise

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...scorers.choice_rules import extract_choice
+from ...scorers.choice.choice_rules import extract_choice
 from ...store.file_ledger import own_file
 from ..plain import plain
 from .builtin import Items, batches

@@ -8,12 +8,11 @@ from typing import Any
 from ...core import GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
-from ..protocol import as_upstream
 from ..protocol import is_upstream as chose_upstream
 from ..recognise import imported_names
 from . import builtin, checkout, mmlu_pro
 from .claims import NAMES, claims
-from .driver import Drive, Rows
+from .driver import Drive, Rows, as_upstream
 from .engine import as_turn
 from .facade.evaluators.evaluator_registry import EvaluatorConfig, EvaluatorRegistry
 from .facade.tasks.dataset_registry import DatasetConfig, DatasetRegistry, asks_in_own_words
@@ -87,7 +86,7 @@ def make_task(
     As upstream, an empty answer, 0 and `False` are none, and evaluators that ship have their own upstream form.
     """
     is_upstream = is_upstream or chose_upstream("pipeline")
-    with as_upstream("pipeline", is_upstream):
+    with as_upstream(is_upstream):
         dataset, in_own_words = _dataset(reference.dataset or ""), asks_in_own_words(reference.dataset or "")
     asked = reference.evaluator or (run.scorers[0] if run.scorers else None)
     evaluator = _evaluator(asked or _matching(dataset.name, evaluators))

@@ -43,7 +43,7 @@ def _tasks(reference: str, run: "RunOptions", *, is_upstream: bool = False) -> S
     chosen = [name for name in own if name in run.tasks] or own
     if not chosen:
         raise UsageError("the registry has no infer_task", where=str(tree.folder), fix="add infer_task/mine.yaml")
-    shop = Workshop(tree, has_judge="judge" in run.judges, is_upstream=is_upstream)
+    shop = Workshop(tree, roles=frozenset(run.judges), is_upstream=is_upstream)
     shop.check(chosen)
     return [task for name in chosen for task in shop.tasks(name)]
 
@@ -58,7 +58,9 @@ def names_in(reference: str) -> Sequence[str]:
 
 def model(reference: str, args: Mapping[str, Any]) -> Model | None:
     """The model class of a user's file: `src/models/mine.py:Mine`; `None` if the file holds none."""
+    from .. import protocol
     from .classes import Classes
+    from .eras import Rule, era_of
     from .guest_model import GuestModel
     from .tree import Entry
 
@@ -73,4 +75,4 @@ def model(reference: str, args: Mapping[str, Any]) -> Model | None:
         return None
     dotted = ".".join([*file.relative_to(root).with_suffix("").parts, fitting[0]])
     entry = Entry("model", fitting[0], dotted, dict(args), file, 1)
-    return GuestModel(entry, classes)
+    return GuestModel(entry, classes, Rule(era_of(root), protocol.is_upstream("televal")))

@@ -4,15 +4,18 @@ A dialogue's lists are given in one of two shapes: `newest` hands over all earli
 only the last one, and none in the first round.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
-from ...core import shorten
+from ...core import AssayError, Audio, shorten
+from ...media import check_media
+from .audio import RATE, SoundFolder
+from .eras import Era, era_here
 from .spoken import Question, Script, read_structure
+from .upstream_calling import round_path
 
-Era = Literal["newest", "seed"]
 FLAGS: Mapping[str, bool] = {"reverse_spkr": False, "use_model_history": True, "save_latest_only": False}
 
 
@@ -94,16 +97,38 @@ def checked(answer: Any, model: Any, method: str) -> dict[str, Any]:
 
 def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
     """`Model.inference` for one rendered template: the answer, or the records of all rounds of a dialogue."""
-    given = {**FLAGS, **options}
-    spoken = read_structure(structure, reverse=bool(given["reverse_spkr"]))
+    flags = {**FLAGS, **options}
+    spoken = read_structure(structure, reverse=bool(flags["reverse_spkr"]))
     if isinstance(spoken, Question):
-        return checked(model.generate_once(**spoken.keywords(), **given), model, "generate_once")
-    dialogue = Dialogue(spoken, bool(given["use_model_history"]))
-    base, suffix = os.path.splitext(str(options.get("pred_audio") or ""))
+        heard = fitted(model, spoken.audio)
+        words = {**spoken.keywords(), "audio": heard, **options}
+        return checked(model.generate_once(**words), model, "generate_once")
+    era = era_here()
+    sounds = [fitted(model, user.audio) for user in spoken.users]
+    dialogue = Dialogue(spoken, bool(flags["use_model_history"]), era, sounds)
+    path = options.get("pred_audio")
     for place in range(len(spoken.users)):
-        dialogue.ask(model, f"{base}_round{place + 1}{suffix}" if base else None)
-    records = round_records(spoken, dialogue.answers)
-    return records[-1:] if given["save_latest_only"] else records
+        dialogue.ask(model, round_path(str(path), place + 1) if path else None)
+    records = round_records(spoken, dialogue.answers, era)
+    return records[-1:] if flags["save_latest_only"] else records
+
+
+def fitted(model: Any, path: str | None) -> str | None:
+    """The file of a sound as the class declares it: one channel, its rate; another one is converted."""
+    if path is None:
+        return None
+    try:
+        facts = check_media(audio := Audio(Path(path).resolve()))
+    except (AssayError, OSError) as error:
+        raise FileNotFoundError(f"cannot read the sound {path}") from error
+    rate, mono = int(getattr(model, "inputs_sr", RATE)), bool(getattr(model, "mono_only", True))
+    if facts.rate == rate and (facts.channels == 1 or not mono):
+        return path
+    return str(_converted.put(audio, audio.digest[:24], rate=rate, mono=mono)[0])
+
+
+_converted = SoundFolder()
+"""Sounds that were converted for models that are asked directly; gone when the process ends."""
 
 
 def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era = "newest") -> list[dict[str, Any]]:
@@ -119,8 +144,8 @@ def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era
             "pred_audio": answer.get("pred_audio"),
             "query": user.text,
             "ref": reply.text,
-            "history": list(history),
         }
+        before = list(history)
         if era == "newest":
             record |= {"current_user_meta": dict(user.meta) or None, "current_bot_meta": dict(reply.meta) or None}
             history.append(
@@ -134,5 +159,5 @@ def round_records(script: Script, answers: Sequence[Mapping[str, Any]], era: Era
             )
         else:
             history += [user.text, answer.get("pred")]
-        records.append(record)
+        records.append({**record, "history": before})
     return records

@@ -15,9 +15,13 @@ NAMES: dict[str, str] = {
         "src.models.model_utils",
         "src.evaluator",
         "src.summarizer",
+        "src.registry",
+        "src.task",
     )
 }
 """Parts of the guest's package that assay stands for; every other `src.…` is the user's own."""
+NEAR = 3
+"""How many folders up from a script its tree is looked for."""
 KINDS = ("infer_task", "eval_task", "dataset", "template", "model", "evaluator", "summarizer")
 
 
@@ -30,6 +34,12 @@ def claims(path: Path, imports: frozenset[str]) -> str | None:
         return _claims_yaml(path)
     used = sorted(name for name in imports if any(name == own or name.startswith(f"{own}.") for own in NAMES))
     return f"imports {used[0]}, a TELEVAL module" if used else None
+
+
+def home_of(script: Path) -> Path:
+    """The folder a script's `src.…` is read from: around `tools/` it is the one with the registry or with `src/`."""
+    around = [script.parent, *script.parent.parents][:NEAR]
+    return next((f for f in around if kinds_in(f / "registry") or (f / "src").is_dir()), script.parent)
 
 
 def kinds_in(folder: Path) -> list[str]:

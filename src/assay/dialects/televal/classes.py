@@ -14,7 +14,9 @@ from ...core import AssayError, UsageError, nearest
 from ...registry import check_options
 from ...userfiles import describe_failure, failing_line
 from ..guest import Guest, module_exists, stands_for
+from ..protocol import is_upstream
 from .claims import NAMES
+from .eras import SUPPLIED, era_of
 from .secrets import expand
 from .tree import Entry
 
@@ -92,6 +94,8 @@ class Classes:
             if module_exists(module) and not module.startswith("src"):
                 return None
             return _no_module(entry.cls, module, self._modules_near(module), where)
+        if is_upstream("televal") and era_of(self.root) in SUPPLIED.get(entry.cls, ()):
+            return _lacking(entry.cls, module, attribute, (), where)
         known = [*(vars(ours) if ours else ()), *(names_in(theirs) if theirs else ())]
         if attribute in known or "*" in known:
             return None

@@ -5,6 +5,7 @@ whoever wrote it, and writes `result/` and `summary/` under the same name with t
 """
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run
 from ...store import RunReader
-from .calling import Era
+from ..protocol import is_upstream
+from .eras import Era
 from .facade.dataset import BatchLoader
 from .files import Folder, predictions_of, results_of
 from .stages import Stage, stage_tasks, workshop_of
@@ -40,6 +42,8 @@ class Asked:
     bsz: int | None = None
     save_dir: str = "."
     era: Era | None = None
+    upstream: bool = False
+    """TELEVAL's own rules and files wherever ours differ."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +57,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bsz", type=int, default=None, help="predictions that are handled at once")
     parser.add_argument("--save_dir", default=".", help="where prediction/, result/ and summary/ are (default .)")
     parser.add_argument("--registry", default="registry", metavar="DIR", help="the folder of YAML files")
-    parser.add_argument("--era", choices=("seed", "newest"), default=None, help="the shape of a dialogue's history")
+    parser.add_argument("--era", choices=("seed", "newest"), default=None, help="of TELEVAL (default: as the tree is)")
+    parser.add_argument("--upstream", action="store_true", help="TELEVAL's own rules and file names where ours differ")
 
 
 def truth(text: str) -> bool:
@@ -72,11 +77,14 @@ def execute(asked: Asked, base: RunOptions, watcher: Watcher) -> tuple[RunResult
     model = asked.model or str(config.args.get("model", ""))
     folder = Folder(asked.save_dir, model)
     is_infer = asked.mode == "infer"
-    of_mode = {"save_pred_audio": asked.save_pred_audio} if is_infer else {"bsz": asked.bsz}
+    as_upstream = asked.upstream or is_upstream("televal") or asked.registry.endswith(UPSTREAM)
+    of_mode = {
+        **({"save_pred_audio": asked.save_pred_audio} if is_infer else {}),
+        **({"bsz": asked.bsz} if as_upstream or not is_infer else {}),
+    }
     save_dir = None if is_infer else str(folder.root.resolve())
     options = {"model": asked.model, "eval_task": asked.eval_task, "era": asked.era, "save_dir": save_dir, **of_mode}
-    suffix = asked.registry[len(asked.registry.removesuffix(UPSTREAM)) :]
-    stage = Stage(f"{registry.resolve()}{suffix}", asked.mode, asked.task, None, options)
+    stage = Stage(f"{registry.resolve()}{UPSTREAM if as_upstream else ''}", asked.mode, asked.task, None, options)
     shop = workshop_of(stage, base)
     work = _infer if is_infer else _evaluate
     return work(asked, stage, shop, folder, base.but(models=(folder.model,), dialect="televal"), watcher)
@@ -86,13 +94,16 @@ def _infer(
     asked: Asked, stage: Stage, shop: Workshop, folder: Folder, base: RunOptions, watcher: Watcher
 ) -> tuple[RunResult, list[Path]]:
     tasks = stage_tasks(stage, shop)
+    if folder.model in shop.models:
+        shop.models[folder.model].prediction_folder = os.path.join(asked.save_dir, "prediction", folder.model)
     options = base.but(output=str(folder.run(asked.task)), batch_size=asked.bsz)
     result = run(tasks, options=options, watcher=watcher)
     reader = RunReader(folder.run(asked.task))
     files = []
     for task in tasks:
-        lines = predictions_of(task, reader, folder.model, folder, shop.shape)
-        files.append(folder.write("prediction", task.name, lines))
+        lines = predictions_of(task, reader, _name_in(result, folder.model), folder, shop.shape)
+        if lines or not shop.is_upstream:
+            files.append(folder.write("prediction", task.name, lines))
         if isinstance(task.to_sample.loader, BatchLoader):
             task.to_sample.loader.cleanup()
     return result, files
@@ -108,13 +119,27 @@ def _evaluate(
     reader = RunReader(result.folder)
     files = []
     for task in tasks:
-        lines = results_of(task, reader, folder.model, str(task.scorers[0].name), keep_meta_info=asked.keep_meta_info)
+        scorer = str(task.scorers[0].name)
+        lines = results_of(
+            task,
+            reader,
+            _name_in(result, folder.model),
+            scorer,
+            keep_meta_info=asked.keep_meta_info,
+            is_upstream=shop.is_upstream,
+        )
         files.append(folder.write("result", task.name, lines))
         said = _statistic(result.results, task.name)
         if said is not None:
             files.append(folder.write("summary", task.name, [said]))
     files.append(folder.write_table())
     return result, files
+
+
+def _name_in(result: RunResult, model: str) -> str:
+    """What a run calls its only model: one that was named by its file has the name of its class there."""
+    names = {row.model for row in result.results}
+    return model if model in names or len(names) != 1 else names.pop()
 
 
 def _statistic(results: Sequence[Result], task: str) -> dict[str, object] | None:

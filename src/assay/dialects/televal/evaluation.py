@@ -1,14 +1,14 @@
 """Guest evaluators as scorers: called for each prediction line as soon as it is there, their workers kept busy.
 
 An evaluator written for one prediction (`@parallel_batch`) is called in a pool of its own `max_workers`; one written
-for lists is given what is waiting, up to the task's batch size. Ours are native scorers; here they learn about
+for lists is given the batches of the prediction file. Ours are native scorers; here they learn about
 rounds.
 """
 
 import asyncio
 import inspect
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,11 +29,15 @@ from ...core import (
 )
 from ...runner.ask.threads import Threads
 from ...scorers.wrapping import LikeInner
-from .calling import Era
+from ..plain import LEAVES
+from .eras import PLAIN_RULE, Era, Rule
 from .facade.utils import workers_of
-from .lines import info_of, prediction_lines
-from .references import as_target
+from .lines import LINE, info_of, prediction_lines
+from .references import as_target, encoded
 from .secrets import without_secrets
+
+Line = tuple[str, Mapping[str, Any]]
+"""A prediction line and the id of its sample."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,17 @@ class Evaluation:
     """Makes the evaluator, when the first answer is there."""
     loader: Any = field(compare=False)
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
-    batch_size: int = field(default=1, compare=False)
+    batch_size: int = 1
+    """Lines that an evaluator of lists is given at once; 1 for one of single predictions."""
+    batches_of: str = ""
+    """The digest of the file whose batches they are: a changed line changes what its neighbours are judged with."""
     era: Era = "newest"
     secrets: tuple[str, ...] = field(default=(), compare=False, repr=False)
     higher_is_better: bool = True
     bounds: tuple[float, float] | None = None
+    rule: Rule = PLAIN_RULE
+    lines: Callable[[], Sequence[Line]] | None = field(default=None, compare=False, repr=False)
+    """All predictions in the order of their file, where they are known: a list evaluator gets the file's batches."""
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
         """The verdicts on all lines of a sample as one score; the single ones are in its details."""
@@ -63,7 +73,9 @@ class Evaluation:
 
     async def _judge(self, line: Mapping[str, Any], id: str) -> Score:
         try:
-            said = without_secrets(await self._worker.ask(line), self.secrets)
+            said = without_secrets(await self._worker.ask(line, id), self.secrets)
+            if self.rule.is_upstream and "score" in line and isinstance(said, Mapping):
+                said = {**said, "score": line["score"]}  # upstream's result lines are overwritten by the prediction's
             return read_result(said, line, self.name)
         except Exception as error:  # noqa: BLE001 - a user's evaluator: its fault is counted, no score is made of it
             described = str(blamed(ScorerError, error, f"evaluator {self.name!r}", id))
@@ -74,7 +86,7 @@ class Evaluation:
         """Kept beside the frozen fields, since it is none of the scorer's options."""
         worker: Worker | None = self.__dict__.get("_made")
         if worker is None:
-            worker = Worker(self.build(), self.batch_size)
+            worker = Worker(self.build(), self.batch_size, self.rule, self.lines)
             object.__setattr__(self, "_made", worker)
         return worker
 
@@ -88,6 +100,8 @@ class BuiltIn(LikeInner):
     loader: Any = field(compare=False)
     summarizers: tuple[Any, ...] = field(default=("mean",), compare=False)
     era: Era = "newest"
+    results: Callable[..., dict[str, Any]] | None = field(default=None, compare=False, repr=False)
+    """What upstream's evaluator would return for a score, where its result lines are wanted."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
 
     @property
@@ -102,8 +116,19 @@ class BuiltIn(LikeInner):
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         if not sample.turns:
-            return self.scorer(sample, output)  # type: ignore[no-any-return]
+            return self._shown(sample, output, self.scorer(sample, output))
         return joined([as_score(self.scorer(*pair)) for pair in self._rounds(sample, output)])
+
+    def _shown(self, sample: Sample, output: Output, verdict: Any) -> Score:
+        """The score with the dictionary that upstream's evaluator would return for it."""
+        if self.results is None or LINE not in sample.fields:
+            return verdict  # type: ignore[no-any-return]
+        score = as_score(verdict)
+        if score.value is None:
+            return score
+        raw = counts_in(score.details) or score.value
+        result = encoded(self.results(sample.fields[LINE], raw, score.details))
+        return replace(score, details={**score.details, "result": result})
 
     def _rounds(self, sample: Sample, output: Output) -> list[tuple[Sample, Output]]:
         return [
@@ -122,7 +147,7 @@ class AwaitedBuiltIn(BuiltIn):
     async def __call__(self, sample: Sample, output: Output) -> Score:  # type: ignore[override]
         scorer = replace(self.scorer, models=self.models) if self.needs else self.scorer
         if not sample.turns:
-            return await scorer(sample, output)  # type: ignore[no-any-return]
+            return self._shown(sample, output, await scorer(sample, output))
         return joined(await asyncio.gather(*(scorer(*pair) for pair in self._rounds(sample, output))))
 
 
@@ -135,16 +160,40 @@ def _spoken(line: Mapping[str, Any]) -> Output:
     return Output((Candidate(tuple(parts)),))
 
 
-def built_in(name: str, scorer: Any, loader: Any, summarizers: tuple[Any, ...], era: Era) -> BuiltIn:
+def built_in(
+    name: str,
+    scorer: Any,
+    loader: Any,
+    summarizers: tuple[Any, ...],
+    era: Era,
+    results: Callable[..., dict[str, Any]] | None = None,
+) -> BuiltIn:
     """One of ours, awaited where it must be."""
     kind = AwaitedBuiltIn if inspect.iscoroutinefunction(type(scorer).__call__) else BuiltIn
-    return kind(name, scorer, loader, summarizers, era)
+    return kind(name, scorer, loader, summarizers, era, results)
+
+
+def counts_in(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The counts of an error rate under the guest's names; `None` where there are none."""
+    if not {"S", "D", "I", "N"} <= details.keys():
+        return None
+    return dict(zip(("ref_len", "subs", "dele", "inse"), (details[k] for k in "NSDI"), strict=True))
 
 
 class Worker:
-    """Calls one evaluator, as parallel as it asks to be."""
+    """Calls one evaluator, as parallel as it asks to be.
 
-    def __init__(self, evaluator: Any, batch_size: int) -> None:
+    One that is written for lists gets the batches of the file, whichever of their lines is asked for first, so that a
+    score that depends on its batch is the same each time. Where the lines are not all known yet, a line comes alone.
+    """
+
+    def __init__(
+        self,
+        evaluator: Any,
+        batch_size: int,
+        rule: Rule = PLAIN_RULE,
+        lines: Callable[[], Sequence[Line]] | None = None,
+    ) -> None:
         self._evaluator = evaluator
         evaluate = type(evaluator).evaluate
         self._single = getattr(evaluate, "single", None)
@@ -152,36 +201,39 @@ class Worker:
         self._threads = Threads(workers_of(evaluator, default) if self._single else 1, "evaluator")
         weakref.finalize(self, self._threads.close)
         self._batch_size = max(1, batch_size)
-        self._waiting: list[tuple[Mapping[str, Any], asyncio.Future[Any]]] = []
-        self._sending: asyncio.Task[None] | None = None
+        self._rule, self._lines = rule, lines
+        self._batches: dict[int, asyncio.Future[Sequence[Any]]] | None = None
+        self._known: list[Line] = []
+        self._places: dict[str, tuple[int, int]] = {}
 
-    async def ask(self, line: Mapping[str, Any]) -> Any:
-        """What the evaluator says of one line."""
+    async def ask(self, line: Mapping[str, Any], id: str) -> Any:
+        """What the evaluator says of one line; `id` is the sample's."""
         if self._single is not None:
-            pred, ref, info = line.get("pred"), line.get("ref"), info_of(line)
-            return await self._threads.submit(self._single, self._evaluator, pred, ref, info)
-        verdict: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((line, verdict))
-        if self._sending is None or self._sending.done():
-            self._sending = asyncio.ensure_future(self._send())
-        return await verdict
+            return await self._threads.submit(self._judge, self._single, line)
+        if self._lines is None or self._batch_size == 1:
+            return (await self._threads.submit(self._evaluate, [line]))[0]
+        return await self._of_batch(line, id)
 
-    async def _send(self) -> None:
-        await asyncio.sleep(0)  # those that come at the same time go together
-        while self._waiting:
-            batch, self._waiting = self._waiting[: self._batch_size], self._waiting[self._batch_size :]
-            try:
-                results = await self._threads.submit(self._evaluate, [line for line, _ in batch])
-            except Exception as error:  # noqa: BLE001 - handed to everyone who waits for this batch
-                for _, verdict in batch:
-                    verdict.set_exception(error)
-                continue
-            for (_, verdict), result in zip(batch, results, strict=True):
-                verdict.set_result(result)
+    async def _of_batch(self, line: Mapping[str, Any], id: str) -> Any:
+        if self._batches is None:
+            self._known = list(self._lines()) if self._lines is not None else []
+            self._places = {line_id: divmod(n, self._batch_size) for n, (line_id, _) in enumerate(self._known)}
+            self._batches = {}
+        batch, place = self._places[id]
+        if batch not in self._batches:
+            start = batch * self._batch_size
+            members = [known for _, known in self._known[start : start + self._batch_size]]
+            self._batches[batch] = asyncio.ensure_future(self._threads.submit(self._evaluate, members))
+        return (await asyncio.shield(self._batches[batch]))[place]
+
+    def _judge(self, evaluate: Callable[..., Any], line: Mapping[str, Any]) -> Any:
+        with self._rule.kept():
+            return evaluate(self._evaluator, line.get("pred"), line.get("ref"), info_of(line))
 
     def _evaluate(self, lines: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         preds, refs = [line.get("pred") for line in lines], [line.get("ref") for line in lines]
-        results = self._evaluator.evaluate(preds, refs, [info_of(line) for line in lines])
+        with self._rule.kept():
+            results = self._evaluator.evaluate(preds, refs, [info_of(line) for line in lines])
         if not isinstance(results, (list, tuple)) or len(results) != len(lines):
             got = f"{len(results)} results" if isinstance(results, (list, tuple)) else f"a {type(results).__name__}"
             raise TypeError(f"{type(self._evaluator).__name__}.evaluate returned {got} for {len(lines)} predictions")
@@ -194,7 +246,10 @@ def read_result(result: Any, line: Mapping[str, Any], name: str) -> Score:
         has = ", ".join(map(str, result)) if isinstance(result, Mapping) else f"a {type(result).__name__}"
         raise TypeError(f"evaluator {name!r} must return a dict with `key` and `score`, it returned {has}")
     raw = plain_number(result["score"])
-    details: dict[str, Any] = {"result": {"key": line.get("key"), **result, "score": raw}}
+    verdict = {**result, "score": raw} if "key" in result else {"key": line.get("key"), **result, "score": raw}
+    # Most verdicts are plain numbers and texts; only others have tuples to mark.
+    is_plain = all(type(value) in LEAVES for value in verdict.values())
+    details: dict[str, Any] = {"result": verdict if is_plain else encoded(verdict)}
     if raw is None:
         return Score(None, Outcome.JUDGE_ERROR, details={**details, "error": f"evaluator {name!r} gave no score"})
     return Score(number_of(raw), details=details)

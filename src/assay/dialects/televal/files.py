@@ -16,9 +16,10 @@ from ...store import RunReader, safe_name
 from ...store.file_ledger import FileLedger
 from ...store.layout import write_whole
 from .audio import file_stem
-from .calling import Era
+from .eras import Era
 from .lines import info_of, prediction_lines
 from .references import encoded
+from .rows import STRUCTURE
 
 
 class Folder:
@@ -50,18 +51,18 @@ class Folder:
         return file
 
     def write_table(self) -> Path:
-        """`results.csv`: a row for each summary, a column for each model."""
+        """`results.csv`, as TELEVAL's own script writes it: a row for each summary, a column for each model."""
         cells: dict[str, dict[str, str]] = {}
         models: list[str] = []
         for file in sorted(self.root.glob("summary/*/*.jsonl")):
             models += [file.parent.name] if file.parent.name not in models else []
             said = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
-            cells.setdefault(file.stem, {})[file.parent.name] = "; ".join(str(value) for value in said.values())
+            cells.setdefault(file.stem, {})[file.parent.name] = "".join(f"{value} " for value in said.values())
         path = self.ledger.claim(self.root / "results.csv")
         stream = io.StringIO(newline="")
-        table = csv.writer(stream)
-        table.writerow(["task", *models])
-        table.writerows([name, *(row.get(model, "") for model in models)] for name, row in sorted(cells.items()))
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(["", *models])
+        table.writerows([name, *(row.get(model, "") for model in models)] for name, row in cells.items())
         write_whole(path, stream.getvalue().encode("utf-8", "replace"))
         return path
 
@@ -72,20 +73,29 @@ def predictions_of(task: Task, reader: RunReader, model: str, folder: Folder, er
     lines: list[dict[str, Any]] = []
     for sample, output in _answered(task, reader, model):
         for line in prediction_lines(sample, output, loader, era):
-            if line.get("pred_audio"):
+            if line.get("pred_audio") and STRUCTURE not in sample.fields:
                 line["pred_audio"] = _named_sound(line, sample, folder, task.name)
             lines.append(line)
     return lines
 
 
-def results_of(task: Task, reader: RunReader, model: str, scorer: str, *, keep_meta_info: bool) -> list[dict[str, Any]]:
-    """The result lines of a run: what the evaluator said wins over what the prediction says under the same name."""
+def results_of(
+    task: Task, reader: RunReader, model: str, scorer: str, *, keep_meta_info: bool, is_upstream: bool = False
+) -> list[dict[str, Any]]:
+    """The result lines of a run: what the evaluator said wins over what the prediction says under the same name.
+
+    Upstream's lines hold no more than the evaluator returned, and there the prediction wins.
+    """
     scores = {record.id: record for record in reader.scores(task.name, model, scorer)}
     lines = []
     for sample, output in _answered(task, reader, model):
         record = scores.get(sample.id)
         line = prediction_lines(sample, output, None)[0]
-        if record is not None:
+        if record is None:
+            continue
+        if is_upstream and "result" in record.details:
+            lines.append({**record.details["result"], **info_of(line)})
+        else:
             lines.append({**(info_of(line) if keep_meta_info else {}), **_verdict(record, line)})
     return lines
 

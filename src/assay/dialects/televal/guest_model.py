@@ -4,12 +4,14 @@ The class is built from the YAML file's arguments when it is first asked. What i
 `pred_audio` as a sound in the run, `cache` and `his` as the state that the next round of the dialogue gets.
 """
 
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ...core import (
+    EMPTY,
     Abilities,
     AssayError,
     Audio,
@@ -27,11 +29,15 @@ from ...core import (
 from ...media import check_media
 from ...models.answers import failure
 from ...userfiles import file_digest
-from .audio import RATE, SoundFolder
-from .calling import FLAGS, Dialogue, Era, checked
+from .audio import RATE, SoundFolder, file_stem
+from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
+from .eras import PLAIN_RULE, Rule
+from .inference_mode import without_gradients
+from .lines import RETURNED
 from .own_inference import infer_dialogue, infer_once, infers_itself
-from .rows import SPOKEN, SWITCHES
+from .references import decoded, encoded
+from .rows import SOUND, SPOKEN, STRUCTURE, SWITCHES
 from .secrets import hidden, known_secrets, without_secrets
 from .spoken import Question, Script, Turn
 from .tree import Entry
@@ -48,7 +54,7 @@ class State:
     """What a dialogue hands on to its next round."""
 
     dialogue: Dialogue
-    inferred: list[dict[str, Any]] = field(default_factory=list)
+    inferred: Any = None
     """The answers of all rounds, where the user's own `inference` gave them at once."""
 
 
@@ -58,9 +64,11 @@ class GuestModel:
 
     entry: Entry
     classes: Classes
-    era: Era = "newest"
+    rule: Rule = PLAIN_RULE
     audio_folder: Path = Path("runs") / AUDIO
     """Where the model may write its sounds."""
+    prediction_folder: str | None = None
+    """Where upstream has it write them, as the command names it."""
     built: Any = None
     whole_dialogues: bool = True
     """Guests may remember the last thing said to them: a dialogue ends before the next begins."""
@@ -95,7 +103,8 @@ class GuestModel:
     def load(self) -> None:
         """Builds the user's class."""
         if self.built is None:
-            self.built = self.classes.build(self.entry)
+            with self.rule.applied():
+                self.built = self.classes.build(self.entry)
 
     def close(self) -> None:
         """Deletes the sounds that were converted for it."""
@@ -119,6 +128,10 @@ class GuestModel:
             told = {"query": spoken.query, "assistant": spoken.assistant, "instruct": spoken.instruct}
         if SWITCHES in sample.fields:
             told["flags"] = dict(sample.fields[SWITCHES])
+        if "audio" in prompt.produces:
+            told["sound"] = sample.fields.get(SOUND) or file_stem(sample.id)
+        if STRUCTURE in sample.fields:
+            told["structure"] = encoded(sample.fields[STRUCTURE])
         if not told:
             return None
         head = Message(HEAD, (Json(told),))
@@ -127,7 +140,8 @@ class GuestModel:
     def generate(self, requests: Sequence[Request]) -> list[Output]:
         """The answers, one by one; what the user's code raises is the failure of that sample alone."""
         self.load()
-        return [self._answer(request) for request in requests]
+        with without_gradients(), self.rule.kept():
+            return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Output:
         try:
@@ -144,6 +158,8 @@ class GuestModel:
 
     def _once(self, request: Request) -> Output:
         told, messages = _split_head(request)
+        if "structure" in told:
+            return self._as_upstream(told, request)
         user = next(message for message in reversed(messages) if message.role == "user")
         sound = next((part for part in user.parts or () if isinstance(part, Audio)), None)
         system = next((message.text for message in messages if message.role == "system"), None)
@@ -157,7 +173,7 @@ class GuestModel:
             system=system,
         )
         words = {**question.keywords(), **FLAGS, **told.get("flags", {})}
-        path = self._output_path(request)
+        path = self._output_path(request, told)
         if path is not None:
             words["pred_audio"] = path
         if infers_itself(self.built):
@@ -173,15 +189,24 @@ class GuestModel:
         if state is None:
             script = Script(_turns(told["users"]), _turns(told["replies"]), told["instruct"])
             history = told.get("flags", {}).get("use_model_history", True)
-            state = State(Dialogue(script, history, self.era))
+            state = State(Dialogue(script, history, self.rule.era))
         dialogue = state.dialogue
         changes: list[str] = []
         sound = next((part for part in asked[-1].parts or () if isinstance(part, Audio)), None)
         heard = self._file(sound, changes) if sound is not None else None
         dialogue.audio = [*dialogue.audio[: dialogue.round], heard]
-        path = self._output_path(request)
+        if "structure" in told:
+            if state.inferred is None:
+                state.inferred = self._inferred(told, request, settled={"save_latest_only": False})
+            returned: Any = state.inferred
+            record = returned[min(dialogue.round, len(returned) - 1)] if isinstance(returned, list) else returned
+            dialogue.answers.append({"pred": "", **(record if isinstance(record, Mapping) else {})})
+            output = self._output(dialogue.answers[-1], None, changes)
+            kept = encoded(returned) if isinstance(returned, (list, Mapping)) else False
+            return replace(output, state=state, details={RETURNED: kept})
+        path = self._output_path(request, told, dialogue.round + 1)
         if infers_itself(self.built):
-            if not state.inferred:
+            if state.inferred is None:
                 state.inferred = infer_dialogue(self.built, dialogue.script, heard, told.get("flags", {}), path)
             answer = state.inferred[dialogue.round]
             dialogue.answers.append(answer)
@@ -193,11 +218,35 @@ class GuestModel:
         rounds = [_plain(earlier) for earlier in dialogue.answers]
         return replace(output, state=state, details={**output.details, "answers": rounds})
 
-    def _output_path(self, request: Request) -> str | None:
+    def _as_upstream(self, told: Mapping[str, Any], request: Request) -> Output:
+        """The answer of the class's own `inference`, kept whole; what is no dictionary is not written down."""
+        answer = self._inferred(told, request)
+        if isinstance(answer, Mapping):
+            output = self._output({"pred": "", **answer}, None, ())
+            return replace(output, details={RETURNED: encoded(answer)})
+        records = answer if isinstance(answer, list) else []
+        text = str(records[-1].get("pred")) if records and isinstance(records[-1], Mapping) else str(answer)
+        return Output((Candidate((Text(text),)),), details={RETURNED: encoded(records) if records else False})
+
+    def _inferred(self, told: Mapping[str, Any], request: Request, settled: Mapping[str, Any] = EMPTY) -> Any:
+        path = self._output_path(request, told)
+        paths = {} if path is None else {"pred_audio": [path]}
+        flags = {**FLAGS, **told.get("flags", {}), **settled}
+        return self.built.inference([decoded(told["structure"])], **flags, **paths)[0]
+
+    def _output_path(self, request: Request, told: Mapping[str, Any], number: int | None = None) -> str | None:
+        """Where a sound goes: `<key>_pred.wav`, of a round of a dialogue `<key>_pred_round<i>.wav`."""
         if "audio" not in request.prompt.produces:
             return None
-        self.audio_folder.mkdir(parents=True, exist_ok=True)
-        return str(self.audio_folder.resolve() / f"{request.key}_pred.wav")
+        name = f"{told.get('sound', request.key)}_pred{f'_round{number}' if number else ''}.wav"
+        if "structure" in told and self.prediction_folder is not None:
+            path = f"{self.prediction_folder}/{name}"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            return path
+        # The key of a request is its own: two rows of one key, or two tasks, never share a file.
+        own = self.audio_folder.resolve() / request.key[:16] / name
+        own.parent.mkdir(parents=True, exist_ok=True)
+        return str(own)
 
     def _output(self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]) -> Output:
         parts: list[Part] = [Text(str(answer["pred"]))]

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Output, Sample
-from .calling import Era, round_records
+from .calling import round_records
+from .eras import Era
 from .references import as_reference
-from .rows import SPOKEN, SWITCHES
+from .rows import KEY, SPOKEN, STRUCTURE, SWITCHES
 from .spoken import Script
 
+RETURNED = "inference"
+"""Under this name the details of an output hold what `inference` returned, where upstream's rule was chosen."""
 LINE = "televal_line"
 """The field of a sample that was read from a file of predictions: the line itself."""
 
@@ -19,8 +22,10 @@ def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "ne
     if LINE in sample.fields:
         return [sample.fields[LINE]]
     extra = {name: sample.fields.get(name) for name in getattr(loader, "extra_col", None) or ()}
-    key = sample.fields.get(getattr(loader, "key_col", None) or "key")
+    key = sample.fields.get(KEY, sample.fields.get(getattr(loader, "key_col", None) or "key"))
     key = sample.id if key is None else key
+    if STRUCTURE in sample.fields and (own := _as_returned(sample, output, loader, key, extra)) is not None:
+        return own
     script = sample.fields.get(SPOKEN)
     if isinstance(script, Script):
         records = round_records(script, _answers(output), era)
@@ -35,6 +40,23 @@ def prediction_lines(sample: Sample, output: Output, loader: Any, era: Era = "ne
         **extra,
     }
     return [line]
+
+
+def _as_returned(
+    sample: Sample, output: Output, loader: Any, key: Any, extra: Mapping[str, Any]
+) -> list[dict[str, Any]] | None:
+    """The lines as upstream writes them: all that the model's `inference` returned; `None` for a model of assay."""
+    returned = output.details.get(RETURNED)
+    if returned is None:
+        return None
+    if isinstance(returned, Mapping):
+        row = sample.fields
+        query, ref = (row.get(getattr(loader, name, None) or "") for name in ("query_col", "ref_col"))
+        return [{"key": key, "query": query, "ref": ref, **returned, **extra}]
+    if not isinstance(returned, list):
+        return []
+    kept = returned[-1:] if sample.fields.get(SWITCHES, {}).get("save_latest_only") else returned
+    return [{"key": key, **record, **extra} for record in kept]
 
 
 def _answer(output: Output) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 Lines have at least `key`, `pred` and `ref`; who wrote them does not matter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import Abilities, Audio, Candidate, DataError, Json, Message, Output, Part, Prompt, Request, Sample, Text
+from ...datasets import open_dataset
 from .lines import LINE
 from .references import as_target, decoded
+from .rows import PLACE
 
 REQUIRED = ("key", "pred", "ref")
 HEAD = "televal"
@@ -20,10 +22,13 @@ HEAD = "televal"
 class ReadLine:
     """A line of predictions as a sample; the rounds of a dialogue belong together."""
 
+    is_upstream: bool = False
+    """A line is known by its place: keys may be given twice."""
     id_column: ClassVar[str] = "key"
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         line = decoded(row)
+        place = line.pop(PLACE, None)
         missing = [name for name in REQUIRED if name not in line]
         if missing:
             raise DataError(
@@ -32,15 +37,23 @@ class ReadLine:
                 got=sorted(line),
             )
         key = str(line["key"])
-        nround = line.get("nround")
+        nround = None if self.is_upstream else line.get("nround")
         query = line.get("query")
+        id = place["id"] if place is not None else key if nround is None else f"{key}#{nround}"
         return Sample(
-            key if nround is None else f"{key}#{nround}",
+            id,
             "" if query is None else str(query),
             as_target(line["ref"]),
             fields={**line, LINE: line},
-            cluster=None if nround is None else key,
+            cluster=None if line.get("nround") is None else key,
         )
+
+
+def lines_in(rows: Any, reader: ReadLine) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """All lines of a file of predictions that can be judged, with the ids of their samples."""
+    for sample in open_dataset(rows, to_sample=reader, where="predictions"):
+        if isinstance(sample, Sample):
+            yield sample.id, sample.fields[LINE]
 
 
 def ask_for_line(sample: Sample) -> Prompt:
@@ -55,6 +68,8 @@ class Predictions:
     name: str
     folder: Path = field(compare=False)
     """Where relative paths of sounds start, if not in the working folder."""
+    is_upstream: bool = False
+    """A line without an answer is judged too."""
     abilities: Abilities = field(
         default=Abilities(frozenset({"text", "audio"}), frozenset({"text", "audio"})), compare=False
     )
@@ -77,7 +92,7 @@ class Predictions:
     def _answer(self, request: Request) -> Output:
         (head,) = request.messages[0].parts or (Json({}),)
         said = head.value if isinstance(head, Json) else {}
-        if said.get("pred") is None:
+        if said.get("pred") is None and not self.is_upstream:
             return Output.failed("missing", "the line has no prediction", retryable=False)
         parts: list[Part] = [Text(str(said["pred"]))]
         spoken = said.get("pred_audio")

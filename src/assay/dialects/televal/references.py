@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core import AllOf
-from ..plain import plain
+from ..plain import LEAVES, plain
 
 MARK = "__tuple__"
 
 
 def encoded(value: Any) -> Any:
     """A value as JSON can hold it, its tuples marked."""
+    if type(value) in LEAVES:
+        return value
     if isinstance(value, tuple):
         return {MARK: True, "items": [encoded(item) for item in value]}
     if isinstance(value, list):

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...core import Audio, DataError, Message, Part, Prompt, Sample, Text, shorten
 from .calling import FLAGS
+from .eras import PLAIN_RULE, Rule
 from .facade.dataset import BatchLoader
 from .facade.prompt.template import DataTemplate
 from .references import as_target
@@ -14,6 +15,14 @@ from .spoken import Question, Script, Turn, read_structure
 
 SPOKEN = "televal"
 """The field of a sample that holds what the template said, where the messages alone do not tell."""
+STRUCTURE = "televal_structure"
+"""The field that holds what the template gave, where upstream's rule was chosen."""
+SOUND = "televal_sound"
+"""The field with the folder and the name of a sound that the model is to make, without `_pred.wav`."""
+KEY = "televal_key"
+"""The field with the key of a row as upstream writes it; its id may say more."""
+PLACE = "televal_place"
+"""The column of a row that says where it stood, where upstream's rule was chosen."""
 SWITCHES = "televal_switches"
 """The field that holds switches of the task which are not at their default: they are told to the model too."""
 
@@ -29,15 +38,29 @@ class Reader:
     render: Callable[[Mapping[str, Any]], Any] = field(compare=False)
     root: Path = field(compare=False)
     switches: Mapping[str, bool] = field(default_factory=dict)
-    is_upstream: bool = False
     """`reverse_spkr`, `use_model_history`, `save_latest_only`, where they are not at their default."""
+    rule: Rule = PLAIN_RULE
+    is_streamed: bool = False
+    """Whether the rows come as the file has them, and are made ready here."""
+    label: str = ""
+    """The folder of sounds under upstream's rule."""
 
     @classmethod
-    def of(cls, loader: Any, template: Any, root: Path, switches: Mapping[str, bool]) -> "Reader":
+    def of(
+        cls,
+        loader: Any,
+        template: Any,
+        root: Path,
+        switches: Mapping[str, bool],
+        rule: Rule = PLAIN_RULE,
+        label: str = "",
+    ) -> "Reader":
         """A reader from what the registry built; a user's own template class only needs `load`."""
         render = template.render if isinstance(template, DataTemplate) else lambda row: template.load(**row)
         changed = {name: value for name, value in switches.items() if FLAGS[name] != value}
-        return cls(loader, getattr(template, "template", type(template)), render, root, changed)
+        is_streamed = isinstance(loader, BatchLoader) and loader.is_streamed
+        shape = getattr(template, "template", type(template))
+        return cls(loader, shape, render, root, changed, rule, is_streamed, label)
 
     @property
     def id_column(self) -> str:
@@ -46,16 +69,24 @@ class Reader:
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         loader = self.loader
-        made, sounds = loader.prepare(row) if isinstance(loader, BatchLoader) else (dict(row), {})
+        made, sounds = loader.prepare(row) if self.is_streamed else (dict(row), {})
+        place = made.pop(PLACE, None)
+        key = made.get(self.id_column)
+        id = "" if key is None else str(key)
+        if place is not None:
+            id = place["id"]
+            made[KEY] = made.get(self.id_column, place["place"])
         try:
+            structure = self.render(made)
             is_reversed = self.switches.get("reverse_spkr", False)
-            spoken = read_structure(self.render(made), reverse=is_reversed, as_upstream=self.is_upstream)
+            spoken = read_structure(structure, reverse=is_reversed, as_upstream=self.rule.is_upstream)
         except ValueError as error:
             raise DataError(str(error)) from error
         if self.switches:
             made[SWITCHES] = self.switches
-        key = made.get(self.id_column)
-        id = "" if key is None else str(key)
+        if self.rule.is_upstream:
+            made[STRUCTURE] = structure
+            made[SOUND] = f"{self.label}/{made.get(KEY, id)}"
         if isinstance(spoken, Script):
             return self._dialogue(id, made, spoken, sounds)
         target = as_target(made.get(getattr(loader, "ref_col", None) or ""))
@@ -143,6 +174,8 @@ class Batches:
     """The rows of a user's own dataset class, which gives them in lists or one by one."""
 
     loader: Any
+    is_upstream: bool = False
+    """Gaps of a table stay `nan`, a row is known by its place, and one without a key by its place in its batch."""
 
     @property
     def name(self) -> str:
@@ -150,8 +183,19 @@ class Batches:
         return f"dataset {type(self.loader).__name__}"
 
     def __call__(self) -> Iterator[Any]:
+        seen: set[str] = set()
+        number = 0
         for batch in self.loader:
-            if isinstance(batch, Mapping):
-                yield dict(batch)
-            else:
-                yield from (dict(row) for row in batch)
+            for place, row in enumerate([batch] if isinstance(batch, Mapping) else batch):
+                if not self.is_upstream:
+                    yield {name: None if _is_gap(value) else value for name, value in row.items()}
+                    continue
+                known = str(row.get(getattr(self.loader, "key_col", None) or "key", place))
+                id = f"{known}#{number}" if known in seen else known
+                seen.add(id)
+                number += 1
+                yield {**row, PLACE: {"id": id, "place": place}}
+
+
+def _is_gap(value: Any) -> bool:
+    return isinstance(value, float) and value != value

@@ -57,17 +57,19 @@ def read_structure(structure: Any, *, reverse: bool = False, as_upstream: bool =
     if isinstance(structure, Mapping) and "dialogue" in structure:
         return _script(structure, reverse, as_upstream)
     if isinstance(structure, list):
-        return _question(structure)
+        return _question(structure, as_upstream)
     raise ValueError(f"a template gives a list of roles or a mapping with `dialogue`, not {shorten(structure)}")
 
 
-def _question(turns: list[Any]) -> Question:
+def _question(turns: list[Any], as_upstream: bool = False) -> Question:
     given: dict[str, Any] = {}
     for turn in turns:
         if not isinstance(turn, Mapping):
             raise ValueError(f"a role with its content was expected, not {shorten(turn)}")
         role = str(turn.get("role", "")).lower()
         if role not in ROLES:
+            if as_upstream:
+                continue
             raise ValueError(f"unknown role {turn.get('role')!r}; known are {', '.join(ROLES)}")
         said = _turn(turn)
         if role == "user":

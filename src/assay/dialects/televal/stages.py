@@ -12,8 +12,11 @@ from typing import Any
 
 from ...core import EMPTY, Task, UsageError
 from ...runner.options import RunOptions
+from .eras import SEED
+from .facade.dataset import BatchLoader
 from .files import Folder
-from .predictions import Predictions, ReadLine, ask_for_line
+from .predictions import Predictions, ReadLine, ask_for_line, lines_in
+from .rows import Batches
 from .tree import read_tree
 from .workshop import UPSTREAM, Workshop, label_of
 
@@ -34,7 +37,10 @@ class Stage:
     task: str
     dataset: str | None = None
     options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    """`model`, `eval_task`, `era`, for infer `save_pred_audio`, for eval `save_dir` and `bsz`; `None` is not set."""
+    """`model`, `eval_task`, `era`, for infer `save_pred_audio`, for eval `save_dir` and `bsz`; `None` is not set.
+
+    Under upstream's rule `bsz` counts for infer too: a row without a key is named by its place in its batch.
+    """
 
     @classmethod
     def parse(cls, reference: str) -> "Stage":
@@ -61,9 +67,9 @@ def workshop_of(stage: Stage, run: RunOptions) -> Workshop:
         raise UsageError("no such registry", where=registry, fix="--registry DIR")
     options, is_upstream = stage.options, registry != stage.registry
     era = options.get("era")
-    shop = Workshop(read_tree(path), era, "judge" in run.judges, is_upstream=is_upstream)
+    shop = Workshop(read_tree(path), era, frozenset(run.judges), is_upstream=is_upstream)
     shop.tree.get("infer_task", stage.task, "--task")
-    shop.check([stage.task], eval_task=options.get("eval_task"), model=options.get("model"))
+    shop.check([stage.task], mode=stage.mode, eval_task=options.get("eval_task"), model=options.get("model"))
     return shop
 
 
@@ -72,9 +78,15 @@ def stage_tasks(stage: Stage, shop: Workshop) -> list[StageTask]:
     config = shop.infer_task(shop.tree.get("infer_task", stage.task))
     datasets = config.dataset if isinstance(config.dataset, list) else [config.dataset]
     if stage.mode == "infer":
-        made = shop.tasks(stage.task, judged=False, save_pred_audio=stage.options.get("save_pred_audio"))
+        made = shop.tasks(
+            stage.task,
+            judged=False,
+            save_pred_audio=stage.options.get("save_pred_audio"),
+            by_dataset=shop.is_upstream,
+            batch_size=stage.options.get("bsz"),
+        )
     else:
-        made = [_judging(stage, shop, label_of(stage.task, name, datasets), config) for name in datasets]
+        made = [_judging(stage, shop, name, datasets, config) for name in datasets]
     paired = zip(datasets, made, strict=True)
     return [_referred(task, stage.reference(name)) for name, task in paired if stage.dataset in (None, name)]
 
@@ -85,27 +97,44 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
     return stage_tasks(stage, workshop_of(stage, run))
 
 
-def _judging(stage: Stage, shop: Workshop, label: str, config: Any) -> Task:
+def _judging(stage: Stage, shop: Workshop, dataset: str, datasets: Sequence[str], config: Any) -> Task:
     options = stage.options
     model = options.get("model") or config.model
     eval_task = options.get("eval_task") or config.eval_task
     folder = Folder(options.get("save_dir") or ".", model)
-    file = folder.file("prediction", label)
-    if not file.is_file():
-        fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
-        raise UsageError(f"no predictions of {model!r} for {label!r}", where=str(file), fix=fix)
-    scorer, statistic = shop.judges(eval_task, None, batch_size=options.get("bsz"))
-    name = f"{label}_{eval_task}"
+    label = dataset if shop.is_upstream else label_of(stage.task, dataset, datasets)
+    file = _predictions(folder, model, label, dataset)
+    rows: Any = file
+    if shop.is_upstream:
+        with shop.rule.applied():
+            rows = Batches(BatchLoader(str(file.absolute()), do_infer=False), is_upstream=True)
+    reader = ReadLine(shop.is_upstream)
+    scorer, statistic = shop.judges(
+        eval_task, None, batch_size=options.get("bsz"), lines=lambda: list(lines_in(rows, reader)), file=file
+    )
+    # The first era names the files by the task's own eval_task, whatever the command line says.
+    is_fixed = shop.is_upstream and shop.shape == SEED
+    name = f"{label}_{config.eval_task if is_fixed else eval_task}"
     return Task(
         name,
-        file,
-        to_sample=ReadLine(),
+        rows,
+        to_sample=reader,
         template=ask_for_line,
         scorers=(scorer,),
         summarizers=(statistic,),
         protocol=shop.protocol(name),
-        models={model: Predictions(model, folder.root)},
+        models={model: Predictions(model, folder.root, shop.is_upstream)},
     )
+
+
+def _predictions(folder: Folder, model: str, label: str, dataset: str) -> Path:
+    """The file of predictions: ours, named by the infer_task, or one that upstream's code named by the dataset."""
+    for name in (label, dataset):
+        if (file := folder.file("prediction", name)).is_file():
+            return file
+    file = folder.file("prediction", label)
+    fix = f"--mode infer first, or put lines with key, pred and ref into {file}"
+    raise UsageError(f"no predictions of {model!r} for {label!r}", where=str(file), fix=fix)
 
 
 def _referred(task: Task, reference: str) -> StageTask:

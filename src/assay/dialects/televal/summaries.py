@@ -10,8 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...core import UNRESOLVED, Result, ScoreRecord, SummaryContext
+from ...core import UNRESOLVED, AssayError, Result, ScoreRecord, SummaryContext
 from ...summarizers.mean import Mean
+from .eras import PLAIN_RULE, Rule
+from .evaluation import counts_in
+from .references import decoded
 
 STATISTIC = "statistic"
 """Under this name the details of a result hold what the guest's summarizer returned."""
@@ -27,6 +30,7 @@ class Statistic:
     kind: Any
     args: Mapping[str, Any]
     summarizer: Any
+    rule: Rule = PLAIN_RULE
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterable[Result]:
         """Numbers with intervals where the scores are numbers, and the numbers of the guest's own dictionary."""
@@ -36,7 +40,12 @@ class Statistic:
         numbers = wanted if wanted is not None else (Mean(),)
         counted = _Counted(context, len(lines) if len(lines) != len(records) else context.n_expected)
         shown = [_with_counts(line) for line in lines]
-        made = [result for one in numbers for result in one(shown, counted)]
+        try:
+            made = [result for one in numbers for result in one(shown, counted)]
+        except (AssayError, ValueError):
+            if not said:
+                raise
+            made, wanted = [], None  # scores outside the scale of the rescaling: the guest's own numbers stand alone
         made = [result for result in made if result.value is not None or not said]
         if wanted is None:
             made = [*self._own(said, lines, counted), *made]
@@ -53,7 +62,8 @@ class Statistic:
     def statistic(self, lines: Sequence[ScoreRecord]) -> Mapping[str, Any]:
         """What the guest's summarizer returns; lines without a score are not shown to it."""
         scores = [raw_score(line) for line in lines if line.outcome not in UNRESOLVED]
-        said = self.summarizer.statistic(scores)
+        with self.rule.applied():
+            said = self.summarizer.statistic(scores)
         if not isinstance(said, Mapping):
             raise TypeError(f"{type(self.summarizer).__name__}.statistic returned a {type(said).__name__}, not a dict")
         return said
@@ -106,9 +116,9 @@ def by_line(records: Sequence[ScoreRecord]) -> list[ScoreRecord]:
 def raw_score(line: ScoreRecord) -> Any:
     """The `score` an evaluator gave; of ours, the value or the named values."""
     if "result" in line.details:
-        return line.details["result"]["score"]
-    if {"S", "D", "I", "N"} <= line.details.keys():
-        return dict(zip(("subs", "dele", "inse", "ref_len"), (line.details[k] for k in "SDIN"), strict=True))
+        return decoded(line.details["result"]["score"])
+    if counts := counts_in(line.details):
+        return counts
     prefix = f"{line.scorer}."
     if line.scorer in line.values:
         return line.values[line.scorer]

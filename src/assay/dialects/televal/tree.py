@@ -20,6 +20,8 @@ LINKS: Mapping[str, Mapping[str, str]] = {
 """Which argument of which kind names an entry of which other kind."""
 OFFLINE_LINKS: Mapping[str, str] = {"llm_name": "model", "template": "template"}
 MERGE = "tag:yaml.org,2002:merge"
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's where it is there: upstream's registry has hundreds of entries."""
 RESERVED = frozenset({"key", "group", "cls"})
 
 
@@ -74,8 +76,8 @@ class Tree:
             names = given if isinstance(given, list) else [given]
             yield from ((argument, kind, name) for name in names if name is not None)
 
-    def faults(self, entries: Iterable[Entry]) -> list[AssayError]:
-        """Names that lead nowhere among some entries and what they name."""
+    def faults(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[AssayError]:
+        """Names that lead nowhere among some entries and what they name; arguments that are skipped are not needed."""
         found: list[AssayError] = []
         seen: set[tuple[str, str]] = set()
         waiting = list(entries)
@@ -85,6 +87,8 @@ class Tree:
                 continue
             seen.add((entry.kind, entry.name))
             for argument, kind, name in self.linked(entry):
+                if argument in skipped and entry.kind == "infer_task":
+                    continue
                 try:
                     waiting.append(self.get(kind, name, entry.at(argument)))
                 except AssayError as fault:
@@ -143,7 +147,7 @@ def _registry_folder(path: Path) -> Path:
 def read_file(file: Path, kind: str) -> Iterator[Entry]:
     """The entries of one YAML file."""
     try:
-        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
+        loader = LOADER(file.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read: {error}", where=str(file)) from error
     try:

@@ -1,22 +1,23 @@
 """From a registry to tasks: each infer_task, on each of its datasets, with its model, evaluator and summarizer."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
-from ...scorers.single_choice_zh import SingleChoiceZh
-from .calling import FLAGS, Era
+from ...scorers.choice.single_choice_zh import SingleChoiceZh
+from ...userfiles import file_digest
+from ..protocol import is_upstream
+from .calling import FLAGS
 from .classes import Classes
-from .evaluation import Evaluation, built_in
+from .eras import Era, Rule, era_of
+from .evaluation import Evaluation, Line, built_in
 from .facade.config import EvalTaskCfg, InferTaskCfg
-from .facade.dataset import BatchLoader
-from .facade.evaluator.base import BuiltInEvaluator
-from .facade.evaluator.llm import JudgedByModel, LLMScorer
-from .facade.summarizer.summarizer import AvgWER
+from .facade.evaluator.base import BuiltInEvaluator, ExistMatch, SingleOptionMatch
+from .facade.evaluator.llm import LLMScorer
 from .guest_model import GuestModel
 from .rows import Batches, Reader, Spoken
 from .secrets import expand, hidden, known_secrets, secrets_in
@@ -25,6 +26,12 @@ from .tree import Entry, Tree
 
 UPSTREAM = "@upstream"
 """Behind a registry: as TELEVAL measures. Reversed speakers answer what was said before, judges give whole numbers."""
+OURS = "assay.dialects.televal."
+UNNEEDED: Mapping[str, frozenset[str]] = {
+    "infer": frozenset({"eval_task"}),
+    "eval": frozenset({"model", "template", "dataset"}),
+}
+"""Arguments of an infer_task that a mode does not follow."""
 PATHS = ("file", "save_query_audio_dir")
 """Arguments of a dataset that are paths, and start beside the registry where they are relative."""
 
@@ -35,10 +42,13 @@ class Workshop:
 
     tree: Tree
     era: Era | None = None
-    has_judge: bool = False
-    """Whether the run gives a model as judge, which wins over keys in the YAML file."""
+    roles: frozenset[str] = frozenset()
+    """Roles for which the run gives a model; one as judge wins over keys in the YAML file."""
     models: dict[str, GuestModel] = field(default_factory=dict)
     is_upstream: bool = False
+
+    def __post_init__(self) -> None:
+        self.is_upstream = self.is_upstream or is_upstream("televal")
 
     @cached_property
     def classes(self) -> Classes:
@@ -46,66 +56,88 @@ class Workshop:
         return Classes(self.tree.root)
 
     @cached_property
+    def rule(self) -> Rule:
+        """The era that was asked for, else that of the tree; and whose rule it follows."""
+        return Rule(self.era or era_of(self.tree.root), self.is_upstream, self.tree.root.resolve())
+
+    @property
     def shape(self) -> Era:
-        """Which shape of histories the tree was written for: the one that was asked for, else by its datasets."""
-        if self.era is not None:
-            return self.era
-        return "seed" if any("is_local" in entry.args for entry in self.tree.entries["dataset"].values()) else "newest"
+        """Which shape of histories the tree was written for."""
+        return self.rule.era
 
     def protocol(self, name: str) -> str:
         """What a task's numbers are called after."""
         return f"{name}{UPSTREAM}" if self.is_upstream else name
 
-    def check(self, names: Sequence[str], *, eval_task: str | None = None, model: str | None = None) -> None:
-        """Raises for every name and class that some infer_tasks lead to and that is not there; others are warned of."""
+    def check(
+        self, names: Sequence[str], *, mode: str | None = None, eval_task: str | None = None, model: str | None = None
+    ) -> None:
+        """Raises for every name and class that some infer_tasks lead to and that is not there.
+
+        Only what a mode needs counts: `infer` asks no evaluator, `eval` no model, no template and no dataset.
+        """
         chosen = [self.tree.get("infer_task", name) for name in names]
-        also = [self.tree.get("eval_task", eval_task, "--eval_task")] if eval_task else []
-        also += [self.tree.get("model", model, "--model")] if model and model in self.tree.names("model") else []
-        faults: list[AssayError] = self.tree.faults([*chosen, *also])
-        reached = self.reached([*chosen, *also])
+        skipped = UNNEEDED.get(mode or "", frozenset())
+        also: list[Entry] = []
+        if eval_task and "eval_task" not in skipped:
+            also.append(self.tree.get("eval_task", eval_task, "--eval_task"))
+        skipped |= {"eval_task"} if eval_task else set()
+        if model and "model" not in skipped and model in self.tree.names("model"):
+            also.append(self.tree.get("model", model, "--model"))
+        skipped |= {"model"} if model else set()
+        faults: list[AssayError] = self.tree.faults([*chosen, *also], skipped)
+        reached = self.reached([*chosen, *also], skipped)
         faults += self._class_faults(reached)
         if faults:
             raise faults[0] if len(faults) == 1 else PlanError(faults)
-        seen = {(entry.kind, entry.name) for entry in reached}
-        rest = [entry for entry in self.tree.all() if (entry.kind, entry.name) not in seen]
-        unused = {str(fault): fault for fault in (*self.tree.faults(rest), *self._class_faults(rest))}
-        for fault in unused:
-            warnings.warn(f"{fault} (not needed for this run)", stacklevel=2)
         for entry in reached:
             for _ in secrets_in(entry.args):
                 fix = "write ${env:NAME} and set NAME in the environment"
                 warnings.warn(f"{entry.at()}: {entry.kind} {entry.name!r} holds a key; {fix}", stacklevel=2)
                 break
 
-    def reached(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Some entries and all that they lead to."""
+    def reached(self, entries: Iterable[Entry], skipped: frozenset[str] = frozenset()) -> list[Entry]:
+        """Some entries and all that they lead to, but by arguments of an infer_task that are skipped."""
         found: dict[tuple[str, str], Entry] = {}
         waiting = list(entries)
         while waiting:
             entry = waiting.pop(0)
             if (entry.kind, entry.name) not in found:
                 found[entry.kind, entry.name] = entry
-                known = ((kind, name) for _, kind, name in self.tree.linked(entry))
+                passed = skipped if entry.kind == "infer_task" else frozenset()
+                known = ((kind, name) for argument, kind, name in self.tree.linked(entry) if argument not in passed)
                 waiting += [self.tree.entries[kind][name] for kind, name in known if name in self.tree.entries[kind]]
         return list(found.values())
 
     def _class_faults(self, entries: Iterable[Entry]) -> list[AssayError]:
-        found = (self.classes.fault(entry) for entry in entries if entry.cls)
+        with self.rule.applied():
+            found = [self.classes.fault(entry) for entry in entries if entry.cls]
         return [fault for fault in found if fault is not None]
 
-    def tasks(self, name: str, *, judged: bool = True, save_pred_audio: bool | None = None) -> list[Task]:
+    def tasks(
+        self,
+        name: str,
+        *,
+        judged: bool = True,
+        save_pred_audio: bool | None = None,
+        by_dataset: bool = False,
+        batch_size: int | None = None,
+    ) -> list[Task]:
         """The tasks of one infer_task: one for each dataset it names; without judges, answers are only counted."""
         entry = self.tree.get("infer_task", name)
         task = self.infer_task(entry)
         datasets = task.dataset if isinstance(task.dataset, list) else [task.dataset]
         speaks = task.save_pred_audio if save_pred_audio is None else save_pred_audio
         switches = {flag: bool(getattr(task, flag)) for flag in FLAGS}
+        # Upstream puts the sounds of all datasets of a task into the folder of the last one.
+        sounds = str(datasets[-1]) if self.is_upstream else ""
         made: list[Task] = []
         for dataset in datasets:
             loader = self.loader(dataset)
-            label = label_of(name, dataset, datasets)
-            reader = Reader.of(loader, self._built("template", task.template), self.tree.root, switches)
-            reader = replace(reader, is_upstream=self.is_upstream)
+            loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
+            label = dataset if by_dataset else label_of(name, dataset, datasets)
+            template = self._built("template", task.template)
+            reader = Reader.of(loader, template, self.tree.root, switches, self.rule, sounds)
             produces = ("text", "audio") if speaks else ("text",)
             judges: tuple[Any, ...] = (answered,)
             if judged:
@@ -113,7 +145,7 @@ class Workshop:
             made.append(
                 Task(
                     name=label,
-                    dataset=loader.source if isinstance(loader, BatchLoader) else Batches(loader),
+                    dataset=loader.source if reader.is_streamed else Batches(loader, self.is_upstream),
                     to_sample=reader,
                     template=Spoken(produces),
                     scorers=judges[:1],
@@ -137,70 +169,92 @@ class Workshop:
         entry = self.tree.get("dataset", dataset)
         given = {name: self._beside(entry.args[name]) for name in PATHS if isinstance(entry.args.get(name), str)}
         placed = Entry(entry.kind, entry.name, entry.cls, {**entry.args, **given}, entry.file, entry.line, entry.lines)
-        return self.classes.build(placed)
+        return self.build(placed)
+
+    def build(self, entry: Entry) -> Any:
+        """The object an entry describes, under the rule of this run."""
+        with self.rule.applied():
+            return self.classes.build(entry)
 
     def judges(
-        self, eval_task: str, loader: Any, where: str | None = None, batch_size: int | None = None
+        self,
+        eval_task: str,
+        loader: Any,
+        where: str | None = None,
+        batch_size: int | None = None,
+        lines: Callable[[], Sequence[Line]] | None = None,
+        file: Path | None = None,
     ) -> tuple[Any, Statistic]:
-        """The scorer and the summarizer of an eval_task."""
+        """The scorer and the summarizer of an eval_task; `lines` are all predictions of a file, where there is one."""
         config = self._config(self.tree.get("eval_task", eval_task, where), EvalTaskCfg)
         summary = self.tree.get("summarizer", config.summarizer)
-        summarizer = self.classes.build(summary)
-        if type(summarizer) is AvgWER and self.shape == "seed":
-            summarizer.label = "WER"
-        statistic = Statistic(summary.name, self.classes.find(summary), summary.args, summarizer)
+        statistic = Statistic(summary.name, self.classes.find(summary), summary.args, self.build(summary), self.rule)
         entry = self.tree.get("evaluator", config.evaluator)
         kind = self.classes.find(entry)
         self.classes.check_args(entry, kind)
-        if kind is LLMScorer and (self.has_judge or not tuple(secrets_in(expand(entry.args), is_expanded=True))):
-            scorer = self._as_asked(self.classes.build(entry).scorer)
-            return built_in(entry.name, scorer, loader, (statistic,), self.shape), statistic
-        if isinstance(kind, type) and issubclass(kind, BuiltInEvaluator) and "evaluate" not in vars(kind):
-            scorer = self._as_asked(self.classes.build(entry).scorer)
+        scorer = self._native(entry, kind)
+        if scorer is not None:
             if isinstance(scorer, SingleChoiceZh) and getattr(loader, "query_col", None):
                 scorer = replace(scorer, question=loader.query_col)
-            return built_in(entry.name, scorer, loader, (statistic,), self.shape), statistic
+            results = kind.result_of if self.is_upstream else None
+            return built_in(entry.name, scorer, loader, (statistic,), self.shape, results), statistic
         if not callable(getattr(kind, "evaluate", None)):
             raise UsageError(f"{entry.cls} has no method `evaluate`", where=entry.at("class"))
+        size = 1 if hasattr(kind.evaluate, "single") else int(batch_size or config.batch_size or 1)
         return (
             Evaluation(
                 entry.name,
                 kind,
                 hidden(entry.args),
-                lambda: self._evaluator(entry),
+                lambda: self.build(entry),
                 loader,
                 (statistic,),
-                batch_size or config.batch_size or 1,
+                size,
+                file_digest(file) if file is not None and size > 1 else "",
                 self.shape,
                 known_secrets(entry.args),
+                rule=self.rule,
+                lines=lines,
             ),
             statistic,
         )
 
-    def _evaluator(self, entry: Entry) -> Any:
-        made = self.classes.build(entry)
-        if isinstance(made, LLMScorer):
-            made.whole_scores = self.is_upstream
-        return made
+    def _native(self, entry: Entry, kind: Any) -> Any:
+        """The scorer of assay behind an evaluator of ours; `None` where the evaluator itself is to be asked.
 
-    def _as_asked(self, scorer: Any) -> Any:
-        """A scorer of ours, as TELEVAL has it where that was asked for."""
-        return replace(scorer, whole_scores=True) if self.is_upstream and isinstance(scorer, JudgedByModel) else scorer
+        That is a user's own, a judge with keys in the YAML file, one that funasr serves here, and, as upstream has
+        them, those that match text.
+        """
+        if kind is LLMScorer:
+            has_keys = bool(tuple(secrets_in(expand(entry.args), is_expanded=True)))
+            return None if has_keys and "judge" not in self.roles else self.build(entry).scorer
+        if not isinstance(kind, type) or not issubclass(kind, BuiltInEvaluator):
+            return None
+        if not str(getattr(kind.evaluate, "__module__", "")).startswith(OURS):
+            return None
+        evaluator = self.build(entry)
+        needs = tuple(getattr(evaluator.scorer, "needs", ()))
+        if not needs:
+            is_text = isinstance(evaluator, (ExistMatch, SingleOptionMatch))
+            return None if self.is_upstream and is_text else evaluator.scorer
+        is_served = getattr(getattr(evaluator, "model", None), "can_hear", False)
+        return None if is_served and not self.roles & set(needs) else evaluator.scorer
 
     def guest_models(self, first: str) -> Mapping[str, GuestModel]:
         """The models of the tree, the task's own first."""
-        names = [first, *(name for name in self.tree.names("model") if name != first)]
+        known = self.tree.names("model")
+        names = [*([first] if first in known else []), *(name for name in known if name != first)]
         return {name: self.model(name) for name in names if self.tree.get("model", name).cls}
 
     def model(self, name: str) -> GuestModel:
         """The model of a name; the same object each time."""
         if name not in self.models:
             entry = self.tree.get("model", name)
-            self.models[name] = GuestModel(entry, self.classes, self.shape)
+            self.models[name] = GuestModel(entry, self.classes, self.rule)
         return self.models[name]
 
     def _built(self, kind: str, name: str) -> Any:
-        return self.classes.build(self.tree.get(kind, name))
+        return self.build(self.tree.get(kind, name))
 
     def _config(self, entry: Entry, kind: type) -> Any:
         self.classes.check_args(entry, kind)

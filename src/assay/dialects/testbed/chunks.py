@@ -15,7 +15,8 @@ from ...datasets.faults import NamedFault
 from ...datasets.memory import Rows
 from ...runner.options import RunOptions
 from ...runner.tasks.locate import find_data
-from ..protocol import as_upstream
+from ..protocol import UPSTREAM as FOLLOWED
+from ..protocol import following
 from . import planning
 
 UPSTREAM = "@upstream"
@@ -23,7 +24,7 @@ UPSTREAM = "@upstream"
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
     """The tasks of a testbed file, asked in upstream's contexts; a loader that it makes itself has them too."""
-    with as_upstream("testbed"):
+    with following("testbed", FOLLOWED):
         return [_chunked(task, run) for task in planning.tasks(reference, run)]
 
 

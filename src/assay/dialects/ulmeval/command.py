@@ -20,8 +20,9 @@ from ...store.file_ledger import FileLedger
 from ...store.ownership import refuse_foreign
 from ..file_names import file_name
 from ..kits.evaluation_files import files_of, forget
+from ..protocol import UPSTREAM, choose
 from .context import evaluating_in
-from .dataset_tasks import tasks_of
+from .dataset_tasks import shipped_class, tasks_of
 from .evaluation import file_label
 from .facade.smp.misc import githash, timestr
 from .kept_tables import keep_table
@@ -33,6 +34,8 @@ from .rows import GuestSource
 
 def run_pairs(settings: Settings, watcher: Callable[[], Any]) -> Iterator[RunResult | AssayError]:
     """The result of each pair, or why there is none; one that fails does not stop the others."""
+    if settings.upstream:
+        choose("ulmeval", UPSTREAM)
     for pair in pairs_of(settings):
         try:
             yield run_pair(pair, settings, watcher())
@@ -75,8 +78,9 @@ def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
         tasks=(pair.reference,),
         models=(pair.model_name,),
         generation={"n": generations} if generations else {},
-        judges={"judge": settings.judge} if settings.judge else {},
-        judge_args=dict(settings.judge_args),
+        judges={**settings.helpers, **({"judge": settings.judge} if settings.judge else {})},
+        data=pair.data,
+        judge_args=dict(settings.judge_args) if _is_guest(pair) else {},
         scorers=("images",) if settings.mode == "infer" else (),
         concurrency=settings.api_nproc if isinstance(pair.model, GuestApi) else None,
         output=str(folder),
@@ -90,7 +94,7 @@ def _options(pair: Pair, settings: Settings, folder: Path) -> RunOptions:
 
 
 def _is_guest(pair: Pair) -> bool:
-    return registry.tasks.resolve(pair.reference) is None
+    return shipped_class(pair.reference) is not None or registry.tasks.resolve(pair.reference) is None
 
 
 def write_promised(today: Path, folder: Path, stem: str, source: GuestSource) -> None:

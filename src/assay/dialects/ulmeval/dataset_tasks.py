@@ -8,10 +8,11 @@ from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageErr
 from ...runner.identity.fingerprint import code_digest
 from ...runner.options import RunOptions
 from ...userfiles import split_reference
+from ..protocol import is_upstream
 from .config_file import read_config
 from .context import Surroundings
 from .evaluation import Evaluation, ImagesDrawn
-from .facade.dataset import ImageBaseDataset, TextBaseDataset
+from .facade.dataset import SHIPPED, ImageBaseDataset, TextBaseDataset
 from .kept_tables import kept_table
 from .loading import load_guest
 from .messages import as_prompt
@@ -30,18 +31,41 @@ def tasks_of(reference: str, run: RunOptions) -> Sequence[Task]:
     config, _, entry = reference.partition("#")
     if config.endswith(".json"):
         return _from_config(config, entry or None, run)
+    shipped = shipped_class(reference)
+    if shipped is not None:
+        return [make_task(shipped, reference, run)]
     return [_from_table(Path(reference).expanduser(), run)]
 
 
 def _from_file(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
     guest = load_guest(path, force=run.dialect is not None)
     named = [(cls, name) for cls in guest.datasets for name in _names(cls, run)]
+    wanted, _, dataset = (wanted or "").partition("@")
     if not named:
         fix = f"name one of its models as --model {path}:…" if guest.models else "derive one from TextBaseDataset"
         raise UsageError("defines no dataset class with a DATASET_URL", where=path, fix=fix)
-    if wanted is not None:
-        named = [(cls, name) for cls, name in named if wanted in (cls.__name__, name)] or _unknown(wanted, named, path)
-    return [make_task(cls, name, run) for cls, name in named]
+    if wanted:
+        chosen = [(cls, name) for cls, name in named if wanted in (cls.__name__, name)] or _unknown(wanted, named, path)
+        named = [(cls, name) for cls, name in chosen if dataset in ("", name)] or _unknown(dataset, chosen, path)
+    return [make_task(cls, name, run) for cls, name in most_derived(named)]
+
+
+def most_derived(named: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
+    """Classes with names, without those another class of the list derives from and has the name too.
+
+    A base class and its subclass in one file both know the dataset; the subclass is what the file is about.
+    """
+    return [
+        (cls, name)
+        for cls, name in named
+        if not any(other is not cls and name == own and issubclass(other, cls) for other, own in named)
+    ]
+
+
+def shipped_class(name: str) -> Any:
+    """The class that ships under the name of a benchmark, where upstream's own evaluation was chosen."""
+    known = [cls for cls in SHIPPED if name in cls.supported_datasets()] if is_upstream("ulmeval") else []
+    return known[0] if known else None
 
 
 def _names(cls: Any, run: RunOptions) -> list[str]:
@@ -91,6 +115,7 @@ def make_task(
     data = GuestData(cls, dataset or name, settings or {}, surroundings)
     evaluates = _own(cls, "evaluate")
     judged = (Evaluation(cls, name, judge_kwargs(run, name), data, surroundings),) if evaluates else ()
+    as_theirs = is_upstream("ulmeval")
     return Task(
         name=name,
         dataset=GuestSource(data),
@@ -98,7 +123,8 @@ def make_task(
         scorers=(ImagesDrawn(), *judged),
         options=DEFAULT_OPTIONS.set(n=generations(cls, name)),
         produces=("image",),
-        hints={"dataset": data.name},
+        protocol=f"{name}@upstream" if as_theirs else "",
+        hints={"dataset": data.name, **({"seeding": "upstream"} if as_theirs else {})},
         description=(cls.__doc__ or "").strip().partition("\n")[0],
     )
 

@@ -13,7 +13,7 @@ from ..recognise import imported_names
 from .claims import claims
 from .config_file import read_config
 from .core_models import is_known
-from .dataset_tasks import tasks_of
+from .dataset_tasks import shipped_class, tasks_of
 from .facade.config import supported_ULM
 from .facade.smp.file import LMUDataRoot
 from .imported import imported
@@ -33,6 +33,10 @@ class Settings:
     """`all`, `infer` (no evaluation) or `eval` (no model)."""
     num_generations: int | None = None
     judge: str | None = None
+    helpers: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    """Models of other roles, which some benchmarks of assay ask: a detector, a VQA model."""
+    upstream: bool = False
+    """Whether upstream's own rules are followed."""
     judge_args: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """What `evaluate` gets: nproc, verbose, retry and whatever was given as JSON."""
     api_nproc: int = 4
@@ -55,6 +59,14 @@ class Pair:
     model: Any
     dataset_name: str
     reference: str
+
+    @property
+    def data(self) -> str | None:
+        """The table of a benchmark that is known by another name here, where it lies in `$LMUData`."""
+        names = (self.dataset_name, "DPG_Bench") if self.dataset_name == "DPGBench" else (self.dataset_name,)
+        tables = [Path(LMUDataRoot()) / f"{name}.tsv" for name in names]
+        is_other = self.reference in {*BENCHMARKS.values(), "t2i_compbench"} and self.reference != self.dataset_name
+        return next((str(table) for table in tables if table.is_file()), None) if is_other else None
 
 
 def pairs_of(settings: Settings) -> list[Pair]:
@@ -96,14 +108,22 @@ def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tu
     """The names and references an entry of `--data` stands for."""
     if is_reference(entry) or Path(entry).suffix == ".tsv":
         options = RunOptions(trust_pickle=settings.trust_pickle, dialect="ulmeval")
-        path = split_reference(entry)[0]
+        path, attribute = split_reference(entry)
         found = tasks_of(entry, options)
-        return [(task.name, f"{path}:{task.name}" if path.endswith(".py") else entry) for task in found]
+        if not path.endswith(".py"):
+            return [(task.name, entry) for task in found]
+        # A class that was named is meant even where another class of the file knows the same dataset.
+        lead = f"{path}:{attribute.partition('@')[0]}@" if attribute else f"{path}:"
+        names = {task.name for task in found}
+        return [(name, f"{path}:{name}" if attribute == name else f"{lead}{name}") for name in sorted(names)]
     known: dict[str, str] = {}
     for file in register:
         known |= {name: f"{file}:{name}" for cls in load_guest(file, force=True).datasets for name in _names(cls)}
     if entry in known:
         return [(entry, known[entry])]
+    own = built_in(entry)
+    if own is not None:
+        return [(entry, own)]
     table = Path(LMUDataRoot()) / f"{entry}.tsv"
     if table.is_file():
         return [(entry, str(table))]
@@ -112,6 +132,20 @@ def _dataset(entry: str, register: Sequence[str], settings: Settings) -> list[tu
         return [(own, own)]
     hint = f"--register FILE names the file that defines it, or put {table.name} into {LMUDataRoot()}"
     raise UnknownName("dataset", entry, known, where="--data", hint=hint)
+
+
+BENCHMARKS = {
+    "GenEval": "geneval", "DPGBench": "dpg_bench", "WISE_all": "wise_legacy", "GenEvalPP": "geneval_pp",
+    "ImagineBench": "imagine_bench_ulmeval", "OmniContext": "omnicontext", "GenAI_Bench": "genai_bench",
+}  # fmt: skip
+"""Benchmarks that ULMEvalKit ships, by its names, and assay's own of the same kind; T2ICompBench has several names."""
+
+
+def built_in(name: str) -> str | None:
+    """What a name of ULMEvalKit's own stands for: assay's benchmark, or, with upstream's rules, the shipped class."""
+    if shipped_class(name) is not None:
+        return name
+    return "t2i_compbench" if name.startswith("T2ICompBench_") else BENCHMARKS.get(name)
 
 
 def _names(cls: Any) -> list[str]:

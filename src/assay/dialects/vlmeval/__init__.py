@@ -15,6 +15,15 @@ def tasks(reference: str, run: "RunOptions") -> "Sequence[Task]":
     return planning.tasks(reference, run)
 
 
+def as_upstream(reference: str, run: "RunOptions") -> "Sequence[Task]":
+    """The tasks with VLMEvalKit's own rules; its names mean upstream's for the rest of the process."""
+    from ..protocol import UPSTREAM, choose
+    from . import planning
+
+    choose("vlmeval", UPSTREAM)
+    return planning.tasks(reference, run)
+
+
 def model(reference: str, args: Mapping[str, Any]) -> "Model | None":
     """The model a guest file defines; `None` if it defines none."""
     from . import models

@@ -13,12 +13,15 @@ from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
+from ...userfiles import is_reference, split_reference
 from ..file_names import file_name
+from ..protocol import DOCUMENTED, UPSTREAM, choose
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .formats import prediction_format
 from .judging import assay_name, model_args
-from .outputs import write_files
+from .models import is_early
+from .outputs import noted_revision, write_files
 from .pairs import Pair, json_object, pairs_of
 from .places import SNAPSHOT
 from .planning import tasks
@@ -33,12 +36,17 @@ def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterat
     A pair that cannot be run gives the reason in place of a result, unless it is the only one.
     """
     given = parse(arguments)
+    if given.upstream:
+        choose("vlmeval", UPSTREAM)
     work_dir = Path(os.environ.get("MMEVAL_ROOT") or given.work_dir)
     pairs = pairs_of(given, work_dir)
     stamp = time.strftime("T%Y%m%d-%H%M%S")
     for pair in pairs:
+        documented = _is_documented(pair, work_dir)
+        if given.upstream:
+            choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
         try:
-            yield _run(pair, given, work_dir, stamp, watcher or Silent())
+            yield _run(pair, given, work_dir, stamp, watcher or Silent(), documented=documented)
         except AssayError as error:
             if len(pairs) == 1:
                 raise
@@ -50,7 +58,10 @@ def idle_flags(arguments: Sequence[str]) -> list[str]:
     return idle(parse(arguments))
 
 
-def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watcher: Watcher) -> RunResult:
+def _run(
+    pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watcher: Watcher, *, documented: bool
+) -> RunResult:
+    """One model on one dataset; `documented` says which revision's files are promised."""
     options = _options(pair, given)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
@@ -78,10 +89,19 @@ def _run(pair: Pair, given: argparse.Namespace, work_dir: Path, stamp: str, watc
         else:
             options = _with_judge(options, given)
             result = run(options=options, watcher=watcher)
-        write_files(folder, f"{pair.label}_{name}", _task(options), options.data, run_folder, result)
+        stem = f"{pair.label}_{name}"
+        write_files(folder, stem, _task(options), options.data, run_folder, result, documented=documented)
     finally:
         session.work_folder, session.label = None, None
     return result
+
+
+def _is_documented(pair: Pair, work_dir: Path) -> bool:
+    """Whether a pair is of the documented revision: by the model's class; without its file, by what was noted then."""
+    if not is_reference(pair.model) or Path(split_reference(pair.model)[0]).expanduser().is_file():
+        return is_early(pair.model)
+    earlier = _earlier(work_dir / pair.label, file_name(pair.name, 80))
+    return earlier is not None and noted_revision(earlier.parent, pair.name) == "documented"
 
 
 def _writes_matches(options: RunOptions) -> bool:

@@ -110,7 +110,7 @@ def prediction_rows(rows: Rows, dialogue: bool = False) -> tuple[list[str], list
     names = dict.fromkeys(name for sample, _ in rows for name in sample.fields if name not in ("image", "prediction"))
     columns = [*names, "prediction"]
     table = [
-        [*(_cell(sample.fields.get(name)) for name in names), prediction_of(output, dialogue)]
+        [*(plain_cell(sample.fields.get(name)) for name in names), prediction_of(output, dialogue)]
         for sample, output in rows
     ]
     return columns, table
@@ -173,7 +173,8 @@ def model_label(name: str) -> str:
     return file_name(bare.rpartition("/")[2], 80)
 
 
-def _cell(value: Any) -> Any:
+def plain_cell(value: Any) -> Any:
+    """A cell as a file holds it: nothing where it is empty, the literal of what is no plain value."""
     if value is None or value == "":
         return None
     return value if isinstance(value, (str, int, float, bool)) else str(value)

@@ -104,6 +104,7 @@ def parser() -> argparse.ArgumentParser:
     work.add_argument("--keep-failed", action="store_true", help="do not ask again for what failed")
     work.add_argument("--reuse-aux", default="all")
     work.add_argument("--fresh", action="store_true", help="forget earlier predictions")
+    work.add_argument("--upstream", action="store_true", help="VLMEvalKit's own rules where assay's differ")
     work.add_argument("--trust-pickle", action="store_true")
     work.add_argument("--allow-private-urls", action="store_true")
     work.add_argument("--media_root", "--media-root", metavar="DIR", help="folder that holds the media which rows name")

@@ -31,7 +31,7 @@ from ...models.answers import failure
 from ...models.building import Builder
 from ...sources import digest_behind
 from ...templates.message_lists import chat_list, flat_list, message_turns
-from ...userfiles import split_reference
+from ...userfiles import is_reference, split_reference
 from ..kits.row_pictures import file_names, is_written, picture_path
 from .answers import read_answer
 from .era import upstreams_rule
@@ -64,6 +64,19 @@ def model(reference: str, args: Mapping[str, Any]) -> "GuestModel | None":
         return None
     made = GuestApiModel if getattr(kind, "is_api", False) else GuestModel
     return made(target, kind, reference, args)
+
+
+def is_early(reference: str) -> bool:
+    """Whether a model is a class of the documented revision: it has `generate(image_path, prompt)` alone."""
+    if not is_reference(reference):
+        return False
+    path, attribute = split_reference(reference)
+    module = load_guest(path)
+    kinds = {kind.__name__: kind for kind in own_classes(module) if _is_model(kind)}
+    target = kinds.get(attribute or "") or supported_VLM.get(attribute or "") or next(iter(kinds.values()), None)
+    kind = target.func if isinstance(target, partial) else target
+    takes = parameters_of(kind.generate)[1:3] if callable(getattr(kind, "generate", None)) else ()
+    return not callable(getattr(kind, "generate_inner", None)) and takes == ("image_path", "prompt")
 
 
 class GuestModel:

@@ -3,22 +3,27 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import Any
 
-from ...core import Output, Sample, Task
+from ...core import Output, Sample, ScoreRecord, Task
 from ...datasets import open_dataset
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...runner.result import RunResult
 from ...store import RunReader
 from ...store.file_ledger import FileLedger
 from ..kits.evaluation_files import evaluation_files, table_digest
-from .evaluating import model_label, prediction_of
+from .choice_files import choice_files, prefetch_files
+from .evaluating import model_label, plain_cell, prediction_of
 from .formats import prediction_format
+from .frames import prediction_frame, put_frame, put_table
 from .kinds import is_mme
 from .places import SNAPSHOT
-from .score_files import choice_files, mme_files, mmvet_files, prefetch_file, put_table, yes_no_cells
+from .score_files import mmvet_files
+from .scoring import YES_NO, rule_record
+from .yes_no_files import prefetch_rating, yes_no_files, yes_no_frame
 
 
 class Predictions:
@@ -29,7 +34,7 @@ class Predictions:
         self._answers = reader.index.cell(task.name, model).answers
         self._samples = samples
         self._is_dialogue = task.hints.get("type") == "MT"
-        self.is_mme = is_mme(str(task.hints.get("dataset", task.name)))
+        self.dataset = str(task.hints.get("dataset", task.name))
         first = next((sample for sample in samples if isinstance(sample, Sample)), None)
         names = first.fields if first is not None else ()
         self._own = [name for name in names if name not in ("image", "prediction")]
@@ -37,13 +42,16 @@ class Predictions:
     @property
     def columns(self) -> list[str]:
         """Every column of the table but the picture, and what was answered."""
-        return [*self._own, "prediction", *(["raw_prediction", "score"] if self.is_mme else [])]
+        return [*self._own, "prediction"]
 
     def rows(self) -> Iterator[list[Any]]:
         """The cells of each answered row."""
         for sample, text in self.answered():
-            own = [sample.fields.get(name) or None for name in self._own]
-            yield [*own, *(yes_no_cells(sample, text) if self.is_mme else [text])]
+            yield [*(plain_cell(sample.fields.get(name)) for name in self._own), text]
+
+    def frame(self) -> Any:
+        """The same as a data frame."""
+        return prediction_frame(self.columns, self.rows())
 
     def answered(self) -> Iterator[tuple[Sample, str]]:
         """The samples that were answered, with their answers as files carry them."""
@@ -62,23 +70,32 @@ class Predictions:
 
 
 def write_files(
-    folder: Path, stem: str, task: Task, data: str | None, run_folder: Path, result: RunResult
+    folder: Path,
+    stem: str,
+    task: Task,
+    data: str | None,
+    run_folder: Path,
+    result: RunResult,
+    *,
+    documented: bool = False,
 ) -> list[str]:
-    """All promised files of one model on one dataset; returns their names."""
+    """All promised files of one model on one dataset, in the formats of one revision; returns their names."""
     reader = RunReader(run_folder)
     source = task.dataset.reading_from(data) if hasattr(task.dataset, "reading_from") else data or task.dataset
     samples = open_dataset(source, to_sample=task.to_sample, where=f"task {task.name!r}")
     if not data:
         write_snapshot(run_folder, samples)
     model = next(cell["model"] for cell in reader.manifest["cells"] if cell["task"] == task.name)
-    made = Predictions(reader, task, model, samples)
+    found = Predictions(reader, task, model, samples)
     predictions = f"{stem}.{prediction_format()}"
-    put_table(folder / predictions, made.columns, made.rows())
-    digest = table_digest(made.columns, made.rows())
+    digest = table_digest(found.columns, found.rows())
     # Tables of a judge that is not asked this time stay as long as they are about these predictions.
     with evaluation_files(folder, f"{stem}#tables", digest, digest):
-        names = [predictions, *_score_tables(folder, stem, task, reader, model, made, result)]
-    _write_status(folder, task.name, result, names)
+        names = _ScoreTables(folder, stem, task, reader, model, found, documented).write()
+    if f"{stem}.{prediction_format()}" not in names:
+        put_table(folder / predictions, found.columns, found.rows())
+        names = [predictions, *names]
+    _write_status(folder, task.name, result, names, "documented" if documented else "newest")
     written = [path.name for path in folder.glob(f"{escape(stem)}*") if path.is_file()]
     for name in sorted({*names, *written}):
         _link(folder, name)
@@ -86,27 +103,75 @@ def write_files(
     return names
 
 
-def _score_tables(
-    folder: Path, stem: str, task: Task, reader: RunReader, model: str, made: Predictions, result: RunResult
-) -> list[str]:
+@dataclass(frozen=True)
+class _ScoreTables:
     """What our own scorers have to say, in upstream's files."""
-    names: list[str] = []
-    judge = str(reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
-    scorers = reader.scorers(task.name, model)
-    if any(getattr(scorer, "name", "") == "exact_matching" for scorer in task.scorers):
-        names += prefetch_file(folder, stem, made.answered())
-    for scorer in scorers:
-        records = reader.scores(task.name, model, scorer)
-        if made.is_mme and scorer in ("yes_no", "YesNo", "judge"):
-            if scorer == "judge" or "judge" not in scorers:
-                names += mme_files(folder, stem, records, result.results, made.columns, made.rows())
-        elif scorer in ("exact_matching", "judge"):
-            # The documented revision calls every judge of OpenAI `openai` here, and by its name with MM-Vet.
-            label = "openai" if judge.startswith("openai/") else model_label(judge)
-            names += choice_files(folder, stem, scorer, label, records)
-        elif scorer == "mmvet":
-            names += mmvet_files(folder, stem, model_label(judge), records, result.results, made.columns, made.rows())
-    return names
+
+    folder: Path
+    stem: str
+    task: Task
+    reader: RunReader
+    model: str
+    found: Predictions
+    documented: bool
+
+    def write(self) -> list[str]:
+        """Writes them; returns their names."""
+        scorers = self.reader.scorers(self.task.name, self.model)
+        own = {getattr(scorer, "name", "") or type(scorer).__name__ for scorer in self.task.scorers}
+        names: list[str] = []
+        if "exact_matching" in own:
+            names += prefetch_files(self.folder, self.stem, self.found.answered())
+        if own & YES_NO:
+            names += self._yes_no([scorer for scorer in scorers if scorer in {*YES_NO, "judge"}])
+        for scorer in scorers:
+            if scorer == "exact_matching" or (scorer == "judge" and not own & YES_NO):
+                names += self._choice(scorer)
+            elif scorer in ("mmvet", "mmvet_vlmeval"):
+                names += mmvet_files(self.folder, self.stem, self._judge_label, self._records(scorer), self.found.frame())
+        return names
+
+    def _records(self, scorer: str) -> Sequence[ScoreRecord]:
+        return self.reader.scores(self.task.name, self.model, scorer)
+
+    def _choice(self, scorer: str) -> list[str]:
+        is_judged = scorer == "judge"
+        # The documented revision calls every judge of OpenAI `openai` here, and by its name with MM-Vet.
+        label = ("openai" if self._judge.startswith("openai/") else model_label(self._judge)) if is_judged else scorer
+        return choice_files(
+            self.folder, self.stem, label, self._records(scorer), self.found.frame(), is_judged=is_judged,
+            documented=self.documented,
+        )  # fmt: skip
+
+    def _yes_no(self, scorers: Sequence[str]) -> list[str]:
+        """With the judge's verdicts where there are any; the documented revision's word is part of the predictions."""
+        frame = self.found.frame()
+        names: list[str] = []
+        if self.documented and is_mme(self.found.dataset):
+            by_rule = yes_no_frame(frame, self._rule_records(frame, scorers), documented=True)
+            names.append(put_frame(self.folder / f"{self.stem}.{prediction_format()}", by_rule))
+            names += prefetch_rating(self.folder, self.stem, self.found.dataset, by_rule)
+        if scorers:
+            chosen = "judge" if "judge" in scorers else scorers[-1]
+            names += yes_no_files(
+                self.folder, self.stem, self.found.dataset, self._records(chosen), frame, documented=self.documented
+            )
+        return names
+
+    def _rule_records(self, frame: Any, scorers: Sequence[str]) -> Sequence[ScoreRecord]:
+        """The verdicts of the rule: those of the run, else made now, as after inference alone."""
+        rule = next((scorer for scorer in scorers if scorer != "judge"), None)
+        if rule is not None:
+            return self._records(rule)
+        return [rule_record(self.task, sample, text) for sample, text in self.found.answered()]
+
+    @property
+    def _judge(self) -> str:
+        return str(self.reader.manifest.get("config", {}).get("judges", {}).get("judge") or "judge")
+
+    @property
+    def _judge_label(self) -> str:
+        return model_label(self._judge)
 
 
 def write_snapshot(run_folder: Path, samples: Any) -> None:
@@ -124,7 +189,15 @@ def _is_reference(cell: Any) -> bool:
     return not is_blank(cell) and len(str(cell)) <= LONGEST_REFERENCE
 
 
-def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence[str]) -> None:
+def noted_revision(folder: Path, dataset: str) -> str | None:
+    """The revision whose files were written for a dataset, as the folder's status says."""
+    try:
+        return str(json.loads((folder / "status.json").read_bytes())[dataset]["revision"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence[str], revision: str) -> None:
     path = FileLedger(folder).claim(folder / "status.json")
     status = json.loads(path.read_text("utf-8")) if path.exists() else {}
     status[dataset] = {
@@ -132,6 +205,7 @@ def _write_status(folder: Path, dataset: str, result: RunResult, files: Sequence
         "metrics": {r.metric: r.value for r in result.results},
         "failures": {r.metric: dict(r.outcomes) for r in result.results},
         "files": list(files),
+        "revision": revision,
     }
     path.write_text(json.dumps(status, indent=2, ensure_ascii=False, default=str), "utf-8")
 

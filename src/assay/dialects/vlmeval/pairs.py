@@ -13,6 +13,7 @@ from ...registry import models as registry
 from ...store.file_ledger import FileLedger
 from ...userfiles import is_reference, split_reference
 from ..file_names import file_name
+from .classes import dataset_classes
 from .config_file import HINT, checked_config, dataset_entry, model_entry, read_config, registered_model
 from .evaluating import model_label
 from .facade.config import supported_VLM
@@ -62,6 +63,10 @@ def pairs_of(given: argparse.Namespace, work_dir: Path) -> list[Pair]:
 def dataset_name(data: str) -> str:
     """What files call a dataset that was given as a name, a file, or `file.py:Class@name`."""
     path, _, attribute = data.rpartition(":") if ".py:" in data else (data, "", "")
+    if path.endswith(".py") and "@" not in attribute and Path(path).expanduser().is_file():
+        found = dataset_classes(load_guest(path), attribute or None, None, quiet=True)
+        if len(found) == 1:
+            return found[0][1]
     if attribute:
         return attribute.partition("@")[2] or attribute
     return Path(data).name.split(".")[0] if Path(path).suffix else data

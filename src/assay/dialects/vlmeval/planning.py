@@ -11,13 +11,14 @@ from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
 from ...scorers.answered import answered
-from ...scorers.mmvet import MmVet
-from ...scorers.yes_no import YesNo
+from ...scorers.vision.mmvet import MmVet
+from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...sources import digest_behind
 from ...summarizers.mmvet import MmVet as MmVetScores
 from ...userfiles import split_reference
 from .classes import ClassDataset, dataset_classes, idle_classes
 from .config_file import dataset_entry, read_config
+from .era import upstreams_rule
 from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest
@@ -25,7 +26,7 @@ from .places import SNAPSHOT, added_url, data_root
 from .prompts import DialoguePrompt, FilmPrompt, GuestPrompt, TsvPrompt
 from .rows import Source
 from .samples import ToSample
-from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores
+from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, yes_no_rule
 from .session import session
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
@@ -78,10 +79,15 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
         template=TsvPrompt(kind),
         scorers=chosen,
         summarizers=summarizers,
-        protocol=f"vlmeval/{name}",
+        protocol=protocol_of(name),
         hints={"dataset": name},
         description=f"VLMEvalKit benchmark ({kind})",
     )
+
+
+def protocol_of(name: str) -> str:
+    """The id of what is measured: whose rules read the answers is part of it."""
+    return f"vlmeval/{name}{'@upstream' if upstreams_rule() else ''}"
 
 
 def judged_by(
@@ -94,10 +100,10 @@ def judged_by(
     if kind == "MCQ":
         return (ExactMatching(), *([JudgedChoice()] if with_judge else [])), (Circular(),)
     if kind == "Y/N":
-        scorers = (YesNo(), *([JudgedYesNo()] if with_judge else []))
+        scorers = (yes_no_rule(), *([JudgedYesNo()] if with_judge else []))
         return scorers, (MmeScores(),) if is_mme(name) else ("mean",)
     if kind == "MMVet":
-        return (MmVet(),), (MmVetScores(),)
+        return (MmVetVlmeval() if upstreams_rule() else MmVet(),), (MmVetScores(),)
     return ("exact_match", "includes"), ()
 
 
@@ -145,7 +151,7 @@ def _class_task(
         template=_template(dataset, dataset_name, f"{code}{dict(settings) or ''}"),
         scorers=scorers,
         summarizers=summarizers,
-        protocol=f"vlmeval/{name}",
+        protocol=protocol_of(name),
         hints={"dataset": dataset_name, **({"type": "MT"} if dataset.is_dialogue else {})},
         description=(kind.__doc__ or "").strip().partition("\n")[0] or f"{kind.__name__} of {path}",
     )

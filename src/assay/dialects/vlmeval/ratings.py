@@ -1,4 +1,4 @@
-"""Ratings of yes-or-no benchmarks in VLMEvalKit's formats: MME's sums, HallusionBench's shares, POPE's F1, and others."""
+"""Ratings of yes-or-no benchmarks in VLMEvalKit's formats: MME's sums, HallusionBench's shares, POPE's F1 and others."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def _mme_score(pictures: Iterable[Sequence[float]], strict: bool) -> float:
 
 
 def hallusion_rating(frame: Any) -> Any:
-    """aAcc of questions, fAcc of figures, qAcc of questions over their figures: overall, by category, by l2-category."""
+    """aAcc of questions, fAcc of figures, qAcc of questions over their figures: overall and by both categories."""
     import pandas
 
     places = [str(index).split("_")[3:6] for index in frame["index"]]

@@ -61,11 +61,14 @@ def prefetch_table(rows: Sequence[tuple[Any, Any, Any]]) -> Any:
     return pandas.DataFrame(cells, columns=["Category", "tot", "match", "hit", "match_rate", "acc"])
 
 
-def capability_tables(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
+def capability_tables(graded: Sequence[tuple[str, Any]], *, counts_twice: bool = False) -> tuple[Any, Any]:
     """Means of 100 by capability and by combination (`ocr_math`), each with its overall mean last.
 
-    A capability that no item has is left out; upstream divides by zero there.
+    A capability that no item has is left out; upstream divides by zero there. Items of a single capability stand in
+    both tables, once in each; upstream counts them in both twice, which `counts_twice` does too.
     """
+    if counts_twice:
+        return _counted_twice(graded)
     combinations = list(dict.fromkeys(category.replace(",", "_") for category, _ in graded))
     by_capability = [(name, [float(g) for category, g in graded if name in category]) for name in CAPABILITIES]
     by_combination = [
@@ -73,6 +76,21 @@ def capability_tables(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
     ]
     everything = (OVERALL, [float(grade) for _, grade in graded])
     return _mean_table([*by_capability, everything]), _mean_table([*by_combination, everything])
+
+
+def _counted_twice(graded: Sequence[tuple[str, Any]]) -> tuple[Any, Any]:
+    """Both tables from one count: a capability and a combination of the same name are the same entry."""
+    entries: dict[str, list[float]] = {}
+    combinations: list[str] = []
+    for category, grade in graded:
+        own = category.replace(",", "_")
+        combinations += [] if own in combinations else [own]
+        for name in (*(c for c in CAPABILITIES if c in category), OVERALL, own):
+            entries.setdefault(name, []).append(float(grade))
+    return tuple(  # type: ignore[return-value]
+        _mean_table([(name, entries.get(name, [])) for name in (*names, OVERALL)])
+        for names in (CAPABILITIES, combinations)
+    )
 
 
 def _mean_table(groups: Sequence[tuple[str, Sequence[float]]]) -> Any:

@@ -66,7 +66,7 @@ class ToSample:
         if not is_blank(row.get("g_index")):
             return str(row["g_index"])
         if self._is_mme:
-            return _picture_name(row)
+            return picture_of_mme(row)
         index = whole_index(row.get("index")) if self._kind == "MCQ" else None
         if index is None:
             return None
@@ -95,7 +95,7 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(options.get(letter, "") for letter in LETTERS[: last + 1])
 
 
-def _picture_name(row: Mapping[str, Any]) -> str | None:
+def picture_of_mme(row: Mapping[str, Any]) -> str | None:
     """What the two questions of a picture have in common: its path, else the index of the first of them."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"

@@ -1,47 +1,105 @@
 """How plain VLMEvalKit benchmarks are judged: letters, yes or no, words; by a judge too where one is given.
 
-No answer is ever drawn at random: what neither the rules nor the judge can read is counted as unparsed.
+No answer is ever drawn at random, unless upstream's rule was chosen: what neither the rules nor the judge can read is
+counted as unparsed.
 """
 
+import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from ...core import EMPTY, Message, Outcome, Output, Prompt, Result, Sample, Score, ScoreRecord, SummaryContext
-from ...scorers.choice import LETTERS, Choice
-from ...scorers.choice_rules import extract_choice
-from ...scorers.yes_no import YesNo
+from ...core import (
+    DEFAULT_OPTIONS,
+    EMPTY,
+    Message,
+    Outcome,
+    Output,
+    Prompt,
+    Result,
+    Sample,
+    Score,
+    ScoreRecord,
+    SummaryContext,
+    Task,
+)
+from ...scorers.answers import no_target
+from ...scorers.choice.choice import LETTERS, Choice
+from ...scorers.choice.choice_rules import extract_choice
+from ...scorers.choice.choice_vlmeval import match_as_vlmeval
+from ...scorers.vision.vlmeval_published import SEED, TRIES
+from ...scorers.choice.yes_no import YesNo
 from ...summarizers.grouped import Grouped
 from ...summarizers.mean import Mean
 from ...summarizers.pairs import Mme
+from .era import of_documented, upstreams_rule
+from .letters import documented_letter, documented_text
+
+
+Rule = Literal["assay", "newest", "documented"]
+"""Whose rule reads an answer: ours, or that of a revision of VLMEvalKit."""
+YES_NO = frozenset({"yes_no", "YesNo"})
+"""Names of the scorer of yes and no in records and tasks."""
+
+
+def chosen_rule() -> Rule:
+    """The rule that this process follows."""
+    if not upstreams_rule():
+        return "assay"
+    return "documented" if of_documented() else "newest"
 
 
 @dataclass(frozen=True)
 class ExactMatching:
     """The letter an answer takes, read by rules alone; notes how many rotations the question should have."""
 
+    rule: Rule = field(default_factory=chosen_rule)
     name: ClassVar[str] = "exact_matching"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __call__(self, sample: Sample, output: Output) -> Score:
-        score = Choice()(sample, output)
+        score = Choice()(sample, output) if self.rule == "assay" else self._as_upstream(sample, output)
         return replace(score, details={**score.details, "options": sum(map(bool, sample.choices))})
+
+    def _as_upstream(self, sample: Sample, output: Output) -> Score:
+        if sample.target is None or not sample.choices:
+            return no_target(sample, "target" if sample.choices else "choices")
+        options = options_of_sample(sample)
+        letter = self.read(output.text, options)
+        if letter is None:
+            return Score.unparsed(rule="none")
+        return Score(float(letter == sample.target), answer=letter, details={"rule": self.rule})
+
+    def read(self, text: str, options: Mapping[str, str]) -> str | None:
+        """The letter that the rule of a revision reads off a text."""
+        if self.rule == "documented":
+            return documented_letter(text) or documented_text(text, options) or None
+        return match_as_vlmeval(text, options)[0]
+
+
+def options_of_sample(sample: Sample) -> dict[str, str]:
+    """The options of a sample by letter, without those that are empty."""
+    return {letter: text for letter, text in zip(LETTERS, sample.choices, strict=False) if text}
 
 
 @dataclass(frozen=True)
 class JudgedChoice:
     """The letter an answer takes: by the rules where they can read it, else by the judge; never by chance."""
 
+    rule: Rule = field(default_factory=chosen_rule)
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     name: ClassVar[str] = "judge"
     needs: ClassVar[tuple[str, ...]] = ("judge",)
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        by_rules = ExactMatching()(sample, output)
+        matching = ExactMatching(self.rule)
+        by_rules = matching(sample, output)
         if by_rules.outcome is not Outcome.UNPARSED:
             return by_rules
+        if self.rule != "assay":
+            return await self._as_upstream(matching, sample, output, by_rules)
         options = dict(zip(LETTERS, sample.choices, strict=False))
         reply: Output = await self.models["judge"].ask(_which_option(sample, options, output.text))
         details = {"options": by_rules.details["options"], "rule": "judge", "reply": reply.text[:2000]}
@@ -54,6 +112,39 @@ class JudgedChoice:
             return Score(0.0, Outcome.UNPARSED, details=details)
         return Score(float(found.answer == sample.target), answer=found.answer, details=details)
 
+    async def _as_upstream(
+        self, matching: ExactMatching, sample: Sample, output: Output, by_rules: Score
+    ) -> Score:
+        """Three tries, read as the answer itself is read; then a letter by chance, the same for the same sample."""
+        options = options_of_sample(sample)
+        details = {"options": by_rules.details["options"], "rule": "judge"}
+        for again in range(TRIES):
+            chosen = DEFAULT_OPTIONS.set(seed=again) if again else DEFAULT_OPTIONS
+            reply: Output = await self.models["judge"].ask(_which_option(sample, options, output.text), chosen)
+            if reply.error is not None:
+                return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
+            letter = matching.read(reply.text, options)
+            if letter is not None:
+                said = {**details, "reply": reply.text[:2000]}
+                return Score(float(letter == sample.target), answer=letter, details=said)
+        none = "E" if self.rule == "documented" else "Z"
+        drawn = random.Random(f"{SEED}/{sample.id}").choice([*options, none])
+        said = {**details, "reply": "Failed to predict, thus randomly generate one. "}
+        return Score(float(drawn == sample.target), answer=drawn, details=said)
+
+
+def yes_no_rule() -> YesNo:
+    """The scorer of yes and no: by words, in the documented revision by letters within words too."""
+    return YesNo("substring" if chosen_rule() == "documented" else "words")
+
+
+def rule_record(task: Task, sample: Sample, text: str) -> ScoreRecord:
+    """What the rule of yes and no says of an answer, as a record."""
+    score = yes_no_rule()(sample, Output.of(text))
+    return ScoreRecord(
+        task.name, "", sample.id, "yes_no", "", {"": score.value}, str(score.outcome.value), answer=score.answer
+    )
+
 
 @dataclass(frozen=True)
 class JudgedYesNo:
@@ -65,14 +156,15 @@ class JudgedYesNo:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        by_rules = YesNo()(sample, output)
+        rule = yes_no_rule()
+        by_rules = rule(sample, output)
         if by_rules.outcome is not Outcome.UNPARSED:
             return by_rules
         reply: Output = await self.models["judge"].ask(_yes_or_no(sample, output.text))
         details = {"rule": "judge", "reply": reply.text[:2000]}
         if reply.error is not None:
             return Score(None, Outcome.JUDGE_ERROR, details={**details, "reason": reply.error.message})
-        judged = YesNo()(sample, reply)
+        judged = rule(sample, reply)
         return replace(judged, details={**judged.details, **details})
 
 

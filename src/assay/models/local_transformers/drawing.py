@@ -1,6 +1,6 @@
-"""Unified models that draw: pictures written as tokens by the language model and decoded by its own decoder.
+"""Unified models that draw: images written as tokens by the language model and decoded by its own decoder.
 
-The Janus family's image mode. Each candidate is drawn with a seed of its own, so that the third picture of a request is
+The Janus family's image mode. Each candidate is drawn with a seed of its own, so that the third image of a request is
 the same whether two or ten were asked for.
 """
 
@@ -24,7 +24,7 @@ def can_draw(config: Mapping[str, Any]) -> bool:
 
 
 def prepare(model: Any, tokenizer: Any) -> None:
-    """Tells the model which token begins a picture where its generation settings were saved without it."""
+    """Tells the model which token begins an image where its generation settings were saved without it."""
     settings = model.generation_config
     if not getattr(settings, "generation_kwargs", None):
         settings.generation_kwargs = {"boi_token_id": tokenizer.convert_tokens_to_ids(tokenizer.boi_token)}
@@ -39,7 +39,7 @@ def _checked(_: Any, logits: Any) -> Any:
 
 
 def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settings: Mapping[str, Any]) -> Output:
-    """`n` pictures for one prompt, given as its tensors."""
+    """`n` images for one prompt, given as its tensors."""
     import torch
     from transformers import LogitsProcessorList
 
@@ -63,14 +63,14 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
         if not bool(pixels.isfinite().all()):
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
-        picture = _picture(pixels[0], image_processor)
+        picture = _image(pixels[0], image_processor)
         candidates.append(Candidate((Image(picture),), "stop", (), tuple(tokens[0].tolist())))
     written = sum(len(candidate.token_ids) for candidate in candidates)
     return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), written))
 
 
-def _picture(pixels: Any, processor: Any) -> Any:
-    """Decoded pixels, height by width by color, as a picture; what the processor does to pictures is undone."""
+def _image(pixels: Any, processor: Any) -> Any:
+    """Decoded pixels, height by width by color, as an image; what the processor does to images is undone."""
     import torch
     from PIL import Image as pillow
 

@@ -218,9 +218,9 @@ def load_tokenizer(source: Source) -> Any:
 
 
 def load_processor(source: Source) -> Any:
-    """Tokenizer and media processors together; picture processors that need nothing beyond Pillow.
+    """Tokenizer and media processors together; image processors that need nothing beyond Pillow.
 
-    A model whose film processor cannot be had without further libraries still takes pictures.
+    A model whose video processor cannot be had without further libraries still takes pictures.
     """
     from transformers import AutoProcessor
 
@@ -228,7 +228,7 @@ def load_processor(source: Source) -> Any:
         try:
             return AutoProcessor.from_pretrained(source.folder(), **_common(source))
         except ImportError:
-            from .pictures import PictureProcessor
+            from .images import PictureProcessor
 
             return PictureProcessor.load(source.folder(), _common(source))
 

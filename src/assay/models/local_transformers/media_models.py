@@ -49,7 +49,7 @@ class Prepared:
 
 
 class MediaModel:
-    """A model that takes pictures or sounds among the words, and writes text."""
+    """A model that takes images or sounds among the words, and writes text."""
 
     renders: type[MediaRenderer] = MediaRenderer
     sharing: Sharing | None = None
@@ -101,7 +101,7 @@ class MediaModel:
             try:
                 if "image" not in request.prompt.produces:
                     made.inputs[at] = self.renderer.inputs(request.prompt)
-            except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
+            except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
             if self._is_unheard(made, at):
@@ -252,7 +252,7 @@ class MediaModel:
                 if request.prompt.rolling:
                     raise ValueError("a prompt with media has no whole text to weigh: give continuations after it")
                 made.inputs[at] = self.renderer.inputs(request.prompt)
-            except Exception as error:  # noqa: BLE001 - a picture or a template that cannot be used fails its sample
+            except Exception as error:  # noqa: BLE001 - an image or a template that cannot be used fails its sample
                 made.failed[at] = failure(error, self.where)
                 continue
             if not self._is_unheard(made, at):

@@ -1,4 +1,4 @@
-"""The media of a prompt apart: which tensors and which tokens belong to each picture and sound.
+"""The media of a prompt apart: which tensors and which tokens belong to each image and sound.
 
 A processor hands out the media of a prompt as joined tensors, and as marks among the token ids. Both are taken apart
 here, so that a medium which stands in many prompts is known again: by a digest of what the model is given of it.
@@ -23,7 +23,7 @@ class Piece:
     """One medium; all of a kind where their tensors cannot be taken apart."""
 
     digest: bytes
-    """Of the tensors: a picture that is prepared in another way is another piece."""
+    """Of the tensors: an image that is prepared in another way is another piece."""
     tensors: Mapping[str, Any]
     mark: int
     """The token that stands for each part of it."""
@@ -70,7 +70,7 @@ def _apart(tensors: Mapping[str, Any], runs: int) -> list[dict[str, Any]]:
         return [dict(tensors)]
     pixels = tensors.get("pixel_values")
     if pixels is not None and pixels.dim() == 5 and all(x.shape[:2] == (1, runs) for x in tensors.values()):
-        # All pictures of a prompt, or all tiles of them, make up one row.
+        # All images of a prompt, or all tiles of them, make up one row.
         return [{name: value[:, at : at + 1] for name, value in tensors.items()} for at in range(runs)]
     grid = next((value for name, value in tensors.items() if name.endswith("grid_thw")), None)
     counts = {name: len(value) for name, value in tensors.items()}

@@ -1,4 +1,4 @@
-"""Prompts with pictures and sounds as tensors: media decoded, and handed to the model's own processor."""
+"""Prompts with images and sounds as tensors: media decoded, and handed to the model's own processor."""
 
 import re
 from collections import OrderedDict
@@ -134,7 +134,7 @@ class MediaRenderer(Renderer):
         return written.strip() if self._token(kind) in written else ""
 
     def _decoded(self, part: Image | Audio) -> Any:
-        """A picture, or the samples of a sound; the examples of a header come again in every prompt."""
+        """An image, or the samples of a sound; the examples of a header come again in every prompt."""
         if part.digest not in self._last:
             if isinstance(part, Image):
                 self._last[part.digest] = decode_image(part)

@@ -22,7 +22,7 @@ RATE = 24000
 
 
 class TalkingModel(MediaModel):
-    """A model that takes pictures and sounds, writes, and says what it wrote."""
+    """A model that takes images and sounds, writes, and says what it wrote."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class TalkingModel(MediaModel):
         return outputs | {at: self._said(requests[at], inputs[at]) for at in spoken}
 
     def _said(self, request: Request, inputs: Mapping[str, Any]) -> Output:
-        # The speaking part needs to know how large pictures are, and refuses the pictures themselves.
+        # The speaking part needs to know how large images are, and refuses the images themselves.
         given = {
             f"thinker_{name}" if name == "pixel_values" else name: value
             for name, value in placed(inputs, self.model).items()

@@ -1,4 +1,4 @@
-"""The endpoints for pictures and sounds: drawing, editing, speaking, transcribing; and `modalities` in chat."""
+"""The endpoints for images and sounds: drawing, editing, speaking, transcribing; and `modalities` in chat."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ def modalities(produces: Sequence[str], voice: str, audio_format: str) -> dict[s
     return asked
 
 
-def picture_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
+def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]:
     """What to draw; `inline` asks for the bytes themselves, which the public service sends in any case."""
     refuse_options(request, SAMPLING, "the images endpoint")
     fields: dict[str, Any] = {"model": name, "prompt": as_text(request), "n": request.options.n}
@@ -33,13 +33,13 @@ def picture_fields(name: str, request: Request, *, inline: bool) -> dict[str, An
     return fields
 
 
-def picture_form(fields: Mapping[str, Any], pictures: Sequence[Media]) -> tuple[bytes, str]:
-    """The same with the pictures to change, as a form and its content type."""
+def image_form(fields: Mapping[str, Any], pictures: Sequence[Media]) -> tuple[bytes, str]:
+    """The same with the images to change, as a form and its content type."""
     name = "image" if len(pictures) == 1 else "image[]"
     return form(fields, [(name, picture) for picture in pictures])
 
 
-def read_pictures(answer: Any) -> Output:
+def read_images(answer: Any) -> Output:
     """One candidate for each picture."""
     drawn = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(drawn, Sequence) or not drawn:

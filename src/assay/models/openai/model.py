@@ -153,13 +153,13 @@ class OpenAI(HttpModel):
 
     async def _draw(self, request: Request) -> Output:
         is_public = self._url == self.public_url
-        fields = media.picture_fields(self.name, request, inline=not is_public)
+        fields = media.image_fields(self.name, request, inline=not is_public)
         if not request.prompt.media:
             answer = await self._post("images/generations", fields)
         else:
-            form, kind = media.picture_form({**fields, **self.body}, request.prompt.media)
+            form, kind = media.image_form({**fields, **self.body}, request.prompt.media)
             answer = await self._post_form("images/edits", form, kind)
-        return enough(media.read_pictures(answer), request.options.n)
+        return enough(media.read_images(answer), request.options.n)
 
     async def _speak(self, request: Request) -> Output:
         body = {**media.speech_fields(self.name, request, self.voice, self.audio_format), **self.body}

@@ -1,6 +1,6 @@
 """Digits-flow: draws handwritten digits of 8 x 8 pixels. A real generator, trained here on first use and then kept.
 
-Flow matching: a picture x1 and noise x0 are joined by the line x = (1 - t) x0 + t x1, and a small network learns the
+Flow matching: an image x1 and noise x0 are joined by the line x = (1 - t) x0 + t x1, and a small network learns the
 direction x1 - x0 from x, t and the digit. Drawing follows the learned direction from noise, in steps. Training takes
 about ten seconds of one core, in numpy, on half of scikit-learn's digits; the other half belongs to the judge.
 """
@@ -53,7 +53,7 @@ class DigitsFlow(Specialist):
 
     @property
     def abilities(self) -> Abilities:
-        """A digit's name in, a picture out."""
+        """A digit's name in, an image out."""
         return Abilities(produces=frozenset({"image"}))
 
     @property
@@ -124,7 +124,7 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
 
 
 def draw(weights: "list[Floats]", noise: "Floats", labels: Any, steps: int) -> "Floats":
-    """Pictures with values from 0 to 1, from noise: the middle of each step decides its direction."""
+    """Images with values from 0 to 1, from noise: the middle of each step decides its direction."""
     import numpy as np
 
     at = noise

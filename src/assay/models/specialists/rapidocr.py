@@ -1,4 +1,4 @@
-"""RapidOCR: finds and reads the text of a picture (PP-OCRv4, whose weights lie in the wheel), on one thread.
+"""RapidOCR: finds and reads the text of an image (PP-OCRv4, whose weights lie in the wheel), on one thread.
 
 Its model reads Chinese and Latin letters, and tends to drop the blanks between words: compare without them.
 """
@@ -15,7 +15,7 @@ from .base import Specialist, only_medium, passed_over
 
 @dataclass
 class RapidOcr(Specialist):
-    """A reader of text in pictures, one line for each piece found; words beside the picture are not read."""
+    """A reader of text in images, one line for each piece found; words beside the image are not read."""
 
     label: ClassVar[str] = "rapidocr"
     least_confidence: float = 0.5
@@ -23,7 +23,7 @@ class RapidOcr(Specialist):
 
     @property
     def abilities(self) -> Abilities:
-        """A picture in, text out."""
+        """An image in, text out."""
         return Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
 
     @property

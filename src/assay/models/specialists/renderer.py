@@ -28,7 +28,7 @@ class Renderer(Specialist):
 
     @property
     def abilities(self) -> Abilities:
-        """Text in, a picture out."""
+        """Text in, an image out."""
         return Abilities(produces=frozenset({"image"}))
 
     @property

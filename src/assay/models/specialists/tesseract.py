@@ -1,4 +1,4 @@
-"""Tesseract: reads the text of a picture, where the system has it. Strong on clean pages, weak on photos."""
+"""Tesseract: reads the text of an image, where the system has it. Strong on clean pages, weak on photos."""
 
 import tempfile
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ ONE_THREAD = {"OMP_THREAD_LIMIT": "1"}
 
 @dataclass
 class Tesseract(Specialist):
-    """A reader of text in pictures; words beside the picture are not read."""
+    """A reader of text in images; words beside the image are not read."""
 
     label: ClassVar[str] = "tesseract"
     language: str = "eng"
@@ -32,7 +32,7 @@ class Tesseract(Specialist):
 
     @property
     def abilities(self) -> Abilities:
-        """A picture in, text out."""
+        """An image in, text out."""
         return Abilities(accepts=frozenset({"text", "image"}), images_per_prompt=1)
 
     @property

@@ -68,7 +68,7 @@ class Worker:
 
     @property
     def abilities(self) -> Abilities:
-        """What the class declares; a picture and words in, JSON out, where it says nothing."""
+        """What the class declares; an image and words in, JSON out, where it says nothing."""
         return Abilities(accepts=self.source.accepts, produces=self.source.produces)
 
     @property

@@ -55,11 +55,11 @@ class Request:
         return [_bytes_of(part) for part in parts if part["type"] == kind]
 
     def images(self) -> list[Any]:
-        """The pictures as Pillow's, 8-bit RGB and upright, transparency over white."""
-        return [_picture(data) for data in self.media("image")]
+        """The images as Pillow's, 8-bit RGB and upright, transparency over white."""
+        return [_image(data) for data in self.media("image")]
 
     def image(self) -> Any:
-        """The one picture of a request that has one."""
+        """The one image of a request that has one."""
         found = self.images()
         if len(found) != 1:
             raise ValueError(f"takes one picture at a time, got {len(found)}")
@@ -73,7 +73,7 @@ def _bytes_of(part: dict[str, Any]) -> bytes:
     return base64.b64decode(part["base64"], validate=True)
 
 
-def _picture(data: bytes) -> Any:
+def _image(data: bytes) -> Any:
     from PIL import Image, ImageOps
 
     with Image.open(io.BytesIO(data)) as opened:

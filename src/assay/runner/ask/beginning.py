@@ -11,8 +11,6 @@ from ...core import ErrorInfo
 WRONG = frozenset({"bad_response", "broken_reply", "http", "rate_limit"})
 """Replies that no answer can be read from. Not 503, and not 429 with Retry-After: those are to be waited for. Only 429
 without it, from the first request on, is as often a spent quota as a busy server."""
-GIVEN_UP = "wrong_replies"
-"""The kind of failure of all requests to a server that was given up."""
 SHORTEST_WAIT = 1.0
 MOMENT = 1e-6
 """Seconds that are none: what is so near is due."""
@@ -51,7 +49,7 @@ class Beginning:
         if self.is_over:
             return False
         if error is None:
-            self.is_over = True
+            self.is_over, self.is_silent = True, False
             self._sent.clear()
             return False
         if error.kind == "timeout":

@@ -1,19 +1,22 @@
 """Calling a model: an output for each request, whatever its code does.
 
 What a model raises becomes the failure of one sample: a batch that raises is asked again in halves until the culprit is
-found.
+found. What a model does not take is the failure of the sample that brings it, and never shown to the model: the plan
+looks at the first row only, and a later one may bring an image or audio where the first had none.
 """
 
 import inspect
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
-from ...core import DataError, Model, Output, Request, UsageError
+from ...core import DataError, Media, Model, Output, Request, Text, UsageError
 from ...core.secrets import scrub
+from ...models.answers import is_out_of_memory
+from ...models.declared import models_that
 from ...models.shapes import WrongShape, checked, matched
-from .acceptance import not_accepted
 
 
 def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
@@ -28,6 +31,13 @@ def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Outp
         outputs, fits = call_in_halves(model, taken) if taken else ([], 0)
         answers = iter(outputs)
         return [refused[place] if place in refused else next(answers) for place in range(len(requests))], fits
+    weighed = [_weighs(request) for request in requests]
+    if len(requests) > 1 and any(weighed) and not all(weighed):
+        # One call of a model is of one kind, whatever rows or callers come together in a batch.
+        kinds = [[r for r, weighs in zip(requests, weighed, strict=True) if weighs is kind] for kind in (False, True)]
+        (written, fits), (likely, fits_weighed) = (call_in_halves(model, alike) for alike in kinds)
+        turns = iter(written), iter(likely)
+        return [next(turns[weighs]) for weighs in weighed], max(fits, fits_weighed)
     try:
         return _call(model, requests), 0
     except UsageError:
@@ -91,8 +101,11 @@ async def call_async(model: Model, request: Request) -> Output:
 
 
 def _method(model: Model, request: Request) -> Any:
-    weighs = request.prompt.continuations is not None or request.prompt.rolling
-    return model.likelihood if weighs else model.generate  # type: ignore[attr-defined]
+    return model.likelihood if _weighs(request) else model.generate  # type: ignore[attr-defined]
+
+
+def _weighs(request: Request) -> bool:
+    return request.prompt.continuations is not None or request.prompt.rolling
 
 
 def _failure(error: BaseException) -> Output:
@@ -117,13 +130,28 @@ def _scrubbed(output: Output) -> Output:
     return replace(output, error=replace(error, message=message))
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error is a device's or the machine's way to say that the batch was too large."""
-    if isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__:
-        return True
-    return "out of memory" in str(error).lower()
-
-
 def _set_seconds(output: Output, seconds: float) -> None:
     """Notes the time on an output that was just made; a copy would cost more than all else done here."""
     object.__setattr__(output, "seconds", seconds)
+
+
+def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]:
+    """The failures of the requests with media that the model does not take, by their place; mostly none."""
+    refused: dict[int, Output] = {}
+    for place, request in enumerate(requests):
+        for message in request.prompt.messages:
+            for part in message.parts or ():
+                # Text is by far the most common, and tells nothing that would need the model's abilities.
+                if type(part) is Text or not isinstance(part, Media) or part.kind in model.abilities.accepts:
+                    continue
+                line = _line(part.kind, frozenset(model.abilities.accepts))
+                refused[place] = Output.failed("data", line, retryable=False)
+    return refused
+
+
+@lru_cache(maxsize=64)
+def _line(kind: str, accepts: frozenset[str]) -> str:
+    """One line, the same for all samples that bring the kind."""
+    what = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
+    known = ", ".join([*models_that("accepts", kind), "or your own"])
+    return str(DataError(what, fix=f"models that accept {kind}: {known}"))

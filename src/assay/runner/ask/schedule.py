@@ -12,15 +12,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from ...core import Meter, Model, Output, Reporting, Request
-from .calls import call_async, call_in_halves, call_model
-from .retry import Patience, RetryPolicy, Stopped
+from .calls import call_async, call_in_halves
+from .retry import Patience, RetryPolicy, Stopped, may_pass, tries_again
 from .sizing import DEFAULT_WINDOW, BatchSize
-from .threads import Threads, in_thread
+from .threads import Threads
 from .work import Desk, Job, Work
 
 DRAIN_SECONDS = 10.0
-PASSING = frozenset({"rate_limit", "timeout", "connection", "broken_reply", "http", "unavailable", "bad_response"})
-"""Failures of a model that works in batches that are tried again: what else it reports, it has tried itself."""
 
 
 class Scheduler:
@@ -68,28 +66,18 @@ class Scheduler:
     def _workers(self, work: Work) -> int:
         """As many as are asked at once, and never one alone: while its request waits for another try, the next one
         shows whether the server answers others."""
-        return max(2, self.window) if self.is_async and not work.whole_dialogues else self.window
+        count = max(2, self.window) if self.is_async and not work.whole_dialogues else self.window
+        return count if work.most is None else min(count, work.most)
 
-    async def ask(self, request: Request) -> Output:
-        """One answer, tried again where that may help; for helpers such as judges."""
-        if self.is_async:
-            return await self._try(request)
-        clock = asyncio.get_running_loop().time
-        started, attempts = clock(), 0
-        while True:
-            output = (await in_thread(call_model, self.model, [request]))[0]
-            error = output.error
-            attempts += 1
-            if error is None or error.kind not in PASSING:
-                return output
-            if not self.policy.allows(error, attempts, clock() - started):
-                return output
-            await asyncio.sleep(self.policy.delay(error, attempts - 1, self._rng))
-
-    def ask_here(self, jobs: Sequence[Job]) -> list[tuple[Job, Output]]:
-        """The first of these jobs with their answers, as many as one hand-over takes; works in the caller's thread."""
+    def ask_here(self, jobs: Sequence[Job]) -> tuple[list[tuple[Job, Output]], list[Job]]:
+        """The first of these jobs, as many as one hand-over takes, asked in the caller's thread: those that are settled
+        with their answers, and those whose failure may pass, which `run` tries again."""
         some = jobs[: self.sizes.size()]
-        return list(zip(some, self._timed_call([job.request for job in some]), strict=True))
+        pairs = list(zip(some, self._timed_call([job.request for job in some]), strict=True))
+        passing = {id(job) for job, output in pairs if may_pass(output)}
+        for job in some if passing else ():
+            job.attempts, job.failed_at = 1, time.monotonic()
+        return [pair for pair in pairs if id(pair[0]) not in passing], [job for job in some if id(job) in passing]
 
     async def _ask_one_by_one(self, work: Work, desk: Desk, threads: Threads | None) -> None:
         while True:
@@ -169,16 +157,3 @@ class Scheduler:
             self._is_instant = self.window == 1 and self.sizes.is_instant(len(requests), seconds, worked)
         return outputs
 
-
-def tries_again(work: Work, job: Job, output: Output, policy: RetryPolicy, rng: random.Random) -> bool:
-    """Whether a job of a batch failed in a way that may pass; it is then handed out again after its delay."""
-    error = output.error
-    if error is None or error.kind not in PASSING:
-        return False
-    loop = asyncio.get_running_loop()
-    job.failed_at = job.failed_at or loop.time()
-    job.attempts += 1
-    if work.stopped or not policy.allows(error, job.attempts, loop.time() - job.failed_at):
-        return False
-    loop.call_later(policy.delay(error, job.attempts - 1, rng), work.again, job)
-    return True

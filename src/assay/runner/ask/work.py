@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...core import Output, Request, Sample
 
@@ -29,6 +29,33 @@ class Job:
     """The replica that must answer it, because it remembers the rounds before; 0 for any."""
     died_on: tuple[int, ...] = ()
     """The replicas that died while they had it."""
+    judged: tuple[str, int] | None = None
+    """The sample and epoch whose verdict waits for the answer of a helper."""
+    notes: Mapping[str, Any] | None = None
+    """What is kept in the details of the answer, as what was taken out of the prompt."""
+    offset: int = 0
+    """Where the line of its answer lies in the journal, once it is there."""
+
+
+class JobQueue(Iterator[Job]):
+    """Jobs as they are asked for, where no rows say what is next."""
+
+    def __init__(self) -> None:
+        self._jobs: deque[Job] = deque()
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def __next__(self) -> Job:
+        return self._jobs.popleft()
+
+    def add(self, jobs: Sequence[Job]) -> None:
+        """More to do."""
+        self._jobs.extend(jobs)
+
+    def is_empty(self) -> bool:
+        """Whether nothing is to do just now."""
+        return not self._jobs
 
 
 class Work:
@@ -45,6 +72,8 @@ class Work:
         is_behind: Callable[[], bool] = lambda: False,
     ) -> None:
         self._jobs = jobs
+        self.most: int | None = None
+        """How many jobs there can be, where that is known."""
         self._is_behind = is_behind
         self._is_exhausted = False
         self.whole_dialogues = whole_dialogues
@@ -86,6 +115,10 @@ class Work:
             if first is not None:
                 self._ready.append(first)
         return bool(self._ready)
+
+    def is_done(self) -> bool:
+        """Whether nothing is left and nothing can come."""
+        return self._is_exhausted and not self._ready and not self.in_flight
 
     def _next_row(self) -> Job | None:
         if self._is_exhausted or self._is_behind():
@@ -143,6 +176,9 @@ Answers = Sequence[tuple[Job, Output]]
 
 class Asker(Protocol):
     """What gets work done: a scheduler for one model, a spread for its replicas."""
+
+    is_async: bool
+    """Whether requests are under way one by one, many at once, as at an endpoint."""
 
     async def run(self, work: Work, desk: "Desk") -> None: ...
 

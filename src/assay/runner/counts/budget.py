@@ -5,11 +5,12 @@ from collections import Counter
 from typing import NoReturn
 
 from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
-from ..ask.beginning import GIVEN_UP
 
 SMALLEST_BASE = 100
 """A share is taken of at least so many samples: two failures of the first ten are no 20 % yet."""
 AUTH_ERRORS = 3
+GIVEN_UP = "wrong_replies"
+"""The kind of failure of all requests to a server that was given up."""
 
 
 class ErrorBudget:
@@ -21,7 +22,8 @@ class ErrorBudget:
         """What was raised when there was nothing left of it."""
         self._auth_in_a_row: Counter[str] = Counter()
         """By who was refused: a judge has a key of its own."""
-        self._kinds: Counter[str] = Counter()
+        self._failed: set[tuple[str, int]] = set()
+        """Samples and epochs whose helpers failed."""
         self._first = self._own_fix = ""
         self._share: float | None = None
         self._most: int | None = None
@@ -51,10 +53,18 @@ class ErrorBudget:
         else:
             self._most = int(number)
 
-    def count(self, error: ErrorInfo, whose: str = "") -> None:
-        """Notes one error, of the model or of the helper that `whose` names."""
+    def note(self, error: ErrorInfo | None, whose: str = "", sample: tuple[str, int] | None = None) -> None:
+        """Counts what came of one request to the model, or to the helper that `whose` names; `error` is `None` for an
+        answer. A `sample` that its helpers fail is one error, however often they do. Raises where the run must stop."""
+        if error is None:
+            self._auth_in_a_row[whose] = 0  # the key is not refused after all
+        elif error.kind != "data" and (sample not in self._failed or error.kind == "auth"):
+            if sample is not None:
+                self._failed.add(sample)
+            self._count(error, whose)
+
+    def _count(self, error: ErrorInfo, whose: str) -> None:
         self.errors += 1
-        self._kinds[error.kind] += 1
         what, _, own_fix = error.message.partition("; fix: ")
         if not self._first:
             self._first, self._own_fix = f"{whose} {error.kind}: {what}".lstrip(), own_fix
@@ -71,12 +81,10 @@ class ErrorBudget:
                 fix="check the key in the environment, then run the same command again",
             )
 
-    def answered(self, whose: str = "") -> None:
-        """Notes an answer: the key is not refused after all."""
-        self._auth_in_a_row[whose] = 0
-
     def check(self, attempted: int, expected: int | None) -> None:
-        """Raises when the budget is spent."""
+        """Raises when the budget is spent, now or before."""
+        if self.spent is not None:
+            raise self.spent
         allowed: float | None = None
         if self._most is not None:
             allowed = self._most

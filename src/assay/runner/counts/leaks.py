@@ -7,18 +7,14 @@ nothing but the target.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
-from ...core import AssayError, DataError, Prompt, Sample, Text, UsageError
-from ..plan.cell import Cell
-from ..score.scoring import Scoring
+from ...core import DataError, Prompt, Sample, Text
+from ..scoring.scoring import Scoring
 
 FEW_WORDS = 4
 LONG_WORD = 24
 LONG_HAN = 8
 """Characters of a script that is written without blanks."""
-ROWS_LOOKED_AT = 2000
-PROMPTS_LOOKED_AT = 8
 
 
 class Leaks:
@@ -68,67 +64,6 @@ def told_transcript(sample: Sample) -> DataError:
     )
 
 
-def check_leaks(cell: Cell) -> None:
-    """Refuses a task whose first prompts hold the transcript, or whose questions are all their own answer."""
-    leaks = Leaks(cell.scorings, cell.task.produces)
-    where = f"task {cell.task.name!r}"
-    if _asks_the_answer(cell):
-        raise UsageError(
-            "the question of every sample is its own target, word for word",
-            where=where,
-            fix="name two columns: --columns input=…,target=… (`input=` where the media are the whole question)",
-        )
-    transcripts: list[tuple[Sample, str]] = []
-    try:
-        for sample, prompt in _first_prompts(cell):
-            leaks.look(sample, prompt)
-            if leaks.is_transcript(prompt):
-                transcripts.append((sample, _text_of(prompt)))
-        if _tell_short_transcripts(transcripts):
-            raise told_transcript(transcripts[0][0])
-    except DataError as error:
-        raise UsageError(error.what, where=where, fix=error.fix) from error
-
-
-def _first_prompts(cell: Cell) -> Iterator[tuple[Sample, Prompt]]:
-    samples = (item for item in cell.view() if isinstance(item, Sample))
-    for sample in islice(samples, PROMPTS_LOOKED_AT):
-        try:
-            prompt = cell.template(sample)
-        except AssayError:
-            continue  # counted when its turn comes
-        yield sample, prompt
-
-
-def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
-    """Whether each prompt holds its own transcript, of a word perhaps, and none of those that differ from it.
-
-    A list of all words that may be said holds those of the others too.
-    """
-    said = {str(sample.target).strip().casefold() for sample, _ in prompts}
-    return len(said) > 1 and all(
-        (word == str(sample.target).strip().casefold()) == _is_whole(word, text)
-        for sample, text in prompts
-        for word in said
-        if word
-    )
-
-
-def _asks_the_answer(cell: Cell) -> bool:
-    """Whether input and target are one text in all samples, for scorers that compare what is written."""
-    if set(cell.task.produces) != {"text"} or not cell.scorings or cell.task.to_sample is not None:
-        return False
-    if any(scoring.roles for scoring in cell.scorings):
-        return False  # a judge may be asked about anything
-    looked_at = 0
-    for item in islice(cell.view(), ROWS_LOOKED_AT):
-        if isinstance(item, Sample):
-            if not isinstance(item.input, str) or item.input != item.target or not item.input:
-                return False
-            looked_at += 1
-    return looked_at > 1
-
-
 def is_leak(sample: Sample, prompt: Prompt, *, fold: bool = False) -> bool:
     """Whether a target stands in its prompt where it has no business; with `fold`, in whatever case."""
     target = sample.target
@@ -154,18 +89,14 @@ def _tells(target: str, prompt: Prompt, fold: bool) -> bool:
                 continue
             text = part.text.casefold() if fold else part.text
             if is_long and wanted in text:
-                if _is_whole(wanted, text):
+                if is_whole(wanted, text):
                     return True
             elif len(wanted) == len(text) > 1 and wanted == text and not wanted.isdigit():
                 return True
     return False
 
 
-def _text_of(prompt: Prompt) -> str:
-    return "\n".join(message.text for message in prompt.messages if message.parts is not None).casefold()
-
-
-def _is_whole(wanted: str, text: str) -> bool:
+def is_whole(wanted: str, text: str) -> bool:
     """Whether the words stand apart from what is before and after them somewhere."""
     at = text.find(wanted)
     while at >= 0:

@@ -3,10 +3,11 @@
 Answers that an earlier run has written count as well.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from ...core import Output, Sample
 from ...store import Answered
+from ..scoring.scoring import Scoring
 from .cuts import Cuts
 from .leaks import Leaks
 from .missing_kinds import MissingKinds
@@ -22,6 +23,11 @@ class Remarks:
         self._cuts = Cuts()
         self._sameness = Sameness()
         self._targets = SameTargets()
+
+    @classmethod
+    def of(cls, scorings: Sequence[Scoring], produces: Sequence[str]) -> "Remarks":
+        """Those of a cell, by how its answers are scored and what they should hold."""
+        return cls(Leaks(scorings, produces), MissingKinds(produces))
 
     def count(self, sample: Sample, epoch: int, round: int, output: Output) -> None:
         """Notes an answer that is at hand."""

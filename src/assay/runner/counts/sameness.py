@@ -55,6 +55,8 @@ class Sameness:
         self.may_be = True
         """Whether no two answers differed so far."""
         self._answer: tuple[str, ...] | None = None
+        self._text: str | None = None
+        """The first answer as it came, where it is nothing but text."""
         self._shown = ""
         self._targets: set[str] = set()
         self._ids: set[str] = set()
@@ -66,10 +68,14 @@ class Sameness:
         if output.stop_reason == "content_filter":
             return  # counted as a refusal
         for candidate in output.candidates:
+            content = candidate.parts
+            if len(content) == 1 and type(content[0]) is Text and content[0].text == self._text:
+                continue  # word for word the first answer: nothing to work out
             parts = tuple(_content(part) for part in candidate.parts if isinstance(part, (Text, Json, Media)))
             answer = () if all(part.strip("\"'` .").lower() in NOTHING for part in parts) else parts
             if self._answer is None:
                 self._answer, self._shown = answer, _shown(output)
+                self._text = content[0].text if len(content) == 1 and isinstance(content[0], Text) else None
             elif answer != self._answer:
                 self.may_be = False
                 self._targets.clear()

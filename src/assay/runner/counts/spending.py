@@ -1,10 +1,12 @@
-"""The ledger: tokens and cost, summed over what models and judges were asked."""
+"""Spending: tokens, seconds and cost, summed over what models and judges were asked."""
 
 import math
+import time
 from collections.abc import Mapping
 from typing import Any
 
 from ...core import Usage, UsageError, shorten
+from ..events import CellProgress
 
 PRICES = ("price_input", "price_output")
 """Of a million tokens, for the forecast of `--dry_run` and for the ledger."""
@@ -54,3 +56,33 @@ def without_prices(args: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(price, (int, float)) or not 0 <= price < math.inf:
             raise UsageError(f"{name} is {shorten(price)}", fix="the price of a million tokens, a number from 0 on")
     return {option: value for option, value in args.items() if option not in PRICES}
+
+
+class UsageMeter:
+    """Measures one cell from its creation on: seconds, throughput, tokens and cost."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._cpu = time.process_time()
+
+    def read(
+        self,
+        progress: CellProgress,
+        tokens: Mapping[str, float],
+        remarks: Mapping[str, int],
+        prices: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """What the cell took; tokens where the backend counted them."""
+        seconds = time.monotonic() - self._started
+        asked = progress.done - progress.reused
+        usage: dict[str, Any] = {
+            "seconds": round(seconds, 3),
+            "cpu_seconds": round(time.process_time() - self._cpu, 3),
+            "asked": asked,
+            "reused": progress.reused,
+            "samples_per_second": round(asked / seconds, 3) if seconds > 0 else None,
+            **tokens,
+            **remarks,
+        }
+        cost = cost_of(usage, prices)
+        return usage if cost is None else {**usage, "cost": cost}

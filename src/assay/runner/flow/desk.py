@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, UsageError, digest_of
+from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Sample, UsageError, digest_of
 from ...core.record import prompt_to_plain
 from ...models import build_model
 from ...store import RunWriter
+from ..ask.asking import Asking
 from ..ask.calls import close_model
 from ..ask.schedule import Scheduler
+from ..ask.standing import Standing, Unkept
+from ..ask.work import Job
+from ..events import CellProgress
 from .helpers import Helper
 
 ROLE = "judge"
@@ -55,19 +59,27 @@ class Desk:
 
     async def _answer(self, name: str, prompt: Prompt, options: GenerateOptions) -> Output:
         if name not in self._models:
-            self._models[name] = self._made(name)
+            self._models[name] = self._judge(name)
         judge = self._models[name]
         if isinstance(judge, Helper):
             return await judge.ask(prompt, options)
-        return await judge.ask(Request(prompt, options, options.seed))
+        job = Job(Sample("", media=prompt.media), Request(prompt, options, options.seed))
+        standing = Standing(judge)
+        try:
+            [output] = await standing.ask([job], Unkept())
+        finally:
+            await standing.close()  # a script may never close its judges
+        return output
 
-    def _made(self, name: str) -> Helper | Scheduler:
+    def _judge(self, name: str) -> Helper | Scheduler:
         model: Model = build_model(name, self._args.get(name, EMPTY))
         if "text" not in model.abilities.produces:
             raise UsageError(f"the judge {name!r} writes no text")
         if self._writer is None:
             return Scheduler(model, concurrency=self._concurrency)
-        return Helper(ROLE, name, model, self._writer, self._task, self._concurrency)
+        task = f"{self._task}#{ROLE}"
+        asking = Asking(task, name, model, self._writer, CellProgress(task, name), role=ROLE)
+        return Helper(asking, self._concurrency)
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

@@ -8,24 +8,25 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...core import EMPTY, GenerateOptions, KeyMaker, Model, Output, Prompt, Request
-from ...core.record import output_from_plain
+from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Sample
 from ...core.request import DEFAULT_OPTIONS
 from ...media import without_metadata
 from ...models import build_model
-from ...scorers.judge_canaries import try_canaries
+from ...scorers.judge.judge_canaries import try_canaries
 from ...store import Answered, RunWriter
 from ...store.cache import ResponseCache
+from ..ask.asking import Asking
 from ..ask.calls import close_model
 from ..ask.retry import RetryPolicy, Stopped
 from ..ask.schedule import Scheduler
+from ..ask.standing import Standing
+from ..ask.work import Job
 from ..counts.budget import ErrorBudget
-from ..counts.spending import cost_of, count_usage, without_prices
+from ..counts.spending import cost_of, without_prices
 from ..events import CellProgress
 from ..options import RunOptions
 from ..plan.cell import Cell
-from ..score.scoring import Scoring
-from .gathered import Gathered
+from ..scoring.scoring import Scoring
 from .verdicts import helper_calls, judged
 
 CANARY = "canary"
@@ -35,125 +36,78 @@ CANARY = "canary"
 class Helper:
     """One helper model, as a scorer sees it: `await helper.ask(prompt)`."""
 
-    def __init__(
-        self,
-        role: str,
-        name: str,
-        model: Model,
-        writer: RunWriter,
-        task: str,
-        concurrency: int | None,
-        cache: ResponseCache | None = None,
-        budget: "HelperBudget | None" = None,
-        policy: RetryPolicy | None = None,
-    ) -> None:
-        self.role = role
-        self.name = name
-        self.model = model
-        self._task = f"{task}#{role}"
-        self._writer = writer
-        self._cache = cache
-        self._budget = budget
-        self._scheduler = Scheduler(model, concurrency=concurrency, policy=policy)
-        self._gathered = None if self._scheduler.is_async else Gathered(self._scheduler)
-        self._keys = KeyMaker(model.identity)
-        # By key, whatever the model was called then: from another folder its file has another name.
-        self._stored = writer.index.by_key(self._task)
-        self._known: dict[str, Answered] = {}
-        self._asked: dict[str, asyncio.Future[Output]] = {}
-        self.spent: dict[str, float] = {"asked": 0}
-        """Questions this run really asked, with tokens and cost as the backend counted them."""
+    def __init__(self, asking: Asking, concurrency: int | None = None, policy: RetryPolicy | None = None) -> None:
+        self.role = asking.role
+        self.name = asking.name
+        self.model = asking.model
+        self._asking = asking
+        scheduler = Scheduler(asking.model, concurrency=concurrency, policy=policy)
+        self._scheduler = scheduler
+        self._standing = Standing(scheduler)
+        self._answered: dict[str, Answered] = {}
+        """By key: what was answered in this run."""
+        self._underway: dict[str, asyncio.Future[Output]] = {}
 
     @property
     def is_served(self) -> bool:
         """Whether many questions are under way at once, as with an endpoint."""
         return self._scheduler.is_async
 
+    @property
+    def spent(self) -> dict[str, float]:
+        """Questions this run really asked, with tokens and cost as the backend counted them."""
+        return {"asked": self._asking.asked, **self._asking.tokens}
+
     async def ask(self, prompt: Prompt, options: GenerateOptions | None = None) -> Output:
         """The answer; from the journal if it was given before. Media are shown without their metadata."""
-        prompt, removed = without_metadata(prompt)
-        chosen = options or prompt.options or DEFAULT_OPTIONS
-        request = Request(prompt, chosen, chosen.seed)
-        key = self._keys.key(request)
+        job = self._job(*without_metadata(prompt), options)
+        key = job.request.key
         if (calls := helper_calls.get()) is not None:
             calls.append((self.role, key))
-        known = self._known.get(key) or self._stored.get(key)
+        # By key, whatever the model was called then: from another folder its file has another name.
+        known = self._answered.get(key) or self._asking.known(job)
         if known is not None:
-            return output_from_plain(self._writer.read_output(known).output, self._writer.blobs)
-        if key not in self._asked:
-            asked = self._asked[key] = asyncio.ensure_future(self._ask(request, key, removed))
+            return self._asking.output(known)
+        if key not in self._underway:
+            underway = self._underway[key] = asyncio.ensure_future(self._ask(job))
             # Answers lie in the journal: only those on their way are held in memory.
-            asked.add_done_callback(lambda done: self._came(key, done))
-        return await asyncio.shield(self._asked[key])
+            underway.add_done_callback(lambda done: self._came(key, done))
+        return await asyncio.shield(self._underway[key])
+
+    def _job(self, prompt: Prompt, removed: Sequence[str], options: GenerateOptions | None) -> Job:
+        """A question; the same one is one request however often it is asked, so its key is its place too."""
+        chosen = options or prompt.options or DEFAULT_OPTIONS
+        key = self._asking.key_of(prompt, chosen, chosen.seed)
+        request = Request(prompt, chosen, chosen.seed, key=key)
+        notes = {"metadata_removed": list(removed)} if removed else None
+        return Job(Sample(key, media=prompt.media), request, judged=judged.get(), notes=notes)
+
+    async def _ask(self, job: Job) -> Output:
+        output = self._asking.cached(job)
+        if output is None:
+            self._asking.check()
+            try:
+                [output] = await self._standing.ask([job], self._asking)
+            except Stopped:
+                raise asyncio.CancelledError from None  # no verdict, and no fault of the judge
+        if output.error is None:
+            self._answered[job.request.key] = Answered(job.request.key, job.offset)
+        return output
 
     def _came(self, key: str, done: "asyncio.Future[Output]") -> None:
-        self._asked.pop(key, None)
+        self._underway.pop(key, None)
         if not done.cancelled():
-            done.exception()  # whoever asked may have left: it is no news that nobody heard of it
+            done.exception()  # the scorer that asked may have left: an error it no longer waits for is no news
 
     def stop(self) -> None:
         """Questions that wait for another try are not asked again."""
-        self._scheduler.patience.stop()
-        if self._gathered is not None:
-            self._gathered.stop()
+        self._standing.stop()
 
     async def close(self) -> None:
         """Asks nothing more."""
-        for asked in self._asked.values():
-            asked.cancel()
-        if self._gathered is not None:
-            await self._gathered.close()
-
-    async def _ask(self, request: Request, key: str, removed: tuple[str, ...]) -> Output:
-        output = self._cache.get(key) if self._cache is not None else None
-        is_new = output is None
-        if output is None:
-            output = await self._ask_model(request)
-            self.spent["asked"] += 1
-            count_usage(self.spent, output.usage)
-            if self._cache is not None and output.error is None:
-                self._cache.put(key, output)
-        if removed:
-            output = replace(output, details={**output.details, "metadata_removed": list(removed)})
-        offset = self._writer.write_output(self._task, self.name, key, key, request.prompt, output)
-        self._writer.journal.flush()
-        if output.error is None:
-            self._known[key] = Answered(key, offset)
-        if is_new and self._budget is not None:
-            self._budget.note(self.role, output)
-        return output
-
-    async def _ask_model(self, request: Request) -> Output:
-        if self._budget is not None:
-            self._budget.check()
-        try:
-            return await (self._scheduler if self._gathered is None else self._gathered).ask(request)
-        except Stopped:
-            raise asyncio.CancelledError from None  # no verdict, and no fault of the judge
-
-
-class HelperBudget:
-    """The error budget of a cell, as its helpers spend it: a sample they fail is one error, however often they do."""
-
-    def __init__(self, budget: ErrorBudget, progress: CellProgress) -> None:
-        self._budget = budget
-        self._progress = progress
-        self._failed: set[tuple[str, int]] = set()
-
-    def check(self) -> None:
-        """Raises where nothing is left of it: nobody is asked any more."""
-        if self._budget.spent is not None:
-            raise self._budget.spent
-
-    def note(self, role: str, output: Output) -> None:
-        """Counts what a helper answered; raises when the budget is spent."""
-        if output.error is None:
-            self._budget.answered(role)
-        elif output.error.kind != "data" and (judged.get() not in self._failed or output.error.kind == "auth"):
-            if (sample := judged.get()) is not None:
-                self._failed.add(sample)
-            self._budget.count(output.error, role)
-            self._budget.check(self._progress.done, self._progress.expected)
+        for underway in self._underway.values():
+            underway.cancel()
+        await self._standing.close()
 
 
 class Helpers:
@@ -165,11 +119,13 @@ class Helpers:
         writer: RunWriter,
         cell: Cell,
         cache: ResponseCache | None = None,
-        budget: HelperBudget | None = None,
-        kept: dict[str, Model] | None = None,
+        budget: ErrorBudget | None = None,
+        progress: CellProgress | None = None,
+        models: dict[str, Model] | None = None,
     ) -> None:
         self._budget = budget
-        self._models = {} if kept is None else kept
+        self._progress = progress or CellProgress(cell.task.name, "")
+        self._models = {} if models is None else models
         """By role: the models, those of earlier cells too, which are not loaded again."""
         self._options = options
         self._cache = cache
@@ -220,19 +176,21 @@ class Helpers:
         return {f"{task}#{helper.role}/{helper.name}": self._priced(helper) for helper in asked}
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
-        """With what it cost where somebody said; canaries are put to the judge, at the judge's prices."""
+        """With its cost, where the backend or the run says what tokens cost; canaries have the judge's prices."""
         prices = self._options.judge_args_of("judge" if helper.role == CANARY else helper.role)
-        cost = cost_of(helper.spent, prices)
-        return dict(helper.spent) if cost is None else {**helper.spent, "cost": cost}
+        spent = helper.spent
+        cost = cost_of(spent, prices)
+        return dict(spent) if cost is None else {**spent, "cost": cost}
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
-        task = self._cell.task.name
+        task = f"{self._cell.task.name}#{role}"
         budget = None if role == CANARY else self._budget  # no sample is lost by a canary that is not judged
-        concurrency = self._options.concurrency
-        policy = RetryPolicy(wrong_seconds=self._options.give_up_after)
-        made = Helper(role, name, model, self._writer, task, concurrency, self._cache, budget, policy)
-        self._all.append(made)
-        return made
+        asking = Asking(
+            task, name, model, self._writer, self._progress, cache=self._cache, budget=budget, role=role
+        )  # fmt: skip
+        helper = Helper(asking, self._options.concurrency, RetryPolicy(wrong_seconds=self._options.give_up_after))
+        self._all.append(helper)
+        return helper
 
     def stop(self) -> None:
         """What is in flight comes back, nothing is tried again."""

@@ -1,4 +1,4 @@
-"""The pipeline: one task with one model, from rows to scored records, exactly once.
+"""Rows: one task with one model, from rows to scored records, exactly once.
 
 Rows stream in; a sample whose answer is already in the journal is not asked again; an answer is on disk before it is
 scored; scoring goes on while the model works.
@@ -12,10 +12,8 @@ from typing import Any
 from ...core import (
     AssayError,
     BadSample,
-    KeyMaker,
     Outcome,
     Output,
-    OutputRecord,
     Prompt,
     Request,
     Sample,
@@ -28,38 +26,24 @@ from ...core.errors import TemplateError
 from ...core.record import output_from_plain, prompt_to_plain
 from ...core.secrets import scrub
 from ...media.checks import check_media
-from ...store import Answered, RunWriter
-from ...store.cache import ResponseCache
+from ...store import Answered
 from ...templates import Dialogue, has_rounds, rounds
+from ..ask.asking import Asking
 from ..ask.work import Answers, Asker, Job, Work
-from ..counts.budget import ErrorBudget
-from ..counts.leaks import Leaks
-from ..counts.missing_kinds import MissingKinds
-from ..counts.remarks import Remarks
-from ..counts.spending import count_usage
-from ..events import CellProgress
 from ..plan.cell import Cell
-from ..score.scoring import with_rounds
+from ..scoring.scoring import with_rounds
 from .verdicts import Verdicts
 
 
 class CellRun:
     """One cell at work; the desk its scheduler hands answers to."""
 
-    def __init__(
-        self,
-        cell: Cell,
-        writer: RunWriter,
-        progress: CellProgress,
-        *,
-        known_by_id: bool,
-        cache: ResponseCache | None = None,
-        budget: ErrorBudget | None = None,
-        ask_model: bool = True,
-    ) -> None:
+    def __init__(self, cell: Cell, asking: Asking, *, known_by_id: bool) -> None:
         self.cell = cell
-        self.writer = writer
-        self.progress = progress
+        self.asking = asking
+        self.writer = asking.writer
+        self.progress = asking.progress
+        self.remarks = asking.remarks
         self.expected = 0
         """Samples, whether they could be asked or not, however often each is asked."""
         self.unanswered: list[str] = []
@@ -67,26 +51,30 @@ class CellRun:
         self.redacted = 0
         """Answers scored from the journal, which has them without the secret they held."""
         self._known_by_id = known_by_id
-        self._ask_model = ask_model
-        self._may_be_settled = known_by_id and ask_model and getattr(cell.template, "next_turn", None) is None
-        self._index = writer.cell(cell.task.name, cell.model_name)
-        self._keys = KeyMaker(cell.model.identity)
-        self._cache = cache
-        self._budget = budget or ErrorBudget("continue")
+        self._may_be_settled = known_by_id and asking.may_ask and getattr(cell.template, "next_turn", None) is None
+        self._index = asking.index
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
         self._builds_prompt = getattr(cell.model, "prompt", None)
         self._epochs = cell.task.epochs
-        self.tokens: dict[str, float] = {}
-        """Tokens and cost as the backend counted them, summed over what was asked."""
-        self.remarks = Remarks(Leaks(cell.scorings, cell.task.produces), MissingKinds(cell.task.produces))
-        self.verdicts = Verdicts(cell.scorings, writer, progress, self._index.scores, when_one_came=self._look_again)
+        self.verdicts = Verdicts(
+            cell.scorings, self.writer, self.progress, self._index.scores, when_one_came=self._look_again
+        )
 
-    async def run(self, asker: Asker, work: Work) -> None:
-        """Asks and scores until there is nothing left."""
+    async def has_jobs(self, work: Work) -> bool:
+        """Whether there is anything to ask; what is known and comes before the first such row is scored for it."""
+        while not work.has_jobs():
+            if work.stopped or work.is_done():
+                return False
+            await self.verdicts.settle()
+        return True
+
+    async def run(self, work: Work, asker: Asker | None) -> None:
+        """Asks and scores until there is nothing left; without an asker there is nothing to ask."""
         self._work = work
         try:
-            await asker.run(work, self)
+            if asker is not None:
+                await asker.run(work, self)
             await self.verdicts.settle()
         finally:
             self.verdicts.close()
@@ -105,7 +93,7 @@ class CellRun:
     def jobs(self) -> Iterator[Job | None]:
         """The requests that are not answered yet, or `None` where verdicts must be awaited before the next is read;
         scores what was answered but not scored on the way."""
-        met, find = 0, self._index.places.find
+        met, find = 0, _nowhere if self.asking.is_new else self._index.places.find
         for order, item in enumerate(self.cell.view()):
             self.expected += 1
             if isinstance(item, BadSample):
@@ -135,7 +123,7 @@ class CellRun:
         return True
 
     def _job(self, sample: Sample, epoch: int, order: int) -> Job | None:
-        stored = self._index.answers.get((sample.id, epoch), ())
+        stored = self.asking.stored(sample.id, epoch)
         if stored and self._known_by_id and (finished := self._finished(stored, sample)):
             self._reuse(sample, epoch, order, finished, stored)
             return None
@@ -150,17 +138,16 @@ class CellRun:
         if has_rounds(sample, self.cell.template):
             return self._resume_dialogue(sample, request, epoch, order, stored)
         job = Job(sample, request, epoch, order=order)
-        known = self._known_answer(job, stored)
+        known = self.asking.known(job, stored, moves=True)
         if known is not None:
             self._reuse(sample, epoch, order, [known], stored)
             return None
-        cached = self._cache.get(request.key) if self._cache else None
+        cached = self.asking.cached(job)
         if cached is not None:
             self.progress.reused += 1
-            self.keep([(job, cached)], from_cache=True)
             self.judge([(job, cached)])
             return None
-        if not self._ask_model:
+        if not self.asking.may_ask:
             self._pass_over(sample, epoch, order, stored)
             return None
         return job
@@ -200,7 +187,7 @@ class CellRun:
         options = self.cell.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
         hints = self.cell.task.hints
-        key = self._keys.key_of(prompt, options, seed, epoch, hints, previous, draw)
+        key = self.asking.key_of(prompt, options, seed, epoch, hints, previous, draw)
         return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
 
     def _finished(self, stored: Sequence[Answered | None], sample: Sample) -> Sequence[Answered | None]:
@@ -211,29 +198,6 @@ class CellRun:
         if len(asked) <= len(sample.turns) or any(answer is None or answer.failed for answer in asked):
             return ()
         return asked
-
-    def _known_answer(self, job: Job, stored: Sequence[Answered | None]) -> Answered | None:
-        """The answer the journal has to a request: in its place, else wherever the same was asked, as before rows moved
-        or the model got another name; it is then written in its place too, and not asked again."""
-        key, answer = job.request.key, stored[job.round] if job.round < len(stored) else None
-        if answer is not None and answer.key == key:
-            return None if answer.failed else answer
-        answer = self.writer.index.by_key(self.cell.task.name).get(key)
-        if answer is None:
-            return None
-        record = self._read(answer)
-        self.writer.copy_output(
-            record,
-            self.cell.task.name,
-            self.cell.model_name,
-            job.sample.id,
-            epoch=job.epoch,
-            round=job.round,
-            target=job.sample.target,
-            details={**job.request.prompt.details, "copied_from": {"model": record.model, "id": record.id}},
-        )
-        self.writer.journal.flush()
-        return answer
 
     def _reuse(
         self,
@@ -252,10 +216,10 @@ class CellRun:
             self.cell.rounds[sample.id, epoch] = len(answers)
         self._remark_on(sample, epoch, answers)
         is_in_place = len(stored) >= len(answers) and all(map(is_, answers, stored))
-        is_current = self._ask_model and is_in_place
+        is_current = self.asking.may_ask and is_in_place
         stale = self.verdicts.take_known(sample, epoch, order) if is_current else self.cell.scorings
         if stale:
-            records = [self._read(answer) for answer in answers if answer is not None]
+            records = [self.asking.read(answer) for answer in answers if answer is not None]
             self.redacted += any(record.details.get("redacted") for record in records)
             outputs = [output_from_plain(record.output, self.writer.blobs) for record in records]
             prompts = [record.prompt for record in records]
@@ -265,19 +229,13 @@ class CellRun:
 
     def _note_rounds(self, id: str, epoch: int, count: int) -> None:
         """Notes for whoever reads the journal that it holds rounds which the sample no longer has."""
-        if len(self._index.answers.get((id, epoch), ())) > count:
+        if len(self.asking.stored(id, epoch)) > count:
             self.cell.rounds[id, epoch] = count
 
     def _remark_on(self, sample: Sample, epoch: int, stored: Sequence[Answered | None]) -> None:
         for round, answer in enumerate(stored):
             if answer is not None:
-                self.remarks.count_stored(sample, epoch, round, answer, self._output)
-
-    def _read(self, answer: Answered) -> OutputRecord:
-        return self.writer.read_output(answer)
-
-    def _output(self, answer: Answered) -> Output:
-        return output_from_plain(self._read(answer).output, self.writer.blobs)
+                self.remarks.count_stored(sample, epoch, round, answer, self.asking.output)
 
     def _count_bad(self, id: str, message: str, order: int, epoch: int = 0) -> None:
         message = scrub(message)
@@ -288,34 +246,9 @@ class CellRun:
             self.verdicts.write(scoring, bad, score, epoch, order)
         self.progress.done += 1
 
-    def keep(self, answers: Answers, from_cache: bool = False) -> None:
+    def keep(self, answers: Answers) -> None:
         """Writes answers to the journal; when it returns, a kill loses none of them."""
-        task, model, write = self.cell.task.name, self.cell.model_name, self.writer.write_output
-        for job, output in answers:
-            request, sample = job.request, job.sample
-            prompt = request.prompt
-            write(
-                task,
-                model,
-                sample.id,
-                request.key,
-                prompt,
-                output,
-                epoch=job.epoch,
-                round=job.round,
-                continuations=prompt.continuations,
-                target=sample.target,
-                details={**prompt.details, "cached": True} if from_cache else prompt.details,
-            )
-            count_usage(self.tokens, output.usage)
-            self.remarks.count(sample, job.epoch, job.round, output)
-            if output.error is None:
-                self._budget.answered()
-                if self._cache is not None and not from_cache:
-                    self._cache.put(request.key, output)
-            elif output.error.kind != "data":
-                self._budget.count(output.error)
-        self.writer.journal.flush()
+        self.asking.keep(answers)
 
     def judge(self, answers: Answers) -> None:
         """Scores answers, and sends the next round of a dialogue on its way."""
@@ -323,7 +256,8 @@ class CellRun:
         for job, output in answers:
             if self._dialogues and self._continues(job, output):
                 continue
-            self._note_rounds(job.sample.id, job.epoch, job.round + 1)
+            if not self.asking.is_new:
+                self._note_rounds(job.sample.id, job.epoch, job.round + 1)
             if job.history:
                 rounds = (*job.history, (job.request, output))
                 prompts = [prompt_to_plain(request.prompt) for request, _ in rounds]
@@ -331,7 +265,7 @@ class CellRun:
             self.verdicts.score(job.sample, output, job.epoch, job.order, self.cell.scorings)
             failed = failed or output.error is not None
         if failed:
-            self._budget.check(self.progress.done, self.progress.expected)
+            self.asking.check()
         self.verdicts.check()
 
     def _look_again(self) -> None:
@@ -370,15 +304,15 @@ class CellRun:
         self._dialogues[sample.id, epoch] = dialogue
         first = job = Job(sample, request, epoch, order=order)
         answers: list[Answered] = []
-        while (answer := self._known_answer(job, stored)) is not None:
+        while (answer := self.asking.known(job, stored, moves=True)) is not None:
             answers.append(answer)
-            following = self._next_round(job, self._output(answer), dialogue)
+            following = self._next_round(job, self.asking.output(answer), dialogue)
             if following is None:
                 del self._dialogues[sample.id, epoch]
                 self._reuse(sample, epoch, order, answers, stored)
                 return None
             job = following
-        if not self._ask_model:
+        if not self.asking.may_ask:
             del self._dialogues[sample.id, epoch]
             self._pass_over(sample, epoch, order, [*answers, *stored[job.round :]], job.round)
             return None
@@ -396,3 +330,8 @@ class CellRun:
         again = rounds(job.sample, first.prompt, template=self.cell.template, history=self.cell.task.history)
         self._dialogues[job.sample.id, job.epoch] = again
         return Job(job.sample, first, job.epoch, order=job.order)
+
+
+def _nowhere(id: str, epoch: int) -> int:
+    """The place of a sample in a journal that held nothing."""
+    return -1

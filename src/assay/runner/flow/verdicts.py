@@ -8,6 +8,7 @@ import asyncio
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import islice
 from operator import lt
 
@@ -17,7 +18,7 @@ from ...store import RunWriter
 from ..ask.threads import Threads
 from ..events import CellProgress
 from ..identity.currency import judged_digest
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64
 """Verdicts that may be awaited at once, as of judges; more make the reading wait."""
@@ -120,11 +121,10 @@ class Verdicts:
         calls: Sequence[tuple[str, str]] = (),
     ) -> None:
         """Writes one verdict to the journal, with the helpers' calls behind it, and counts it."""
-        line = scoring.line(sample, score, epoch, order)
         if calls:
-            line["details"] = {**line.get("details", {}), "asked": [list(call) for call in calls]}
-        line["digest"] = scoring.digest + self._judged(sample)
-        self.tallies[scoring.name].add(order, self._writer.write_score(line))
+            score = replace(score, details={**score.details, "asked": [list(call) for call in calls]})
+        line = scoring.line(sample, score, epoch, order, self._judged(sample))
+        self.tallies[scoring.name].add(order, self._writer.write(line))
         self._count(sample, score)
 
     def check(self) -> None:

@@ -1,6 +1,6 @@
-"""A cell: one task with one model, what is checked of the two together, and what their answers depend on."""
+"""A cell: one task with one model, and what their answers depend on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,24 +9,20 @@ from ...core import (
     ComponentError,
     DataError,
     GenerateOptions,
-    ModalityMismatch,
     Model,
     Prompt,
     Sample,
-    Spec,
     Task,
-    UsageError,
     digest_of,
 )
 from ...core.secrets import veiled
 from ...datasets import Samples, View, view
 from ...datasets.memory import Called
-from ...models.declared import models_that
 from ...templates import FewshotTemplate
 from ..identity.currency import rows_digest
 from ..identity.fingerprint import code_digest
 from ..options import RunOptions
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from ..tasks.shots import Shots
 
 
@@ -118,81 +114,6 @@ class Cell:
             return None if sample is None else self.template(sample)
         except (ComponentError, DataError):
             return None
-
-
-def check_abilities(cell: Cell) -> None:
-    """Refuses a task that sends, or expects, what the model cannot take or make."""
-    abilities = cell.model.abilities
-    task, model = cell.task.name, cell.model_name
-    prompt = cell.first_prompt()
-    needs = set(cell.task.needs)
-    sends = {medium.kind for medium in prompt.media} if prompt else set()
-    weighs = prompt is not None and (prompt.continuations is not None or prompt.rolling)
-    if ("likelihood" in needs or weighs) and not abilities.likelihood:
-        own = getattr(cell.model, "likelihood_fix", "")
-        raise ModalityMismatch(
-            f"task {task!r} weighs continuations and model {model!r} cannot",
-            fix=f"{own}choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
-        )
-    for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
-        raise ModalityMismatch(
-            f"task {task!r} sends {kind} and model {model!r} accepts only {', '.join(sorted(abilities.accepts))}",
-            fix=f"models that accept {kind}: {', '.join([*models_that('accepts', kind), 'or your own'])}",
-        )
-    for kind in sorted(set(cell.task.produces) - abilities.produces):
-        raise ModalityMismatch(
-            f"task {task!r} asks for {kind} and model {model!r} makes only {', '.join(sorted(abilities.produces))}",
-            fix=f"models that make {kind}: {', '.join([*models_that('produces', kind), 'or your own'])}",
-        )
-    if prompt is not None and not weighs and abilities.roles == "chat" and not prompt.is_chat:
-        raise ModalityMismatch(
-            f"task {task!r} uses free roles and model {model!r} takes chat roles only",
-            fix="give the task `roles`, a mapping to system/user/assistant",
-        )
-
-
-def check_repeats(cell: Cell) -> None:
-    """Refuses repeats that a scorer of the whole set cannot judge, before they are paid for."""
-    for scoring in cell.scorings:
-        if not scoring.is_set_level:
-            continue
-        repeats = {"--epochs": cell.task.epochs, "--n": 1 if scoring.whole_output else cell.options.n}
-        several = [name for name, count in repeats.items() if count > 1]
-        if several and hasattr(scoring.scorer, "in_run"):
-            raise UsageError(
-                f"scorer {scoring.name!r} writes its files for one answer to each sample",
-                where=f"task {cell.task.name!r}",
-                fix=f"leave {' and '.join(several)} out, or give each repeat a run of its own with another --seed",
-            )
-        if several and cell.task.reducer != "mean":
-            raise UsageError(
-                f"scorer {scoring.name!r} judges whole sets, which have no {cell.task.reducer!r} over the answers",
-                where=f"task {cell.task.name!r}",
-                fix="leave --reducer out: its number is the mean over the sets",
-            )
-
-
-def check_choices(cell: Cell) -> None:
-    """Refuses another order of options where there are none, and where every row is one order of a question's."""
-    sample = cell.first_sample()
-    if cell.run.shuffle_choices is not None and _has_rotations(cell.task):
-        raise UsageError(
-            "--shuffle_choices: the rows are the rotations of each question's options",
-            where=f"task {cell.task.name!r}",
-            fix="leave it out: every option stands at every place once",
-        )
-    if cell.run.shuffle_choices is not None and sample is not None and not sample.choices:
-        raise UsageError(
-            "--shuffle_choices: the samples have no options to shuffle",
-            where=f"task {cell.task.name!r}",
-            fix="leave it out; --shuffle draws another order of the samples",
-        )
-
-
-def _has_rotations(task: Task) -> bool:
-    """Whether a question is right only when it is under every order of its options."""
-    specs = [Spec.of(entry) for entry in task.summarizers if isinstance(entry, (str, Mapping, Spec))]
-    return any(spec.options.get("expected_size") == "options" for spec in specs)
 
 
 def digests_of(cell: Cell) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from ...core.secrets import veiled
 from ...models import build_model
 from ..counts.spending import without_prices
 from ..options import RunOptions, check_secrets
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from .settings import gather, has_guests
 
 

@@ -19,22 +19,21 @@ from ...datasets import Samples, open_dataset
 from ...datasets.media import holder
 from ...models import build_model
 from ...templates import build_template
-from ..counts.leaks import check_leaks
 from ..counts.spending import without_prices
 from ..options import DEFAULT_MODEL, PartlyRead, RunOptions, check_secrets
-from ..resume.recorded import RecordedWays
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer, build_summarizer, usual_scorers
 from ..tasks.locate import find_data, saying_where
-from ..tasks.measure import Measured, measured
+from ..tasks.measure import Measured, RecordedWays, measured
 from ..tasks.overrides import columns_of, fewshot_of, generation_of, system_of, without_scores
 from ..tasks.resolve import resolve_tasks
 from ..tasks.shots import with_shots
 from ..tasks.subsets import part_of
-from .cell import Cell, check_abilities, check_choices, check_repeats, digests_of
-from .device import check_device
+from .cell import Cell, digests_of
+from .checks import check_abilities, check_choices, check_device, check_repeats
 from .judges import check_judges, count_judges
 from .labels import told_apart
+from .leaking import check_leaks
 from .protocol import protocol_of
 from .readable import check_reads
 from .reducing import check_reducer

@@ -5,7 +5,7 @@ any kind, `likelihood`s, the `logprobs` of tokens, and of the sample its `target
 """
 
 from ...core import GenerateOptions, Prompt, UsageError
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from .cell import Cell
 
 OF_SAMPLES = frozenset({"target"})

@@ -12,7 +12,7 @@ from ...summarizers.statistics import reduce_repeats
 from ...userfiles import is_reference, split_reference
 from ..counts.budget import ErrorBudget
 from ..options import RunOptions
-from ..score.scoring import Scoring
+from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer
 
 LEAST = {"batch_size": 1, "concurrency": 1, "replicas": 1, "epochs": 1, "num_fewshot": 0, "gpus_per_replica": 0,

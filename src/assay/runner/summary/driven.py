@@ -15,7 +15,7 @@ from ...core.score import UNRESOLVED
 from ...summarizers.statistics import share_interval
 from ...summarizers.units import failure_flags
 from ..plan.cell import Cell
-from .summarize import flatten
+from .results import flatten
 
 
 @dataclass(frozen=True, slots=True)

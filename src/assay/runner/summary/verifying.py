@@ -14,12 +14,12 @@ from ...core import AssayError, Result
 from ...core.record import result_from_plain
 from ...core.trust import guarded
 from ...store import RunReader, Scores
-from .. import summarize
 from ..plan.cell import Cell
 from ..plan.labels import metrics_apart
 from ..plan.planning import make_plan
-from ..run import recorded_run
-from ..score.scoring import Scoring
+from ..resume.recorded import recorded_run
+from ..scoring.scoring import Scoring
+from .results import summarize
 
 TOLERANCE = 1e-9
 

@@ -11,7 +11,7 @@ from ...datasets.files import why_no_data
 MINI = "mini"
 FOLDERS = ("ASSAY_DATA", "LMUData")
 """Environment variables that name a folder of data files; the second is the one VLMEvalKit's users have set."""
-PACKAGE = Path(__file__).parent.parent
+PACKAGE = Path(__file__).parents[2]
 
 
 def find_data(task: Task, data: str | None) -> str | Path:

@@ -13,6 +13,8 @@ from ...core import Abilities, Measure, ModalityMismatch, Task, UnknownName, Usa
 from ...templates.weighed import WeighedLetters
 from .overrides import original
 
+RecordedWays = Mapping[tuple[str, str], str]
+"""By task and model: the measure by which they were asked; empty where the task was asked as it stands."""
 LIKELIHOOD = "likelihood"
 """The old word for both measures by likelihood: the one a task has, of the standard ones that of letters."""
 

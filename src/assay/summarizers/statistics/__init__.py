@@ -22,6 +22,7 @@ from .power import (
     sample_size_correlated,
     sample_size_paired_binary,
 )
+from .prediction_powered import judge_weight, prediction_powered_mean
 from .proportions import clopper_pearson, jeffreys, share_interval, unseen_spread, wald, wilson
 from .ratings import Game, Ratings, bradley_terry, bradley_terry_intervals, elo
 from .repeats import Decomposition, Reduced, decompose, modes, reduce_repeats
@@ -73,6 +74,7 @@ __all__ = [
     "incomplete_beta",
     "jackknife",
     "jeffreys",
+    "judge_weight",
     "krippendorff_nominal",
     "macro",
     "mcnemar",
@@ -87,6 +89,7 @@ __all__ = [
     "paired_share_difference",
     "pass_at_k",
     "pass_hat_k",
+    "prediction_powered_mean",
     "pooled_stderr",
     "proportion",
     "ratio_estimate",

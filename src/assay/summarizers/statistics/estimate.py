@@ -8,6 +8,10 @@ FEWEST_UNITS = 12
 """Below this many clusters, or samples without clusters, no method that rests on their spread covers 93.5 % throughout
 (docs/statistics.md has the figures)."""
 
+RARE_SHARE = 0.3
+"""Where one sample or cluster makes more than this share of a number on an open scale, the next such sample may double
+it: an error rate with one loop in 100 recordings (docs/statistics.md has the figures)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -53,3 +57,12 @@ def flag_few_units(estimate: Estimate) -> Estimate:
     if estimate.low is None or units >= FEWEST_UNITS:
         return estimate
     return replace(estimate, unreliable=f"interval unreliable: {units} {what}")
+
+
+def flag_rare(estimate: Estimate, largest: float) -> Estimate:
+    """The estimate on an open scale, marked where one sample or cluster makes much of it: `largest`."""
+    if estimate.unreliable or estimate.low is None or largest <= RARE_SHARE * abs(estimate.value):
+        return estimate
+    what = "sample" if estimate.clusters is None else "cluster"
+    share = f"{largest / abs(estimate.value):.0%}" if estimate.value else "all"
+    return replace(estimate, unreliable=f"interval unreliable: one {what} makes {share} of the value")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .clusters import cluster_codes
-from .estimate import Ends, Estimate, Spread, flag_few_units
+from .estimate import Ends, Estimate, Spread, flag_few_units, flag_rare
 from .intervals import UNIT, estimate_mean, is_constant, without_spread
 from .spreads import cluster_prior, fourth_moment_df, limits, stretched_limits
 
@@ -64,7 +64,9 @@ def jackknife(
         return Estimate(value, 0.0, None, None, n, count, "n/a: no spread seen", ends)
     (low, high), scale = stretched_limits(value, spread, ends, level)
     method = f"jackknife {scale}" + ("" if clusters is None else " on clusters")
-    return flag_few_units(Estimate(value, stderr, low, high, n, count, method, ends, spread))
+    made = flag_few_units(Estimate(value, stderr, low, high, n, count, method, ends, spread))
+    is_open = ends is not None and math.isinf(ends[1])
+    return flag_rare(made, float(np.abs(without - value).max())) if is_open else made
 
 
 def jackknife_spread(without: "Floats", labels: "NDArray[np.intp]", n: int) -> Spread:

@@ -72,7 +72,7 @@ def mme(filler: str | None = "x", categories: tuple[str, ...] = MME_CATEGORIES) 
             index = 4 * place + 2 * number
             path = f"{category}_{number}.jpg"
             rows.append([index, picture((place, number, 7)), path, "Is there a cat?", "Yes", category])
-            rows.append([index + 1, filler, path, "Is there a dog?", "No", category])
+            rows.append([index + 1, index if filler == "reference" else filler, path, "Is there a dog?", "No", category])
     return write("MME", "index image image_path question answer category", rows)
 
 

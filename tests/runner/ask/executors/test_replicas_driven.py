@@ -10,8 +10,8 @@ from replica_files import calls_of, keys_of, lines_of, make_model, values_of
 
 import assay
 from assay.core import Message, ModelError, Prompt, Request, Sample
-from assay.runner.ask.executors.standing import StandingWork
-from assay.runner.ask.work import Job
+from assay.runner.ask.executors.standing import StandingShares
+from assay.runner.ask.work import Job, JobQueue
 
 COUNT = 24
 
@@ -121,11 +121,17 @@ def jobs(count: int) -> list[Job]:
     return [Job(Sample(f"s{n}"), Request(say(str(n)), key=str(n))) for n in range(count)]
 
 
-def test_what_a_call_asks_for_is_shared_out_evenly_and_a_busy_replica_leaves_the_rest_to_idle_ones():
-    work = StandingWork()
+def shares(count: int) -> StandingShares:
+    queue = JobQueue()
+    work = StandingShares(queue, is_behind=queue.is_empty)
     work.open(1)
     work.open(2)
-    work.add(jobs(20))
+    queue.add(jobs(count))
+    return work
+
+
+def test_what_a_call_asks_for_is_shared_out_evenly_and_a_busy_replica_leaves_the_rest_to_idle_ones():
+    work = shares(20)
 
     first = work.take_for(1, 64)
     more = work.take_for(1, 64)
@@ -135,9 +141,6 @@ def test_what_a_call_asks_for_is_shared_out_evenly_and_a_busy_replica_leaves_the
 
 
 def test_large_calls_are_taken_batch_after_batch():
-    work = StandingWork()
-    work.open(1)
-    work.open(2)
-    work.add(jobs(20))
+    work = shares(20)
 
     assert [len(work.take_for(replica, 4)) for replica in (1, 2, 1, 2, 1)] == [4, 4, 4, 4, 4]

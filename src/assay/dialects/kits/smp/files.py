@@ -114,7 +114,7 @@ def ls(dirname: str = ".", match: str | Sequence[str] = (), mode: str = "all", l
     if isinstance(level, str):
         return [path for deep in range(1, int(level.rstrip("+")) + 1) for path in ls(dirname, match, "file", deep)]
     if mode not in ("all", "dir", "file") or level < 1:
-        raise ValueError(f"mode {mode!r} and level {level!r}: expected all, dir or file, and a positive integer")
+        raise AssertionError(f"mode {mode!r} and level {level!r}: expected all, dir or file, and a positive integer")
     names = sorted(os.listdir(dirname))
     paths = names if dirname == "." else [os.path.join(dirname, name) for name in names]
     if level > 1:

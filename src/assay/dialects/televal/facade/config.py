@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from .dataset import BatchLoader, BatchSaver
+
 TemplateStruct = str | dict[str, Any] | list[Any]
 RefType = Any
 RefsType = list[Any]
@@ -32,3 +34,13 @@ class InferTaskCfg:
     """Off: a dialogue goes on from the reference answers."""
     save_latest_only: bool = False
     """Only the last round of a dialogue is kept and judged."""
+
+
+@dataclass
+class DatasetRuntimeCtx:
+    """One dataset of a task while it runs: where its rows come from, and where what is made of them goes."""
+
+    name: str
+    loader: BatchLoader
+    saver: BatchSaver
+    summary_file: str | None = None

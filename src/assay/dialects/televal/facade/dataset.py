@@ -1,6 +1,11 @@
-"""`src.dataset`: rows of a JSONL file or of Parquet with sounds in it, in batches."""
+"""`src.dataset`: rows of a JSONL file or of Parquet with sounds in it, in batches.
+
+The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates a loader itself, see what
+TELEVAL shows them: all rows in a table, `df`, whose gaps are `nan`.
+"""
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -9,15 +14,22 @@ from typing import Any
 
 from ....core import Audio, DataError, MissingExtra, UsageError
 from ....store.file_ledger import own_file
+from ...protocol import is_upstream
 from ..audio import SoundFolder, audio_bytes, file_stem
-from ..references import decoded
-from .utils import TupleJSONLConverter
+from ..eras import SEED, era_here
+from ..references import decoded, encoded
+from .utils import TupleJSONLConverter, load_and_process_parquet_dataset
 
 AUDIO_COLUMNS = ("audio", *(f"{who}_audio{n}" for n in range(1, 10) for who in ("user", "bot")))
+LINES = (".jsonl", ".ndjson")
 Row = dict[str, Any]
 
 
-@dataclass(eq=False)
+class NoSuchData(UsageError, NotImplementedError):
+    """A path that leads to no rows."""
+
+
+@dataclass(eq=False, init=False)
 class BatchLoader:
     """Rows in lists of `batch_size`; sounds in Parquet become WAV files (one channel, 16 kHz) and are named by path."""
 
@@ -36,18 +48,59 @@ class BatchLoader:
     do_infer: bool = True
     is_local: bool | None = None
 
-    def __post_init__(self) -> None:
-        self.file = Path(self.file).expanduser() if "://" not in str(self.file) else self.file
-        if isinstance(self.extra_col, str):
-            self.extra_col = [self.extra_col]
-        kept = Path(self.save_query_audio_dir).expanduser() if self.save_query_audio_dir else None
+    def __init__(
+        self,
+        file: str | Path,
+        key_col: str = "key",
+        do_infer: Any = True,
+        ref_col: str | None = None,
+        query_col: str | None = None,
+        extra_col: list[str] | None = None,
+        batch_size: int = 1,
+        start: int = 0,
+        limit: int = 0,
+        save_query_audio_dir: str | None = None,
+        tuple_decode: bool = True,
+        is_local: bool | None = None,
+    ) -> None:
+        if not isinstance(do_infer, bool):
+            # The first era has no `do_infer`: by position, the columns come one place earlier.
+            do_infer, ref_col, query_col, extra_col = True, do_infer, ref_col, query_col  # type: ignore[assignment]
+        self.file = _place(file)
+        self.key_col, self.ref_col, self.query_col = key_col, ref_col, query_col
+        self.extra_col = [extra_col] if isinstance(extra_col, str) else extra_col
+        self.batch_size, self.start, self.limit = batch_size, start, limit
+        self.save_query_audio_dir, self.tuple_decode = save_query_audio_dir, tuple_decode
+        self.do_infer, self.is_local = do_infer, is_local
+        self.index = 0
+        self._df: Any = None
+        kept = Path(save_query_audio_dir).expanduser() if save_query_audio_dir else None
         self.sounds = SoundFolder(kept / self._label if kept else None)
         self.keeps_sounds = kept is not None
+        self._check_place(file)
+        if is_upstream("televal"):
+            self._df = self._table()
+
+    def _check_place(self, given: str | Path) -> None:
+        """Raises at once for what can hold no rows; a name on the hub is asked for when rows are wanted."""
+        path = Path(self.file)
+        if path.is_file() and path.suffix in LINES:
+            return
+        known = path.exists() and str(given) and "/" in str(path) and not (path.is_file() and path.suffix == ".csv")
+        parts = str(given).removeprefix("hf://").strip("/").split("/")
+        if self.do_infer and (known or (len(parts) > 2 and not self.is_jsonl and not Path(given).is_absolute())):
+            return
+        fix = "a .jsonl file, a Parquet folder, or org/repo/folder on the hub"
+        if is_upstream("televal"):
+            raise (ValueError if self.do_infer and len(parts) > 1 else NotImplementedError)(
+                f"no rows in {given}; {fix}"
+            )
+        raise NoSuchData(f"no rows in {given}", fix=fix)
 
     @property
     def is_jsonl(self) -> bool:
         """Whether the rows are plain JSON lines."""
-        return str(self.file).endswith((".jsonl", ".ndjson"))
+        return str(self.file).endswith(LINES)
 
     @property
     def source(self) -> Path | Callable[[], Iterator[Row]]:
@@ -56,6 +109,22 @@ class BatchLoader:
         if path.exists() and not self.start and not self.limit:
             return path
         return self._cut
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the runner may read the rows itself: nothing of the class is the user's own or upstream's."""
+        return type(self) is BatchLoader and self._df is None
+
+    @property
+    def df(self) -> Any:
+        """All rows as a table of pandas; it may be replaced."""
+        if self._df is None:
+            self._df = self._table()
+        return self._df
+
+    @df.setter
+    def df(self, table: Any) -> None:
+        self._df = table
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
         """A row with its tuples restored and its sounds named by path, and those sounds by the path they will have."""
@@ -71,12 +140,18 @@ class BatchLoader:
         return made, self._place_sounds(made)
 
     def __iter__(self) -> Iterator[list[Row]]:
-        rows = self._ready()
-        while batch := list(islice(rows, max(1, self.batch_size))):
-            yield batch
+        self.index = 0
+        return self
+
+    def __next__(self) -> list[Row]:
+        if self.index >= len(self.df):
+            raise StopIteration
+        batch: list[Row] = self.df.iloc[self.index : self.index + self.batch_size].to_dict(orient="records")
+        self.index += max(1, self.batch_size)
+        return batch
 
     def __len__(self) -> int:
-        return sum(1 for _ in self._cut())
+        return len(self._df) if self._df is not None else sum(1 for _ in self._cut())
 
     def cleanup(self) -> None:
         """Deletes temporary sounds."""
@@ -87,13 +162,44 @@ class BatchLoader:
         """All rows of a JSONL file."""
         return TupleJSONLConverter.load_file(file, tuple_decode)
 
+    @staticmethod
+    def load_json(file: str | Path) -> list[Any]:
+        """All rows of a JSON file: a list of them, or one."""
+        rows = json.loads(Path(file).read_text(encoding="utf-8"))
+        if not isinstance(rows, (list, dict)):
+            raise ValueError(f"{file} holds neither a list nor an object")
+        return rows if isinstance(rows, list) else [rows]
+
+    def _process_parquet_records(self, repo_data_dir: str, save_audio_root: str | None, **options: Any) -> list[Row]:
+        """All rows of Parquet files, their sounds written; a subclass may read them another way."""
+        if not is_upstream("televal"):
+            return list(self._ready())
+        path = Path(repo_data_dir)
+        if self.keeps_sounds and path.exists() and era_here() != SEED:
+            self.sounds.place(Path(str(save_audio_root)).expanduser() / "*.parquet")
+        folder = str(self.sounds.folder)
+        if path.exists():
+            pattern = "*.parquet" if path.is_dir() else path.name
+            where = str(path if path.is_dir() else path.parent)
+            return load_and_process_parquet_dataset(where, pattern, folder, key_col=self.key_col, is_local=True)
+        repo, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
+        return load_and_process_parquet_dataset(repo, pattern, folder, key_col=self.key_col)
+
+    def _table(self) -> Any:
+        if self.is_jsonl:
+            rows = self.load_jsonl(self.file, tuple_decode=self.tuple_decode)
+        else:
+            rows = self._process_parquet_records(str(self.file), self.save_query_audio_dir)
+        rows = rows[: self.limit] if self.limit > 0 else rows
+        return table_of(rows[self.start :] if self.start > 0 else rows)
+
     @property
     def _label(self) -> str:
         path = Path(self.file)
         return path.stem if path.suffix == ".parquet" else path.name
 
     def _ready(self) -> Iterator[Row]:
-        for row in self._cut():
+        for row in self._rows():
             made, sounds = self.prepare(row)
             for path, audio in () if self.keeps_sounds else sounds.items():
                 made.update({name: str(self.write_sound(path, audio)) for name, v in made.items() if v == path})
@@ -122,27 +228,14 @@ class BatchLoader:
     def _from_hub(self) -> Iterator[Row]:
         """`org/repo/sub/folder` on the hub: the Parquet files of that folder, sounds undecoded."""
         parts = str(self.file).removeprefix("hf://").strip("/").split("/")
-        if len(parts) < 3 or self.is_jsonl:
-            raise UsageError(
-                f"no such file or folder: {self.file}", fix="a .jsonl file, a Parquet folder, or org/repo/folder"
-            )
-        try:
-            import datasets
-        except ImportError as error:
-            raise MissingExtra("datasets, which fetches from the hub,", "assay[hf]") from error
-        files = {"test": f"{'/'.join(parts[2:])}/*.parquet"}
-        rows: Any = datasets.load_dataset("/".join(parts[:2]), data_files=files, split="test", streaming=True)
-        for name, kind in (rows.features or {}).items():
-            if type(kind).__name__ == "Audio":
-                rows = rows.cast_column(name, datasets.Audio(decode=False))
-        yield from (dict(row) for row in rows)
+        yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
 
     def _place_sounds(self, row: Row) -> dict[str, Audio]:
         found: dict[str, Audio] = {}
-        for name in AUDIO_COLUMNS:
-            data = audio_bytes(row.get(name))
+        for name in row:
+            data = audio_bytes(row[name]) if name in AUDIO_COLUMNS or _holds_bytes(row[name]) else None
             if data is None:
-                if isinstance(row.get(name), dict):
+                if name in AUDIO_COLUMNS and isinstance(row[name], dict):
                     row[name] = None
                 continue
             key = row.get(self.key_col)
@@ -168,13 +261,65 @@ class BatchSaver:
 
     def save_one(self, item: Mapping[str, Any]) -> None:
         """Adds one line."""
+        if self.file.suffix.lower() != ".jsonl":
+            raise ValueError(f"lines go into a .jsonl file, not {self.file.name}")
         with self.file.open("a", encoding="utf-8") as lines:
             lines.write(TupleJSONLConverter.dumps(item) + "\n")
 
     def save_all(self, items: list[Mapping[str, Any]]) -> None:
-        """Writes all lines anew."""
-        with self.file.open("w", encoding="utf-8") as lines:
-            lines.writelines(TupleJSONLConverter.dumps(item) + "\n" for item in items)
+        """Writes all lines anew, or all rows of a Parquet file."""
+        suffix = self.file.suffix.lower()
+        if suffix == ".parquet":
+            table_of([encoded(item) for item in items]).to_parquet(self.file, index=False)
+        elif suffix == ".jsonl":
+            with self.file.open("w", encoding="utf-8") as lines:
+                lines.writelines(TupleJSONLConverter.dumps(item) + "\n" for item in items)
+        else:
+            raise ValueError(f"rows go into a .jsonl or .parquet file, not {self.file.name}")
+
+    def save_parquet(self, df: Any, columns: Any = None) -> None:
+        """The rows of a table of pandas, or some of its columns."""
+        rows = df.to_dict(orient="records")
+        self.save_all([{k: v for k, v in row.items() if not columns or k in columns} for row in rows])
+
+
+def table_of(rows: list[Any]) -> Any:
+    """Rows as a table whose texts are objects, as all versions of pandas up to 2 have it."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtra("pandas, which `df` and iterating a BatchLoader need,", "assay[guests]") from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pandas.option_context("future.infer_string", False):
+            return pandas.DataFrame(rows)
+
+
+def hub_rows(repository: str, files: str) -> Iterator[Row]:
+    """The rows of Parquet files on the hub, sounds undecoded."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise MissingExtra("datasets, which fetches from the hub,", "assay[hf]") from error
+    rows: Any = datasets.load_dataset(repository, data_files={"test": files}, split="test", streaming=True)
+    for name, kind in (rows.features or {}).items():
+        if type(kind).__name__ == "Audio":
+            rows = rows.cast_column(name, datasets.Audio(decode=False))
+    yield from (dict(row) for row in rows)
+
+
+def _place(file: str | Path) -> str | Path:
+    """A file of the user's; the first era takes `name` for `name.jsonl`."""
+    if "://" in str(file):
+        return file
+    path = Path(file).expanduser()
+    lines = path.with_name(f"{path.name}.jsonl") if path.name else path
+    return lines if path.name and not path.exists() and lines.is_file() else path
+
+
+def _holds_bytes(cell: Any) -> bool:
+    """Whether a cell is a sound under a name of its own: bytes, or the struct that Hugging Face writes."""
+    return isinstance(cell, (bytes, bytearray)) or (isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes))
 
 
 def _structured(text: str) -> Any:

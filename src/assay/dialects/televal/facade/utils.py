@@ -1,13 +1,19 @@
-"""`src.utils`: the parallel evaluator, retries, and references that keep their tuples."""
+"""`src.utils`: the parallel evaluator, retries, references that keep their tuples, and Parquet with sounds."""
 
 import functools
+import importlib
+import io
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from ....core import Audio, MissingExtra
+from ...protocol import is_upstream
+from ..audio import RATE
 from ..references import decoded, encoded
 
 DEFAULT_WORKERS = 4
@@ -57,7 +63,9 @@ def parallel_batch(default_workers: int = DEFAULT_WORKERS) -> Callable[[Callable
                     raise ValueError(f"evaluate takes lists; {name} is a {type(given).__name__}")
             if not len(preds) == len(refs) == len(pred_info_list):
                 raise ValueError(f"{len(preds)} preds, {len(refs)} refs and {len(pred_info_list)} infos do not match")
-            with ThreadPoolExecutor(max(1, min(workers_of(self, default_workers), len(preds)))) as pool:
+            if not preds and not is_upstream("televal"):
+                return []
+            with ThreadPoolExecutor(min(workers_of(self, default_workers), len(preds))) as pool:
                 rows: Iterator[Any] = pool.map(
                     lambda row: single(self, *row, **options), zip(preds, refs, pred_info_list, strict=True)
                 )
@@ -93,3 +101,105 @@ def retry(max_retries: int = 3, sleep_second: float = 5, default: Any = None) ->
         return call
 
     return decorate
+
+
+def make_object(class_name: str, **kwargs: Any) -> Any:
+    """What a dotted path names, called with the arguments."""
+    return _made(importlib.import_module, class_name, kwargs)
+
+
+def names_for(guest: Any) -> dict[str, Any]:
+    """`make_object` of one guest: its own modules are found too."""
+    return {"make_object": lambda class_name, **kwargs: _made(guest.import_module, class_name, kwargs)}
+
+
+def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) -> Any:
+    module, dot, name = class_name.rpartition(".")
+    if not dot:
+        raise ValueError(f"{class_name!r} is no dotted class path")
+    return getattr(load(module), name)(**options)
+
+
+def preprocess_audio(source: Any, target_sr: int = RATE, device: Any = None) -> Any:
+    """A sound, by path or as bytes, as a tensor of one channel at a rate."""
+    if not isinstance(source, (str, bytes)):
+        raise ValueError(f"a sound is a path or bytes, not a {type(source).__name__}")
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra("torch, which preprocess_audio gives its tensors of,", "assay[hf]") from error
+    import soundfile
+
+    samples, rate = soundfile.read(io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32")
+    if rate != target_sr:
+        samples = _resampled(source, target_sr)
+    wave = torch.from_numpy(samples.reshape(len(samples), -1).mean(axis=1, keepdims=True).T.copy())
+    return wave if device is None else wave.to(device)
+
+
+def _resampled(source: str | bytes, rate: int) -> Any:
+    from ....media import decode_audio
+
+    return decode_audio(Audio(source if isinstance(source, bytes) else Path(source)), rate=rate, channels=1).samples
+
+
+def parse_repo_and_pattern(path: str) -> dict[str, str]:
+    """Where Parquet files lie: in a folder here, or in one of a repository on the hub."""
+    if os.path.exists(path):
+        return {"type": "local", "repo": os.path.abspath(path), "pattern": "*.parquet"}
+    parts = path.strip("/").split("/")
+    if len(parts) > 2:
+        return {"type": "hf", "repo": "/".join(parts[:2]), "pattern": "/".join(parts[2:])}
+    raise ValueError(f"{path!r} is neither a folder here nor org/repo/folder on the hub")
+
+
+def load_and_process_parquet_dataset(
+    repo_or_path: str,
+    data_dir_pattern: str,
+    audio_output_dir: str,
+    key_col: str = "key",
+    is_local: bool = False,
+    tuple_decode: bool = True,
+    extra_audio_keys: list[str] | None = None,
+) -> list[dict[str, Any]]:
+    """The rows of Parquet files; sounds become WAV files in a folder and are named by path, one that is there stays."""
+    from ..audio import as_wav, audio_bytes
+    from .dataset import hub_rows, table_of
+
+    files = data_dir_pattern if data_dir_pattern.endswith(".parquet") else f"{data_dir_pattern}/*.parquet"
+    is_here = is_local or os.path.isdir(repo_or_path)
+    rows = table_of(list(_local_rows(repo_or_path, files) if is_here else hub_rows(repo_or_path, files)))
+    folder = Path(audio_output_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = ("audio", *(extra_audio_keys or [f"user_audio{n}" for n in range(1, 5)]))
+    records: list[dict[str, Any]] = rows.to_dict(orient="records")
+    for row in records:
+        row["answer"] = _answer(row.get("answer"), tuple_decode)
+        for name in columns:
+            if data := audio_bytes(row.get(name)):
+                stem = f"{row[key_col]}" if name == "audio" else f"{row[key_col]}_{name}"
+                path = Path(os.path.abspath(folder / f"{stem}.wav"))
+                if not path.exists():
+                    path.write_bytes(as_wav(Audio(data))[0])
+                row[name] = str(path)
+    return records
+
+
+def _local_rows(folder: str, files: str) -> Iterator[dict[str, Any]]:
+    import pyarrow.parquet as parquet
+
+    found = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob(files))
+    if not found:
+        raise FileNotFoundError(f"no Parquet files: {folder}/{files}")
+    for file in found:
+        for batch in parquet.ParquetFile(file).iter_batches():
+            yield from batch.to_pylist()
+
+
+def _answer(answer: Any, tuple_decode: bool) -> Any:
+    if isinstance(answer, str):
+        try:
+            answer = json.loads(answer)
+        except ValueError:
+            return answer
+    return decoded(answer) if answer and tuple_decode else answer

@@ -1,7 +1,7 @@
-"""CLIP: the cosine of a picture and a text, and the features of a picture.
+"""CLIP: the cosine of an image and a text, and the features of an image.
 
-A plain text beside a picture is answered with `{"cosine": 0.31}`; the JSON `{"features": true}` with
-`{"features": "…"}`, the picture's projected features as base64 of little-endian 32-bit floats. `model` is a folder or a
+A plain text beside an image is answered with `{"cosine": 0.31}`; the JSON `{"features": true}` with
+`{"features": "…"}`, the image's projected features as base64 of little-endian 32-bit floats. `model` is a folder or a
 hub id of a CLIP model as transformers has it.
 """
 
@@ -37,7 +37,7 @@ class Clip:
         return {"cosine": float((unit(picture) @ unit(self.words([request.text])).T)[0, 0])}
 
     def picture(self, image: Any) -> Any:
-        """Projected features of one picture, as a row."""
+        """Projected features of one image, as a row."""
         import torch
 
         given = self.processor(images=image, return_tensors="pt").to(self.device)

@@ -1,6 +1,6 @@
-"""Objects in a picture, by one of three families of models; their colours by CLIP.
+"""Objects in an image, by one of three families of models; their colours by CLIP.
 
-Asked `{"classes": ["cat", "dog"], "colors": true}` beside a picture, it answers
+Asked `{"classes": ["cat", "dog"], "colors": true}` beside an image, it answers
 `{"detections": {"cat": [{"box": [x1, y1, x2, y2], "score": 0.97, "color": "red"}], "dog": []}}`, boxes in pixels.
 `model` is a folder or hub id of: an instance segmenter (Mask2Former, as official GenEval has it), a detector with fixed
 classes (DETR and its kin), or a zero-shot detector (OWL-ViT, OWLv2, Grounding DINO). `clip` names the CLIP model that
@@ -95,7 +95,7 @@ class Detector:
 
     def _zero_shot(self, image: Any, names: list[str]) -> dict[str, list[dict[str, Any]]]:
         """Of a detector that is told in words what to look for."""
-        given = self._words_and_picture(image, names)
+        given = self._words_and_image(image, names)
         outputs = self._run(given)
         sizes = [image.size[::-1]]
         if "input_ids" in given and self.model.config.model_type in ("grounding-dino", "mm-grounding-dino"):
@@ -118,7 +118,7 @@ class Detector:
                 found[meant[0]].append({"box": box.tolist(), "score": float(score)})
         return ranked(found)
 
-    def _words_and_picture(self, image: Any, names: list[str]) -> Any:
+    def _words_and_image(self, image: Any, names: list[str]) -> Any:
         if self.model.config.model_type in ("grounding-dino", "mm-grounding-dino"):
             return self.processor(images=image, text=". ".join(names) + ".", return_tensors="pt").to(self.device)
         return self.processor(images=image, text=[names], return_tensors="pt").to(self.device)

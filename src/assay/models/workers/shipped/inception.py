@@ -1,9 +1,9 @@
-"""Inception-v3 features of a picture, as FID takes them: 2,048 numbers after the last pooling.
+"""Inception-v3 features of an image, as FID takes them: 2,048 numbers after the last pooling.
 
-Shown a picture, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file in the
+Shown an image, it answers `{"features": "…"}`, base64 of little-endian 32-bit floats. `weights` is a file in the
 layout of the usual port of the TensorFlow weights of 2015-12-05 (torchvision's names, as in
 `Mixed_7c.branch_pool.conv.weight`), as .pth or .safetensors. Two details are the port's and not torchvision's: averages
-leave the padding out, and the last block takes the maximum. Pictures are brought to 299 x 299 without smoothing and to
+leave the padding out, and the last block takes the maximum. Images are brought to 299 x 299 without smoothing and to
 values from -1 to 1.
 """
 
@@ -39,7 +39,7 @@ class Inception:
         return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
 
     def tensor(self, image: Any) -> Any:
-        """The picture as the network takes it."""
+        """The image as the network takes it."""
         import torch
 
         width, height = image.size
@@ -49,7 +49,7 @@ class Inception:
         return sized * 2 - 1
 
     def features(self, values: Any) -> Any:
-        """2,048 numbers a picture."""
+        """2,048 numbers an image."""
         import torch
 
         with torch.inference_mode():

@@ -1,6 +1,6 @@
-"""LPIPS: how far two pictures are apart in the features of AlexNet, weighed by learned heads (arXiv 1801.03924, v0.1).
+"""LPIPS: how far two images are apart in the features of AlexNet, weighed by learned heads (arXiv 1801.03924, v0.1).
 
-Shown two pictures of one size, it answers `{"distance": 0.21}`. `backbone` is a file with AlexNet's weights under
+Shown two images of one size, it answers `{"distance": 0.21}`. `backbone` is a file with AlexNet's weights under
 torchvision's names (`features.0.weight`, …), `heads` the published linear heads (`lin0.model.1.weight`, …); both as
 .pth or .safetensors. Features are made of length 1 at each place, squared differences weighed by channel, averaged over
 places and summed over five layers.
@@ -47,7 +47,7 @@ class Lpips:
         return {"distance": self.distance(*(self.tensor(image) for image in images))}
 
     def tensor(self, image: Any) -> Any:
-        """A picture as values from -1 to 1, shifted and scaled as the heads were trained with."""
+        """An image as values from -1 to 1, shifted and scaled as the heads were trained with."""
         import torch
 
         values = torch.frombuffer(bytearray(image.tobytes()), dtype=torch.uint8).to(self.device)

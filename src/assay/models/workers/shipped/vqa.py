@@ -1,10 +1,10 @@
-"""Questions about a picture: how probable is yes?
+"""Questions about an image: how probable is yes?
 
 Asked with a plain text, it answers `{"score": 0.83}`: VQAScore, the probability of "Yes" after the question whether the
 figure shows the text. Asked with `{"questions": {"1": "Is there a ball?"}}`, it answers `{"answers": {"1": "yes"},
 "yes": {"1": 0.97}, "probability": {"1": 0.94}}`: `yes` is p(yes) / (p(yes) + p(no)), as T2I-CompBench takes it from
 BLIP; the answer is the more probable of the two. `model` is a folder or hub id of one of three families: BLIP for VQA,
-a classifier over answers (ViLT), or a model that writes about pictures (LLaVA, Qwen-VL, …).
+a classifier over answers (ViLT), or a model that writes about images (LLaVA, Qwen-VL, …).
 """
 
 from __future__ import annotations

@@ -3,6 +3,6 @@
 from .check import check_spread, is_spread, make_spread
 from .shared_work import SharedWork
 from .spread import Spread
-from .standing import Standing
+from .standing import StandingShares
 
-__all__ = ["SharedWork", "Spread", "Standing", "check_spread", "is_spread", "make_spread"]
+__all__ = ["SharedWork", "Spread", "StandingShares", "check_spread", "is_spread", "make_spread"]

@@ -106,7 +106,7 @@ async def make_spread(
     batch_size = as_number(run.batch_size) or getattr(model, "batch_size", None)
     policy = RetryPolicy(wrong_seconds=run.give_up_after)
     return Spread(
-        model, source, executor, replicas, batch_size=batch_size, window=window, policy=policy, say=say, whisper=whisper
+        model, source, executor, replicas, batch_size=batch_size, policy=policy, say=say, whisper=whisper
     )
 
 

@@ -125,11 +125,12 @@ class Replica:
 class ModelSource:
     """What a replica builds its copy from: a name and options, never the thing itself."""
 
-    def __init__(self, name: str, options: Mapping[str, Any], identity: Mapping[str, Any], threads: int) -> None:
+    def __init__(self, name: str, options: Mapping[str, Any], identity: Mapping[str, Any], window: int) -> None:
         self.name = name
         self.identity = digest_of(dict(identity))
         self._options = options
-        self._threads = threads
+        self.window = window
+        """Requests that one replica has at once."""
 
     def to_plain(self) -> dict[str, Any]:
         """The frame that loads it."""
@@ -137,7 +138,7 @@ class ModelSource:
             "call": "load",
             "model": self.name,
             "options": dict(self._options),
-            "threads": self._threads,
+            "threads": self.window,
             "folder": os.getcwd(),
             "path": [os.path.abspath(place) for place in sys.path],
         }

@@ -115,10 +115,6 @@ class SharedWork(Work):
             self._changed.clear()
             await self._changed.wait()
 
-    def is_done(self) -> bool:
-        """Whether nothing is left and nothing can come."""
-        return self._is_exhausted and not self._ready and not self.in_flight
-
     def put(self, job: Job) -> None:
         """The next round of a dialogue: for the replica that answered the one before."""
         job.home = self._at.get((job.sample.id, job.epoch, job.round - 1), 0)

@@ -13,8 +13,7 @@ from typing import Any
 
 from ....core import Model, ModelError, Output
 from ...events import CellProgress
-from ..retry import Patience, RetryPolicy, Stopped
-from ..schedule import tries_again
+from ..retry import Patience, RetryPolicy, Stopped, tries_again
 from ..sizing import BatchSize
 from ..work import Answers, Desk, Job, Work
 from .replica import Executor, ModelSource, Replica, ReplicaLost
@@ -35,16 +34,15 @@ class Spread:
         replicas: int,
         *,
         batch_size: int | None = None,
-        window: int = 1,
         policy: RetryPolicy | None = None,
         say: Callable[[str], None] = lambda line: None,
         whisper: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.model = model
-        self._is_async = inspect.iscoroutinefunction(model.generate)
+        self.is_async = inspect.iscoroutinefunction(model.generate)
         self._source = source
         self._executor = executor
-        self._slots = [Slot(number, window, batch_size) for number in range(1, replicas + 1)]
+        self._slots = [Slot(number, source.window, batch_size) for number in range(1, replicas + 1)]
         self._policy = policy or RetryPolicy()
         self._patience = Patience(1)
         self._rng = random.Random(0)
@@ -170,7 +168,7 @@ class Spread:
                     continue
                 return
             slot.note("working")
-            if self._is_async:
+            if self.is_async:
                 await self._ask_one(jobs[0], slot, replica, work, desk)
             else:
                 await self._ask_while_there_are(jobs, slot, replica, work, desk)
@@ -247,7 +245,7 @@ class Spread:
             asked.cancel()
 
     def _take(self, slot: "Slot", work: SharedWork) -> list[Job]:
-        if self._is_async:
+        if self.is_async:
             return work.take_for(slot.number, 1)
         return work.take_for(slot.number, slot.sizes.size(), slot.sizes.media_size())
 

@@ -1,13 +1,11 @@
-"""`src.evaluator.asr`: does a model say what it writes? A model given as `--judge asr=…` transcribes its speech."""
+"""`src.evaluator.asr`: the first era's name for `src.evaluator.asr_eval`."""
 
-from .....scorers.consistency import SpeechConsistency
-from .base import BuiltInEvaluator
+from ...eras import NEWEST, Era
+from .asr_eval import ASR as Transcriber
 
 
-class ASR(BuiltInEvaluator):
-    """Error rate by character of a transcript of the model's speech against its own text, both normalized."""
+class ASR(Transcriber):
+    """Error rate by character of a transcript of the model's speech against its own text."""
 
-    def __init__(self, model: str | None = None, max_workers: int | None = None, normalize: str = "zh") -> None:
-        self.model = model
-        self.max_workers = max_workers
-        self.scorer = SpeechConsistency(normalize=normalize, unit="characters")
+    MODULE = "src.evaluator.asr"
+    MISSING_IN: Era = NEWEST

@@ -7,7 +7,7 @@ read: a template that is one whole text, and texts in the places of `dialogue`, 
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +18,14 @@ from jinja2.utils import missing
 
 from .....core import shorten
 from .....rendering import PlainSandbox, plain_values
+from ....protocol import is_upstream
+from ...eras import era_here
 from ...references import decoded, encoded
+from .as_upstream import as_upstream
 
 Row = Mapping[str, Any]
 Render = Callable[[Row], Any]
+"""What makes a structure of a row."""
 
 STRUCTURAL = frozenset({"dialogue", "content", "instruct", "nrounds"})
 _ONE_VARIABLE = re.compile(r"\{\{\s*([A-Za-z_]\w*)\s*\}\}")
@@ -41,7 +45,10 @@ class DataTemplate:
 
     def __init__(self, template: Any) -> None:
         self.template = template
-        self._render = _whole(template) if isinstance(template, str) else _compile(template)
+        if is_upstream("televal"):
+            self._render = as_upstream(template, era_here())
+        else:
+            self._render = _whole(template) if isinstance(template, str) else _compile(template)
 
     def load(self, **row: Any) -> Any:
         """The structure for one row; a column that the row does not have is a `ValueError` with the row."""
@@ -82,8 +89,13 @@ def _rendering(text: str) -> Callable[[Row], str]:
     template = _environment().from_string(text)
     names = meta.find_undeclared_variables(_environment().parse(text))
     if "getvar" in text:
-        return lambda row: template.render(plain_values(row))
-    return lambda row: template.render(plain_values({name: row[name] for name in names if name in row}))
+        return lambda row: template.render(plain_values(_known(row, row)))
+    return lambda row: template.render(plain_values(_known(row, names)))
+
+
+def _known(row: Row, names: Iterable[str]) -> dict[str, Any]:
+    """Columns of a row; a number that is none, as tables have it for a gap, is nothing."""
+    return {name: None if (v := row[name]) != v and isinstance(v, float) else v for name in names if name in row}
 
 
 def _column(name: str) -> Render:

@@ -3,12 +3,14 @@
 assay reports the same numbers as numbers, with intervals; see `results`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from .....summarizers.mean import Mean
 from .....summarizers.pooled import Pooled
 from .....summarizers.threshold import Rescaled, Threshold
+from ....protocol import is_upstream
+from ...eras import SEED, era_here
 
 Rescale = Literal["base", "linear", "power"]
 EDITS = ("subs", "dele", "inse")
@@ -18,22 +20,40 @@ FULL_MARKS = 5.0
 class Summarizer:
     """What a user's summarizer is built on: `statistic(scores)` gives a dict."""
 
-    def __init__(self, rescale: Rescale = "base", power: float = 2, reverse: bool = False) -> None:
-        if rescale not in ("base", "linear", "power"):
-            raise ValueError(f"rescale is base, linear or power, not {rescale!r}")
+    def __init__(self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None) -> None:
+        functions: dict[str, Callable[[Any], Any]] = {
+            "base": lambda score: score,
+            "linear": self.linear_rescale,
+            "power": lambda score: self.power_rescale(score, power=power),
+        }
+        if rescale not in functions:
+            kind = KeyError if is_upstream("televal") else ValueError
+            raise kind(f"rescale is base, linear or power, not {rescale!r}")
+        if reverse is not None and is_upstream("televal") and era_here() == SEED:
+            raise TypeError(f"{type(self).__name__} of TELEVAL's first era has no argument `reverse`")
         self.rescale: Rescale = rescale
+        self.rescale_func = functions[rescale]
         self.power = power
-        self.reverse = reverse
+        self.reverse = bool(reverse)
+
+    def _check_scores(self, scores: list[Any]) -> None:
+        """Raises where a score is missing."""
+        if any(score is None for score in scores):
+            raise ValueError("a score is None: judge that prediction again")
+
+    @staticmethod
+    def linear_rescale(score: Any) -> Any:
+        """0 to 5 as 0 to 100."""
+        return score * 20
+
+    @staticmethod
+    def power_rescale(score: Any, power: float) -> Any:
+        """0 to 5 as 0 to 100, high scores spread out."""
+        return (score / FULL_MARKS) ** power * 100
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
         """To be written by the user: `scores` are the raw `score` values in the order of the file."""
         raise NotImplementedError(f"{type(self).__name__} has no statistic")
-
-    def rescaled(self, score: float) -> float:
-        """A score of 0 to 5 on the scale of 0 to 100, or as it is."""
-        if self.rescale == "linear":
-            return 20.0 * score
-        return (score / FULL_MARKS) ** self.power * 100.0 if self.rescale == "power" else score
 
     @property
     def results(self) -> Sequence[Any]:
@@ -45,20 +65,22 @@ class AvgInfo(Summarizer):
     """The mean in percent; of named scores, one for each name."""
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        if not scores:
-            return {"score": "AVG: no scores"}
+        if nothing := _nothing(scores, "AVG: no scores"):
+            return nothing
         first = scores[0]
         if not isinstance(first, Mapping):
             return {"score": f"AVG: {_mean(scores) * 100:.2f}%"}
-        return {key: f"{key}: {_mean([score[key] for score in scores]) * 100:.2f}%" for key in first}
+        return {key: f"{key}: {_mean([score[key] for score in scores if key in score]) * 100:.2f}%" for key in first}
 
 
 class Avg(AvgInfo):
-    """The mean in percent, of scores that end at `score_scale`."""
+    """The mean in percent, of scores that end at `score_scale`: upstream's registry names it, upstream lacks it."""
 
     def __init__(
-        self, rescale: Rescale = "base", power: float = 2, reverse: bool = False, score_scale: float = 1
+        self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None, score_scale: float = 1
     ) -> None:
+        if is_upstream("televal"):
+            raise AttributeError("TELEVAL has no summarizer Avg: its registry names one that is not there")
         super().__init__(rescale, power, reverse)
         self.score_scale = score_scale
 
@@ -70,16 +92,21 @@ class AvgThreshold(Summarizer):
     """The mean after rescaling to 0 … 100, and how many lie above a threshold."""
 
     def __init__(
-        self, rescale: Rescale = "base", threshold: float = 60, power: float = 2, reverse: bool = False
+        self, rescale: Rescale | None = None, threshold: float = 60, power: float = 2, reverse: bool | None = None
     ) -> None:
-        super().__init__(rescale, power, reverse)
+        if is_upstream("televal") and (rescale is None or reverse is not None):
+            raise TypeError("AvgThreshold of TELEVAL needs `rescale` and has no `reverse`")
+        super().__init__(rescale or "base", power, reverse)
         self.threshold = threshold
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        values = [self.rescaled(score) for score in scores]
+        shown = self.threshold if is_upstream("televal") else f"{self.threshold:g}"
+        if nothing := _nothing(scores, "AVG: no scores"):
+            return {**nothing, "above_threshold": f"above{shown}: 0"}
+        self._check_scores(scores)
+        values = [self.rescale_func(float(score)) for score in scores]
         above = sum(value > self.threshold for value in values)
-        mean = f"{_mean(values):.2f}" if values else "no scores"
-        return {"score": f"AVG: {mean}", "above_threshold": f"above{self.threshold:g}: {above}"}
+        return {"score": f"AVG: {sum(values) / len(values):.2f}", "above_threshold": f"above{shown}: {above}"}
 
     @property
     def results(self) -> Sequence[Any]:
@@ -94,15 +121,20 @@ class AvgThreshold(Summarizer):
 class AvgWER(Summarizer):
     """All errors over all reference tokens; with `reverse`, what is left of 100 %."""
 
-    label = "WER_or_CER"
-    """What stands before the rate; registries of the first era have `WER` there."""
+    @property
+    def label(self) -> str:
+        """What stands before the rate."""
+        return "WER" if self._era == SEED else "WER_or_CER"
 
-    def __init__(self, reverse: bool = False, rescale: Rescale = "base", power: float = 2) -> None:
+    def __init__(self, rescale: Rescale = "base", power: float = 2, reverse: bool | None = None) -> None:
         super().__init__(rescale, power, reverse)
+        self._era = era_here()
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        errors = sum(score[name] for score in scores for name in EDITS)
-        words = sum(score["ref_len"] for score in scores)
+        words = sum(score.get("ref_len", 0) for score in scores)
+        errors = sum(score.get(name, 0.0) for score in scores for name in EDITS)
+        if not words and is_upstream("televal"):
+            raise ValueError("the references have no words at all")
         rate = errors / words * 100 if words else 0.0
         return {"score": f"Consis: {100 - rate:.2f}%" if self.reverse else f"{self.label}: {rate:.2f}%"}
 
@@ -116,14 +148,19 @@ class AvgMOS(Summarizer):
     """The mean opinion score."""
 
     def statistic(self, scores: list[Any], **kwargs: Any) -> dict[str, Any]:
-        return {"score": f"DNSMOS: {_mean(scores):.2f}" if scores else "DNSMOS: no scores"}
+        return _nothing(scores, "DNSMOS: no scores") or {"score": f"DNSMOS: {_mean(scores):.2f}"}
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _nothing(scores: list[Any], words: str) -> dict[str, Any] | None:
+    """What is said of no scores; upstream's rule divides by zero."""
+    return {"score": words} if not scores and not is_upstream("televal") else None
+
+
+def _mean(values: Sequence[Any]) -> float:
+    return sum(map(float, values)) / len(values)
 
 
 def _divided(score: Any, scale: float) -> Any:
     if isinstance(score, Mapping):
-        return {key: value / scale for key, value in score.items()}
-    return score / scale
+        return {key: float(value) / scale for key, value in score.items()}
+    return float(score) / scale

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any, ClassVar
 
+from .....datasets.faults import RowFault
 from .....datasets.list_literals import as_text_list
 from .....datasets.tsv_images import inline, is_blank, is_picture_path
-from .....media.picture_files import media_file
+from ....kits.row_pictures import file_names, picture_path
+from ....kits.rules import as_upstream
 from ...tables import fetched_table, read_table, with_index, with_pictures
 from ..smp.file import LMUDataRoot
 from .table_base import TableDataset
@@ -40,15 +42,25 @@ class ImageBaseDataset(TableDataset):
         return read_table(fetched_table(url, Path(self.data_path), file_md5, root / url.split("/")[-1]), self)
 
     def dump_image(self, line: Any) -> list[str]:
-        """The pictures of a row as files, named by their content, so that a changed table never shows old pixels."""
-        if "image" in line and not _is_empty(line["image"]):
-            return [self._file(cell) for cell in as_text_list(line["image"])]
-        return [self._found(name) for name in as_text_list(line["image_path"])]
+        """The pictures of a row as files: what `image_path` names, else `<index>.jpg`, `<index>_<place>.png`.
 
-    def _file(self, cell: str) -> str:
+        A file of that name with other pixels is left alone; the picture then has a name of its own.
+        """
+        named = line["image_path"] if "image_path" in line else None
+        names = [] if named is None or _is_empty(named) else as_text_list(named)
+        if "image" not in line or _is_empty(line["image"]):
+            return [self._found(name) for name in names]
+        cells = as_text_list(line["image"])
+        files = file_names(line.get("index"), len(cells), names, ".jpg")
+        return [self._file(cell, name) for cell, name in zip(cells, files, strict=False)]
+
+    def _file(self, cell: str, name: str) -> str:
         if is_picture_path(cell):
             return self._found(cell)
-        return str(media_file(inline(cell), Path(self.img_root)))
+        try:
+            return picture_path(inline(cell), self.img_root, name, encodes=as_upstream())
+        except RowFault as fault:
+            raise ValueError(f"column {fault.column!r}: {fault.what}: {fault.got}") from fault
 
     def _found(self, name: str) -> str:
         path = Path(name)
@@ -59,9 +71,10 @@ class ImageBaseDataset(TableDataset):
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         """The pictures of the row, then the text of `question`, or of `prompt` where there is no such column."""
-        if isinstance(line, int):
-            line = self.data.iloc[line]
-        pictures = [{"type": "image", "value": path} for path in self.dump_image(line)]
+        line = self._line(line)
+        named = as_upstream() and self.meta_only
+        paths = as_text_list(line["image_path"]) if named else self.dump_image(line)
+        pictures = [{"type": "image", "value": path} for path in paths]
         return [*pictures, {"type": "text", "value": line["question" if "question" in line else "prompt"]}]
 
 

@@ -23,6 +23,10 @@ class TableDataset:
     def __len__(self) -> int:
         return len(self.data)
 
+    def _line(self, line: Any) -> Any:
+        """A row, given as its number or as itself."""
+        return self.data.iloc[line] if isinstance(line, int) else line
+
     def __getitem__(self, idx: int) -> dict[str, Any]:
         return dict(self.data.iloc[idx])
 

@@ -3,7 +3,9 @@
 import warnings
 from typing import Any, ClassVar
 
-from ...drawing import draw, seed_call
+from ....kits.message_content import checked, content_kind, prepared
+from ....kits.rules import as_upstream
+from ...drawing import base_seed, draw, seed_alike, seed_call
 from ...messages import as_entries, check_types
 
 
@@ -34,10 +36,22 @@ class BaseModel:
         Among strings, data URLs, existing paths and http(s) URLs with a media suffix are images. Random generators are
         seeded from `$SEED` (42) and the message; the same message asked again gives other images.
         """
-        entries = as_entries(message)
-        check_types(entries, self)
-        seed_call(entries, dataset, num_generations)
+        if as_upstream():
+            entries = checked(message, self.allowed_types, type(self).__name__)
+            seed_alike(base_seed())
+        else:
+            entries = as_entries(message)
+            check_types(entries, self)
+            seed_call(entries, dataset, num_generations)
         return draw(self, entries, dataset, num_generations)
+
+    def check_content(self, msgs: Any) -> str:
+        """`str`, `dict`, `liststr`, `listdict` or `unknown`."""
+        return content_kind(msgs)
+
+    def preproc_content(self, inputs: Any) -> Any:
+        """A message as a list of dictionaries with local files."""
+        return prepared(inputs) if as_upstream() else as_entries(inputs)
 
     def set_dump_image(self, dump_image_func: Any) -> None:
         """How pictures of a row become files."""

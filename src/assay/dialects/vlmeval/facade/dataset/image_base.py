@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 
 from .....core import UsageError
 from .....datasets.declared_fetch import fetch_declared
+from .....datasets.faults import RowFault
 from .....datasets.files import open_file
-from .....datasets.tsv_images import is_blank
+from .....datasets.tsv_images import is_blank, pieces_of
+from ...era import note_newest, upstreams_rule
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source
 from ...session import session
@@ -34,12 +36,18 @@ class ImageBaseDataset(Reporting):
     DATASET_MD5: ClassVar[dict[str, str | None]] = {}
     force_use_dataset_prompt = False
 
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if not cls.__module__.startswith(__package__ or "") and not hasattr(cls, "dataset_type"):
+            note_newest()
+
     def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any) -> None:
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
         self.img_root = str(image_folder(dataset))
         self._frame: Any = None
         self._file: Path | None = None
+        self._data_path = ""
         self._meta_only: bool | None = None
         self._source: Source | None = None
         if self._reads_its_own_way():
@@ -87,6 +95,15 @@ class ImageBaseDataset(Reporting):
             url = self.DATASET_URL.get(name) or DATASET_URLS.get(name) or f"{name}.tsv"
             self._file = self._prepared(url, self.DATASET_MD5.get(name))
         return self._file
+
+    @property
+    def data_path(self) -> str:
+        """The same as text, which upstream's constructor leaves."""
+        return self._data_path or str(self.data_file)
+
+    @data_path.setter
+    def data_path(self, path: str) -> None:
+        self._data_path = path
 
     @data_file.setter
     def data_file(self, path: Path) -> None:
@@ -146,7 +163,14 @@ class ImageBaseDataset(Reporting):
         return self.data.iloc[line] if isinstance(line, int) else line
 
     def _images(self, line: Any) -> list[dict[str, str]]:
-        return [{"type": "image", "value": path} for path in self.dump_image(line)]
+        return [{"type": "image", "value": path} for path in self._shown(line)]
+
+    def _shown(self, line: Any) -> list[str]:
+        """The files of a line as prompts name them: upstream gives what `image_path` says where rows hold no pictures."""
+        found = self.dump_image(line)  # which refuses names that lead out of the data
+        if self.meta_only and upstreams_rule() and not is_blank(line.get("image_path")):
+            return pieces_of(line["image_path"], "image_path")
+        return found
 
     @property
     def rows_source(self) -> Source:
@@ -162,17 +186,19 @@ class ImageBaseDataset(Reporting):
 
     def _finished(self, frame: Any) -> Any:
         """The frame as upstream finishes it: no rows without picture if so wished, references and lists resolved."""
-        if frame is None or not hasattr(frame, "columns") or "image" not in frame.columns:
+        if frame is None or not hasattr(frame, "columns"):
+            return frame
+        if "image_path" in frame.columns:
+            frame = frame.copy()
+            frame["image_path"] = _objects([_named(cell) for cell in frame["image_path"]])
+        if "image" not in frame.columns:
             return frame
         source = Source(self.dataset_name, None, frame)
-        cells: list[Any] = []
-        for row in frame.to_dict(orient="records"):
-            pieces = source.images.cells(_texts(row))
-            cells.append(None if not pieces else pieces[0] if len(pieces) == 1 else pieces)
+        rows = frame.to_dict(orient="records")
+        cells = [_resolved(source, row) for row in rows]
         frame = frame.copy()
         frame["image"] = _objects(cells)
         if self.skip_noimg:
-            rows = frame.to_dict(orient="records")
             kept = [c is not None or is_pictured(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
             frame = frame[kept].reset_index(drop=True)
         return frame
@@ -180,6 +206,24 @@ class ImageBaseDataset(Reporting):
     def _reads_its_own_way(self) -> bool:
         own, base = type(self), ImageBaseDataset
         return own.load_data is not base.load_data or own.prepare_tsv is not base.prepare_tsv
+
+
+def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
+    """The pictures of a row; a cell that cannot be understood stays, and is the fault of its row when it is asked."""
+    try:
+        pieces = source.images.cells(_texts(row))
+    except RowFault:
+        return row["image"]
+    return None if not pieces else pieces[0] if len(pieces) == 1 else pieces
+
+
+def _named(cell: Any) -> Any:
+    """The files that a cell names: one, or a list of several."""
+    try:
+        names = [] if is_blank(cell) else pieces_of(cell, "image_path")
+    except RowFault:
+        return cell
+    return cell if not names else names[0] if len(names) == 1 else names
 
 
 def _texts(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from ...prompts import question_with_options
+from .choice_evaluation import evaluate_choice
 from .image_base import ImageBaseDataset
 
 __all__ = ["CustomTextMCQDataset", "TextBaseDataset", "TextMCQDataset"]
@@ -15,6 +16,10 @@ class TextBaseDataset(ImageBaseDataset):
 
     def __init__(self, dataset: str = "MMBench", **kwargs: Any) -> None:
         super().__init__(dataset, skip_noimg=False, **kwargs)
+
+    def dump_image(self, line: Any) -> list[str]:
+        """No pictures."""
+        return []
 
     def build_prompt(self, line: Any) -> Any:
         """The question as a message list."""
@@ -30,6 +35,10 @@ class TextMCQDataset(TextBaseDataset):
         """Hint, question and options."""
         return [{"type": "text", "value": question_with_options(self._line(line))}]
 
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Accuracy by exact matching, and by a judge where one is named; for classes that build upon it."""
+        return evaluate_choice(self, eval_file, judge_kwargs, rotates=False)
+
 
 class CustomTextMCQDataset(TextMCQDataset):
-    """Multiple choice of a TSV without pictures that no class declares."""
+    """Multiple choice without pictures of a TSV in `$LMUData` that no class declares."""

@@ -3,10 +3,11 @@
 import re
 import string
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
-from .....scorers.choice_rules import extract_choice
-from .....scorers.choice_vlmeval import match_letter, match_text
+from .....scorers.choice.choice_rules import extract_choice
+from .....scorers.choice.choice_vlmeval import match_letter, match_text
 from ...era import of_documented, upstreams_rule
 from ...letters import documented_letter, documented_text
 
@@ -79,7 +80,7 @@ def detect_repetition(
     found = list(re.finditer(re.escape(text[-seg_len:]), text[len(text) // 2 :]))
     if len(found) < min_matches:
         return False, found
-    gaps = [after.start() - before.start() for before, after in zip(found, found[1:], strict=False)]
+    gaps = [after.start() - before.start() for before, after in pairwise(found)]
     common = sorted((gaps.count(gap) for gap in set(gaps)), reverse=True)[:interval_kinds]
     return sum(common) / len(gaps) > interval_threshold, found
 

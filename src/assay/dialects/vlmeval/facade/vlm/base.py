@@ -5,6 +5,10 @@ from typing import Any
 
 from .....media.picture_files import media_file
 from .....templates.message_lists import chat_list, flat_list, message_turns
+from ....kits.api_calls import without_first
+from ....kits.message_content import checked, content_kind, prepared
+from ....kits.smp.files import media_path
+from ...era import note_newest, upstreams_rule
 from ...places import data_root
 from ...prompts import fetched
 
@@ -15,9 +19,14 @@ class BaseModel:
     """A model of message lists; subclasses write `generate_inner(message, dataset=None)`."""
 
     INTERLEAVE = False
-    allowed_types: Sequence[str] = ("text", "image", "video")
+    allowed_types: Sequence[str] = ["text", "image", "video"]  # noqa: RUF012 - a list, as guests compare it
     is_api = False
+    VIDEO_LLM = False
     dump_image_func: Callable[[Any], list[str]] | None = None
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        note_newest()
 
     def use_custom_prompt(self, dataset: str) -> bool:
         """Whether the model builds its own prompt for a dataset."""
@@ -41,31 +50,84 @@ class BaseModel:
         """The answer to a message list."""
         raise NotImplementedError(f"{type(self).__name__} has no generate_inner")
 
+    def check_content(self, msgs: Any) -> str:
+        """`str`, `dict`, `liststr`, `listdict` or `unknown`."""
+        return content_kind(msgs)
+
     def generate(self, message: Any, dataset: str | None = None) -> Any:
         """The answer to a string, a dict, or a list of either; media are brought to local files first."""
-        return self.generate_inner(self.preproc_content(message), dataset)
+        return self.generate_inner(self._taken(message), dataset)
 
-    def chat(self, messages: Any, dataset: str | None = None) -> Any:
-        """The answer to a chat, `[dict(role, content)]`, where the class has `chat_inner`."""
-        inner = getattr(self, "chat_inner", None)
-        if inner is None:
-            raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
-        return inner(chat_list(message_turns(messages, fetched), _file), dataset=dataset)
-
-    def preproc_content(self, inputs: Any) -> list[dict[str, str]]:
-        """A message as a list of dictionaries with local files; a type the model does not take is an error."""
-        content = flat_list(message_turns(inputs, fetched), _file)
+    def _taken(self, message: Any) -> list[dict[str, Any]]:
+        if upstreams_rule():
+            return checked(message, self.allowed_types, type(self).__name__)
+        content = self.preproc_content(message)
         for entry in content:
             if entry["type"] not in self.allowed_types:
                 raise ValueError(f"{type(self).__name__} does not take {entry['type']}")
         return content
 
+    def chat(self, messages: Any, dataset: str | None = None) -> Any:
+        """The answer to a chat, `[dict(role, content)]`, where the class has `chat_inner`.
+
+        A chat that is too long for the model is tried again without its first turns.
+        """
+        inner = getattr(self, "chat_inner", None)
+        if inner is None:
+            raise NotImplementedError(f"{type(self).__name__} has no chat_inner")
+        if not upstreams_rule():
+            return inner(chat_list(message_turns(messages, fetched), _file), dataset=dataset)
+        turns = [{**turn, "content": prepared(turn["content"])} for turn in messages]
+        while turns:
+            try:
+                return inner(turns, dataset=dataset)
+            except Exception:  # noqa: BLE001 - whatever a model says to a chat it cannot take
+                turns = without_first(turns)
+        return "Chat Mode: Failed with all possible conversation turns."
+
+    def preproc_content(self, inputs: Any) -> Any:
+        """A message as a list of dictionaries with local files."""
+        return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs, fetched), _file)
+
     def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, str | None]:
-        """The texts joined by line ends, and the first picture."""
+        """The texts joined by line ends, and the first picture; of BLINK all pictures side by side."""
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         images = [entry["value"] for entry in message if entry["type"] == "image"]
+        if dataset == "BLINK" and images:
+            from ....kits.smp.images import concat_images_vlmeval
+
+            return text, str(concat_images_vlmeval(images, target_size=512))
         return text, images[0] if images else None
+
+    def message_to_promptvideo(self, message: Any) -> tuple[str, str | None]:
+        """The texts joined by line ends, and the first video."""
+        if not self.VIDEO_LLM:
+            raise NotImplementedError(f"{type(self).__name__} takes no video")
+        videos = [entry["value"] for entry in message if entry["type"] == "video"]
+        text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
+        return text, videos[0] if videos else None
+
+    def message_to_promptvideo_withrole(self, message: Any, dataset: str | None = None) -> tuple[dict[str, str], str]:
+        """The texts by role, and the first video; multiple choice begins the answer where nobody else does."""
+        if not self.VIDEO_LLM:
+            raise NotImplementedError(f"{type(self).__name__} takes no video")
+        said = {"system": "", "user": "", "assistant": ""}
+        for entry in message:
+            if entry["type"] == "text":
+                role = entry.get("role")
+                said[role if role in ("system", "assistant") else "user"] += entry["value"]
+        if not said["assistant"]:
+            from ..dataset import DATASET_TYPE
+
+            if "MCQ" in DATASET_TYPE(dataset or ""):
+                said["assistant"] = "Best Option: ("
+            else:
+                del said["assistant"]
+        return said, next(entry["value"] for entry in message if entry["type"] == "video")
 
 
 def _file(medium: Any) -> str:
+    source = medium.source
+    if isinstance(source, str) and source.startswith("data:image/"):
+        return media_path(source)
     return str(media_file(medium, data_root() / "files"))

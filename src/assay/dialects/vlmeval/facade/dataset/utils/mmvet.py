@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ......scorers.mmvet import TEMPERATURES, grading_prompt
+from ......scorers.vision.mmvet import TEMPERATURES, grading_prompt
+from ....era import upstreams_rule
 from ....reports import capability_tables
 from ...smp.file import load
 
@@ -41,4 +42,5 @@ def MMVet_auxeval(model: Any, line: Mapping[str, Any]) -> dict[str, Any]:
 def MMVet_acc(result_file: str) -> tuple[Any, Any]:
     """The means of 100 by capability, and by combination of capabilities, of a graded file."""
     data = load(result_file)
-    return capability_tables(list(zip(data["category"], data["score"], strict=True)))
+    graded = list(zip(data["category"], data["score"], strict=True))
+    return capability_tables(graded, counts_twice=upstreams_rule())

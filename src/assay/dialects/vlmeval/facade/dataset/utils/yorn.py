@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ......scorers.yes_no import read_words
+from ......scorers.choice.yes_no import read_words
 from ....era import upstreams_rule
 from ....ratings import (
     amber_rating,

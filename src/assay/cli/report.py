@@ -1,0 +1,50 @@
+"""`assay report`: runs as one file to hand on: HTML with drawings and samples, Markdown, or CSV."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core import UsageError
+from ..store.layout import write_whole
+from .arguments import Parser
+from .view import statistics
+
+KINDS = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv"}
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Writes the file and says where it is."""
+    p = Parser(
+        prog="assay report",
+        description="One file about one run or several: tables, drawings, samples with their media, methods (.html);\n"
+        "numbers, comparisons and methods (.md); numbers (.csv). The page needs no network.",
+    )
+    p.add_argument("runs", nargs="+", help="run folders, or folders that hold runs")
+    p.add_argument("-o", "--output", default="report.html", metavar="FILE", help="default: report.html; - is stdout")
+    p.add_argument("--format", default=None, choices=sorted(set(KINDS.values())), help="default: as the file is called")
+    p.add_argument("--samples", type=int, default=24, help="samples of each run in the page (default 24)")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    kind = given.format or KINDS.get(Path(given.output).suffix.lower(), "html" if given.output == "-" else None)
+    if kind is None:
+        raise UsageError(f"{given.output}: what kind of report is not clear", fix="end it in .html, .md or .csv")
+    if given.samples < 0:
+        raise UsageError(f"--samples {given.samples} is not a number of samples", fix="0 or more")
+    text = _text(kind, [Path(run).expanduser().absolute() for run in given.runs], given.samples)
+    if given.output == "-":
+        sys.stdout.write(text)
+        return 0
+    path = Path(given.output).expanduser()
+    if path.is_dir():
+        raise UsageError("this is a folder", where=str(path), fix="name a file: -o report.html")
+    write_whole(path, text.encode("utf-8", "replace"))
+    sys.stdout.write(f"{path}: {path.stat().st_size / 1e6:.1f} MB\n")
+    return 0
+
+
+def _text(kind: str, runs: Sequence[Path], samples: int) -> str:
+    from ..view.report_file import csv_report, html_report, markdown_report
+
+    if kind == "html":
+        return html_report(runs, statistics(), samples)
+    return markdown_report(runs, statistics()) if kind == "md" else csv_report(runs)

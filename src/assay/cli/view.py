@@ -1,0 +1,95 @@
+"""`assay view`: runs in the browser; or, with `--bundle`, as a folder that any file host serves."""
+
+import sys
+import threading
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..compare.comparing import compare_runs
+from ..compare.values import sample_values
+from ..core import UsageError
+from .arguments import Parser
+
+USUAL = "runs"
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Serves until Ctrl-C."""
+    p = Parser(
+        prog="assay view",
+        description="Runs in the browser: the list, one run, its samples and media, comparisons, runs that go on.\n"
+        "Served to this machine alone; the link that is printed holds the key.",
+    )
+    p.add_argument("folder", nargs="?", default=None, help="a run folder, or one that holds runs (default: runs)")
+    p.add_argument("--port", type=int, default=None, help="default: 7557, or any that is free")
+    p.add_argument("--no_browser", action="store_true", help="print the link, open nothing")
+    p.add_argument("--origin", default=None, metavar="URL", help="another name it is reached by, as behind a proxy")
+    p.add_argument("--bundle", default=None, metavar="DIR", help="write a static folder instead of serving")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    folder = _folder(given.folder)
+    if given.bundle is not None:
+        from ..view.bundle import write_bundle
+
+        count, size = write_bundle(folder, Path(given.bundle).expanduser(), statistics())
+        sys.stdout.write(f"{given.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n")
+        return 0
+    return serve(folder, given.port, given.origin, opens=not given.no_browser)
+
+
+def statistics() -> Any:
+    """How pages compare runs: as `--baseline` does."""
+    from ..view.comparison import Statistics
+
+    return Statistics(compare_runs, sample_values)
+
+
+def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) -> int:
+    """Prints the link, opens it, and answers until it is interrupted."""
+    import uvicorn
+
+    from ..view.server import bind, make_app
+
+    app = make_app(folder, statistics(), origin)
+    listener = bind(port)
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+    def link() -> str:
+        return f"{origin.rstrip('/') if origin else address}/#token={app.new_token()}"
+
+    first = link()
+    sys.stdout.write(f"assay view {folder}\n  {first}\n")
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stdout.write("  Enter: another link, for another browser; Ctrl-C: end\n")
+        threading.Thread(target=_more_links, args=(link,), daemon=True).start()
+    sys.stdout.flush()
+    if opens:
+        threading.Thread(target=_open, args=(first,), daemon=True).start()
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", server_header=False, ws="none")
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _folder(name: str | None) -> Path:
+    if name is None and not Path(USUAL).is_dir():
+        raise UsageError("there is no folder `runs` here", fix="name one: assay view FOLDER")
+    return Path(name or USUAL).expanduser().absolute()
+
+
+def _more_links(link: Any) -> None:
+    for _ in sys.stdin:
+        sys.stdout.write(f"  {link()}\n")
+        sys.stdout.flush()
+
+
+def _open(link: str) -> None:
+    try:
+        if not webbrowser.open(link):
+            sys.stderr.write("assay: no browser was found here; open the link above in one\n")
+    except webbrowser.Error:
+        sys.stderr.write("assay: no browser was found here; open the link above in one\n")

@@ -1,0 +1,116 @@
+"""What a comparison says: one number of a run beside the same number of its baseline, and all of them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..report import format_value
+from ..summarizers.statistics import Comparison as Paired
+
+SIGNIFICANCE = 0.05
+
+
+@dataclass(slots=True)
+class Row:
+    """One number of the run beside the same number of the baseline."""
+
+    task: str
+    model: str
+    baseline_model: str | None
+    metric: str
+    higher_is_better: bool
+    paired: Paired | None = None
+    p_adjusted: float | None = None
+    """Holm over all rows that could be compared."""
+    refused: str = ""
+    """Why there is no comparison."""
+    reducers: tuple[str, str] | None = None
+    """How the baseline and the run reduced the answers to a sample, where that differs."""
+
+    @property
+    def verdict(self) -> str:
+        """`better`, `worse`, `not distinguishable` or `not compared`."""
+        if self.paired is None or self.p_adjusted is None:
+            return "not compared"
+        difference = self.paired.difference.value
+        if self.p_adjusted >= SIGNIFICANCE or difference == 0:
+            return "not distinguishable"
+        return "better" if (difference > 0) == self.higher_is_better else "worse"
+
+    def line(self) -> str:
+        """The comparison in one line."""
+        name = f"{self.task}.{self.metric}"
+        if self.model != self.baseline_model and self.baseline_model is not None:
+            name += f" ({self.model} against {self.baseline_model})"
+        if self.paired is None:
+            return f"{name}: not compared: {self.refused}"
+        paired = self.paired
+        low, high = paired.difference.low, paired.difference.high
+        interval = "" if low is None or high is None else f" [{low:+.3f}, {high:+.3f}]"
+        adjusted = "" if self.p_adjusted == paired.p else f", Holm {format_p(self.p_adjusted)}"
+        return (
+            f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
+            f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
+            f"{paired.wins} up, {paired.losses} down of {paired.n} common ({paired.overlap:.0%}): {self.verdict}"
+            + (f" ⚑ {paired.difference.unreliable}" if paired.difference.unreliable else "")
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        """The row as JSON."""
+        plain: dict[str, Any] = {
+            "task": self.task,
+            "model": self.model,
+            "baseline_model": self.baseline_model,
+            "metric": self.metric,
+            "verdict": self.verdict,
+        }
+        if self.paired is None:
+            return {**plain, "refused": self.refused}
+        paired = self.paired
+        return {
+            **plain,
+            "value": paired.mean_a,
+            "baseline_value": paired.mean_b,
+            "difference": paired.difference.value,
+            "stderr": paired.difference.stderr,
+            "ci": None if paired.difference.low is None else [paired.difference.low, paired.difference.high],
+            "p": paired.p,
+            "p_adjusted": self.p_adjusted,
+            "test": paired.test,
+            "wins": paired.wins,
+            "losses": paired.losses,
+            "n": paired.n,
+            "overlap": paired.overlap,
+            **({"unreliable": paired.difference.unreliable} if paired.difference.unreliable else {}),
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """All numbers of a run beside those of its baseline."""
+
+    folder: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def compared(self) -> int:
+        """How many numbers could be compared."""
+        return sum(row.paired is not None for row in self.rows)
+
+    def lines(self) -> list[str]:
+        """What the terminal shows under the table."""
+        nothing = [] if self.compared else ["  nothing was compared"]
+        rows, notes = [f"  {row.line()}" for row in self.rows], [f"  {note}" for note in self.notes]
+        return [f"against {self.folder}:", *rows, *nothing, *notes]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The member `baseline` of `--json`."""
+        rows = [row.to_plain() for row in self.rows]
+        return {"run": self.folder, "compared": self.compared, "rows": rows, "notes": self.notes}
+
+
+def format_p(p: float | None) -> str:
+    """A p value; very small ones by their bound."""
+    if p is None:
+        return "n/a"
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"

@@ -1,0 +1,86 @@
+"""The values and counts of single samples, as the table of a run was made of them."""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+
+from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
+from ..store import RunReader
+from ..summarizers.attempts import Attempts
+from ..summarizers.mean import UNREAD_LEFT_OUT
+from ..summarizers.recipes import Recipe
+from ..summarizers.units import one_value
+
+ROUNDING = 1e-6
+
+
+def sample_counts(
+    reader: RunReader, task: str, model: str, result: Result | None, recipe: Recipe
+) -> tuple[dict[str, list[float]], dict[str, Hashable]]:
+    """The counts of each sample, those of its answers added up; and its cluster, or else itself.
+
+    Of several scorers with such counts it is the one whose sums make the number of the table; none if there is no such.
+    """
+    import numpy as np
+
+    for scorer in reader.scorers(task, model):
+        counts: dict[str, list[float]] = {}
+        clusters: dict[str, Hashable] = {}
+        for record in Attempts(reader.scores(task, model, scorer)):
+            found = None if record.outcome in UNRESOLVED else recipe.read(record)
+            if found is None:
+                continue
+            known = counts.setdefault(record.id, [0.0] * len(found))
+            counts[record.id] = [x + y for x, y in zip(known, found, strict=True)]
+            clusters[record.id] = ("sample", record.id) if record.cluster is None else record.cluster
+        if not counts:
+            continue
+        value = float(recipe.function()(np.asarray(list(counts.values()), float).sum(axis=0, keepdims=True))[0])
+        if result is None or (
+            result.value is not None and abs(value - result.value) <= ROUNDING * max(1.0, abs(value))
+        ):
+            return counts, clusters
+    return {}, {}
+
+
+def reducer_of(result: Result) -> str:
+    """How the answers to a sample were reduced to one value."""
+    epochs = result.details.get("epochs")
+    return str(epochs.get("reducer", "mean")) if isinstance(epochs, Mapping) else "mean"
+
+
+def sample_values(
+    reader: RunReader, task: str, model: str, result: Result
+) -> tuple[dict[str, float], dict[str, Hashable]]:
+    """One value for each sample id, reduced as the result says; and what each goes right or wrong together with.
+
+    That is its cluster, else its group; a sample with neither stands alone.
+    """
+    values: dict[str, list[float]] = {}
+    lost: Counter[str] = Counter()
+    clusters: dict[str, Hashable] = {}
+    for scorer in reader.scorers(task, model):
+        if result.metric != scorer and not result.metric.startswith(f"{scorer}."):
+            continue
+        for record in Attempts(reader.scores(task, model, scorer)):
+            value = _value(record, result)
+            if value is None:
+                lost[record.id] += 1
+                continue
+            values.setdefault(record.id, []).append(value)
+            together = record.cluster if record.cluster is not None else record.group
+            clusters[record.id] = ("sample", record.id) if together is None else together
+    reducer = reducer_of(result)
+    try:
+        reduced = {id: one_value(answers, lost[id], reducer) for id, answers in values.items()}
+    except ValueError:
+        return {}, clusters  # the journal has not what the table was made of
+    return {id: one.value for id, one in reduced.items() if one is not None}, clusters
+
+
+def _value(record: ScoreRecord, result: Result) -> float | None:
+    if record.outcome in UNRESOLVED:
+        return None
+    if record.outcome in COUNTED_AS_ZERO:
+        worst: float = result.details.get("unread_counts_as", 0.0)
+        return None if UNREAD_LEFT_OUT in result.flags else worst
+    return record.values.get(result.metric)

@@ -1,0 +1,47 @@
+"""What else differs between two runs, and could be mistaken for a difference of models."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..runner.resume.recorded import way_of
+
+_WAYS = ("template", "to_sample", "shots", "options")
+"""Digests of how samples are put to a model; one that differs makes another measurement."""
+
+
+def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What else differs between the two runs and could be mistaken for a difference of models."""
+    earlier = {(c["task"], c["model"]): c for c in before.get("cells", ())}
+    by_task = {task: cell for (task, _), cell in earlier.items()}
+    notes = []
+    for cell in after.get("cells", ()):
+        known = earlier.get((cell["task"], cell["model"])) or by_task.get(cell["task"])
+        if known is None:
+            continue
+        changed = [name for name in _WAYS if _digest(known, name) != _digest(cell, name)]
+        if known.get("data_sha256") != cell.get("data_sha256"):
+            changed.insert(0, "data")
+        changed += _changed_scorers(known.get("scorers", {}), cell.get("scorers", {}))
+        if not changed and _protocols_differ(known, cell):
+            changed.append("protocol")
+        if changed:
+            notes.append(f"{cell['task']}: not measured the same way: {', '.join(changed)} differ")
+    return list(dict.fromkeys(notes))
+
+
+def _protocols_differ(known: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Whether two cells were asked or scored in other ways. Scorers that only one of them has make another id, too, and
+    leave what both are scored by the same number."""
+    if known.get("protocol") == cell.get("protocol"):
+        return False
+    is_scored_alike = known.get("scorers", {}).keys() == cell.get("scorers", {}).keys()
+    return is_scored_alike or way_of(known) != way_of(cell)
+
+
+def _changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """The scorers of both runs whose code or options are not the same."""
+    return [f"scorer {name!r}" for name, digest in after.items() if name in before and before[name] != digest]
+
+
+def _digest(cell: Mapping[str, Any], name: str) -> Any:
+    return cell.get("digests", {}).get(name)

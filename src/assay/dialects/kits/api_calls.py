@@ -1,0 +1,132 @@
+"""What base classes of models behind an API do in a script: tries, chats, system prompts.
+
+In a run, assay calls `generate_inner` itself and tries again by its own rules.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .message_content import Entries, content_kind
+from .smp.log import get_logger
+
+FAIL_MSG = "Failed to obtain answer via API."
+
+
+class ApiCalls:
+    """Subclasses write `generate_inner(inputs, **kwargs) -> (ret_code, answer, log)`; a ret_code of 0 is success."""
+
+    is_api = True
+    INTERLEAVE = True
+    INSTALL_REQ = False
+    fail_msg = FAIL_MSG
+    system_prompt: str | None = None
+
+    def __init__(
+        self,
+        retry: int = 10,
+        wait: float = 1,
+        system_prompt: str | None = None,
+        verbose: bool = True,
+        fail_msg: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.retry, self.wait, self.verbose = retry, wait, verbose
+        self.system_prompt = system_prompt
+        self.fail_msg = fail_msg or self.fail_msg
+        self.default_kwargs = kwargs
+        self.logger = get_logger(type(self).__name__)
+
+    def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:
+        """One attempt."""
+        raise NotImplementedError(f"{type(self).__name__} has no `generate_inner`")
+
+    def taken(self, message: Any) -> Entries:
+        """A message as the class takes it: a list of dictionaries with local files."""
+        raise NotImplementedError
+
+    def is_answer(self, answer: Any) -> bool:
+        """Whether what came with a code of 0 is an answer."""
+        return not (isinstance(answer, str) and answer == "") and answer is not None
+
+    def working(self) -> bool:
+        """Whether the API answers."""
+        answer = self.generate("hello")
+        return answer not in (None, "") and self.fail_msg not in str(answer)
+
+    def generate(self, message: Any, **kwargs1: Any) -> Any:
+        """The answer; `fail_msg` if none came in `retry` tries."""
+        if content_kind(message) == "listdict":
+            message = self.preprocess_message_with_role(message)
+        entries = self.taken(message)
+        return self._tried(lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1}))
+
+    def chat(self, messages: Any, **kwargs1: Any) -> Any:
+        """The answer to a chat that ends with the user."""
+        turns = [{**turn, "content": self.taken(turn["content"])} for turn in messages]
+        if not turns or turns[-1]["role"] != "user":
+            raise AssertionError("a chat ends with a turn of the user")
+        return self._tried(lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1}))
+
+    def chat_inner(self, inputs: Any, **kwargs: Any) -> Any:
+        """The answer to a chat; by default `generate_inner` is given the chat, later turns alone where that fails."""
+        kwargs.pop("dataset", None)
+        while inputs:
+            try:
+                return self.generate_inner(inputs, **kwargs)
+            except Exception as error:  # noqa: BLE001 - whatever an endpoint says to a chat that is too long
+                self.logger.info("%s: %s", type(error).__name__, error)
+                inputs = without_first(inputs)
+        return -1, f"{self.fail_msg}: Failed with all possible conversation turns.", None
+
+    def preprocess_message_with_role(self, message: Any) -> Entries:
+        """The entries without those of a system role, which go into the system prompt."""
+        system = "".join(f"{entry['value']}\n" for entry in message if entry.get("role") == "system")
+        if system and self.system_prompt is None:
+            self.system_prompt = system
+        elif system and system not in str(self.system_prompt):
+            self.system_prompt = f"{self.system_prompt}\n{system}"
+        return [
+            {name: value for name, value in entry.items() if name != "role"}
+            for entry in message
+            if entry.get("role", "user") != "system"
+        ]
+
+    def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, Any]:
+        """The texts joined by line ends with `<image>` where one of several pictures stands, and the first picture."""
+        images = [entry["value"] for entry in message if entry["type"] == "image"]
+        place = "<image>" if len(images) > 1 else None
+        text = "\n".join(
+            entry["value"] if entry["type"] == "text" else str(place)
+            for entry in message
+            if entry["type"] == "text" or place
+        )
+        if dataset == "BLINK" and len(images) > 1:
+            from .smp.images import concat_images_vlmeval
+
+            return text, concat_images_vlmeval(images, target_size=512)
+        return text, images[0] if images else None
+
+    def _tried(self, attempt: Callable[[], Any]) -> Any:
+        answer: Any = None
+        for number in range(self.retry):
+            if number:
+                time.sleep(random.random() * self.wait * 2)
+            try:
+                code, answer, log = attempt()
+            except Exception as error:  # noqa: BLE001 - the boundary to a user's attempt: logged, then tried again
+                self.logger.info("try %d: %s: %s", number, type(error).__name__, error)
+                continue
+            if code == 0 and self.is_answer(answer):
+                return {"prediction": answer, "extra_records": log} if isinstance(log, dict) else answer
+            self.logger.info("try %d: code %s, %s", number, code, log)
+        return self.fail_msg if answer is None or (isinstance(answer, str) and answer == "") else answer
+
+
+def without_first(turns: Sequence[Any]) -> list[Any]:
+    """A chat that begins with a later turn of the user."""
+    rest = list(turns[1:])
+    while rest and rest[0]["role"] != "user":
+        rest = rest[1:]
+    return rest

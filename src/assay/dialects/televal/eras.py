@@ -1,0 +1,146 @@
+"""The two eras of TELEVAL: which one a tree was written for, read from its files without running any of them.
+
+They differ in the shape of a dialogue's history, in two names of judge tasks, and in small rules of loaders, templates
+and summaries, which follow the era of the tree where upstream's rule was chosen.
+"""
+
+import ast
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from ..protocol import OURS, UPSTREAM, following, is_documented
+from .claims import NEAR, kinds_in, yaml_files
+
+Era = Literal["newest", "seed"]
+NEWEST: Era = "newest"
+SEED: Era = "seed"
+SEED_WORDS = ("is_local:", "judge_task: para_care")
+NEWEST_WORDS = ("do_infer:", "judge_task: nsv_care", "reverse: True", "reverse: true", "batch_size:")
+"""What stands in the YAML files of one era only; `batch_size` of an eval_task."""
+SUPPLIED: Mapping[str, frozenset[Era]] = {
+    "src.summarizer.summarizer.Avg": frozenset({NEWEST, SEED}),
+    "src.evaluator.asr.ASR": frozenset({NEWEST}),
+    "src.evaluator.asr_eval.ASR": frozenset({SEED}),
+}
+"""Classes that TELEVAL lacks in some eras: its own registry names the first two all the same."""
+
+_era: ContextVar[Era | None] = ContextVar("era", default=None)
+_root: ContextVar[Path | None] = ContextVar("root", default=None)
+
+
+@contextmanager
+def using(era: Era) -> Iterator[None]:
+    """While this holds, what is built and asked follows an era."""
+    token = _era.set(era)
+    try:
+        yield
+    finally:
+        _era.reset(token)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a run follows: an era, and whose rule where ours and upstream's differ."""
+
+    era: Era = NEWEST
+    is_upstream: bool = False
+    root: Path | None = field(default=None, compare=False)
+    """The folder of the tree, where prompts of the user's own checkout may lie."""
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """While this holds, what is built and asked follows it."""
+        token = _root.set(self.root)
+        try:
+            with using(self.era), following("televal", UPSTREAM if self.is_upstream else OURS):
+                yield
+        finally:
+            _root.reset(token)
+
+    def kept(self) -> AbstractContextManager[None]:
+        """The same around each single call of what was built: it costs nothing where ours is followed."""
+        return self.applied() if self.is_upstream else _NOTHING
+
+
+_NOTHING = nullcontext()
+PLAIN_RULE = Rule()
+"""Ours, and the newest era."""
+
+
+def era_here() -> Era:
+    """The era in force: the one of the run, else that of the tree the script or the working folder lies in."""
+    chosen = _era.get() or (SEED if is_documented("televal") else None)
+    if chosen is not None:
+        return chosen
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    return _era_near(os.path.dirname(os.path.abspath(main)) if main else "", os.getcwd())
+
+
+def root_here() -> Path:
+    """The folder of the tree in force: that of the run, else the one the script or the working folder lies in."""
+    main = getattr(sys.modules.get("__main__"), "__file__", None)
+    script = os.path.dirname(os.path.abspath(main)) if main else ""
+    return _root.get() or _tree_near(script, os.getcwd()) or Path.cwd()
+
+
+def era_of(root: Path) -> Era:
+    """The era of a tree, by its own `src/dataset.py` where there is one, else by words of its YAML files.
+
+    `protocol="upstream@documented"` is the first era, which upstream's document describes.
+    """
+    if is_documented("televal"):
+        return SEED
+    return _from_source(root / "src" / "dataset.py") or _from_registry(root / "registry") or NEWEST
+
+
+@lru_cache(maxsize=64)
+def _era_near(script: str, working: str) -> Era:
+    tree = _tree_near(script, working)
+    return era_of(tree) if tree is not None else NEWEST
+
+
+def _tree_near(script: str, working: str) -> Path | None:
+    for start in (script, working):
+        for folder in (Path(start), *Path(start).parents)[:NEAR] if start else ():
+            if (folder / "src" / "dataset.py").is_file() or kinds_in(folder / "registry"):
+                return folder.resolve()
+    return None
+
+
+def _from_source(file: Path) -> Era | None:
+    """By the parameters of `BatchLoader`."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            names = {argument.arg for argument in node.args.args}
+            if "is_local" in names or "do_infer" in names:
+                return SEED if "is_local" in names else NEWEST
+    return None
+
+
+def _from_registry(folder: Path) -> Era | None:
+    text = ""
+    for kind in ("dataset", "evaluator", "summarizer", "eval_task"):
+        for file in yaml_files(folder / kind):
+            try:
+                text += file.read_text(encoding="utf-8-sig") if kind != "dataset" else _without_sizes(file)
+            except (OSError, UnicodeDecodeError):
+                continue
+    if any(word in text for word in NEWEST_WORDS):
+        return NEWEST
+    return SEED if any(word in text for word in SEED_WORDS) else None
+
+
+def _without_sizes(file: Path) -> str:
+    """Datasets of both eras have a batch size."""
+    return file.read_text(encoding="utf-8-sig").replace("batch_size:", "")

@@ -1,0 +1,61 @@
+"""`src.task`: the two stages as a script calls them; they run as `assay televal` does, with the same files."""
+
+from pathlib import Path
+from typing import Any
+
+
+class BaseTask:
+    """One mode of one infer_task, by the options of `main.py`."""
+
+    def __init__(self, mode: str, task: str, save_dir: str, *, registry: str | None = None, **kwargs: Any) -> None:
+        self.mode, self.task, self.save_dir = mode, task, save_dir
+        self.registry = registry or str(Path.cwd() / "registry")
+        self.kwargs = kwargs
+
+    def run(self) -> Any:
+        """Runs it, and gives the result; the files lie under `save_dir`."""
+        from ....runner.events import Silent
+        from ....runner.options import RunOptions
+        from ..command import Asked, execute, truth
+
+        given = {name: value for name, value in self.kwargs.items() if value is not None}
+        for name in ("save_pred_audio", "keep_meta_info"):
+            if isinstance(given.get(name), str):
+                given[name] = truth(given[name])
+        if "bsz" in given:
+            given["bsz"] = int(given["bsz"])
+        asked = Asked(self.mode, self.task, self.registry, save_dir=self.save_dir or ".", **given)
+        return execute(asked, RunOptions(), Silent())[0]
+
+
+class InferenceTask(BaseTask):
+    """Asks the model."""
+
+
+class EvalTask(BaseTask):
+    """Judges its predictions."""
+
+
+class Pipeline:
+    """Makes a stage by its mode."""
+
+    @staticmethod
+    def create(mode: str, task: str, save_dir: str, **kwargs: Any) -> BaseTask:
+        """The stage of a mode."""
+        if mode not in STAGES:
+            raise ValueError(f"mode is infer or eval, not {mode!r}")
+        return STAGES[mode](mode, task, save_dir, **kwargs)
+
+
+STAGES: dict[str, type[BaseTask]] = {"infer": InferenceTask, "eval": EvalTask}
+
+
+def names_for(guest: Any) -> dict[str, Any]:
+    """`Pipeline` of one guest: its registry lies beside its `src/`."""
+
+    class OwnPipeline(Pipeline):
+        @staticmethod
+        def create(mode: str, task: str, save_dir: str, **kwargs: Any) -> BaseTask:
+            return Pipeline.create(mode, task, save_dir, **{"registry": str(guest.root / "registry"), **kwargs})
+
+    return {"Pipeline": OwnPipeline}

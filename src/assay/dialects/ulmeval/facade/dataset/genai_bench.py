@@ -1,0 +1,110 @@
+"""`ulmeval.dataset.genai_bench`: VQAScore by skill."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from .....core import MissingExtra
+from ....kits.rules import as_upstream
+from ..smp.file import dump, load
+from .shipped import each_picture, own_part, rank_and_size, table_url
+from .text_base import TextBaseDataset
+
+STANDS_IN = True
+__all__ = ["TAG_GROUPS", "GenAI_Bench"]
+
+TAG_GROUPS = {
+    "basic": ["attribute", "scene", "spatial relation", "action relation", "part relation", "basic"],
+    "advanced": ["counting", "comparison", "differentiation", "negation", "universal", "advanced"],
+}
+PICTURES = "genai_bench_generated_images"
+t2v_metrics: Any = None
+"""The library that scores, loaded when it is needed."""
+
+
+class GenAI_Bench(TextBaseDataset):
+    """GenAI-Bench: one image for each prompt."""
+
+    TYPE: ClassVar[str] = "T2I"
+    MODALITY: ClassVar[str] = "TEXT"
+    NUM_GENERATIONS = 1
+    DATASET_URL: ClassVar[dict[str, str]] = {"GenAI_Bench": table_url("GenAI_Bench")}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenAI_Bench": "c400de695ecf172df4b92514e5e17049"}
+
+    def __init__(self, dataset: str = "GenAI_Bench") -> None:
+        super().__init__(dataset)
+        self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
+
+    def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
+        """The table; upstream takes what the URL gives, whatever lies in `$LMUData`."""
+        return load(url) if as_upstream() else super().prepare_tsv(url, file_md5)
+
+    def build_prompt(self, line: Any) -> Any:
+        """The prompt."""
+        return [{"type": "text", "value": self._line(line)["prompt"]}]
+
+    @staticmethod
+    def calculate_category_scores(
+        global_score: Mapping[Any, Any],
+        index_to_labels: Mapping[Any, Any],
+        tag_groups: Mapping[str, Sequence[str]] = TAG_GROUPS,
+    ) -> dict[str, dict[str, Any]]:
+        """Mean, count and scores of each skill, and of all."""
+        groups: dict[str, list[float]] = {name: [] for names in tag_groups.values() for name in names}
+        for index, score in global_score.items():
+            for name, own in groups.items():
+                if name in index_to_labels.get(index, []):
+                    own.append(score.item())
+        groups["all"] = [score.item() for score in global_score.values()]
+        return {
+            name: {"average": sum(own) / len(own) if own else 0.0, "count": len(own), "scores": own}
+            for name, own in groups.items()
+        }
+
+    @staticmethod
+    def merge_category_scores_weighted(all_rank_results: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """Means of several processes as one, each by its count."""
+        names = dict.fromkeys(name for results in all_rank_results for name in results)
+        merged = {}
+        for name in names:
+            own = [results[name] for results in all_rank_results if name in results]
+            count = sum(result["count"] for result in own)
+            total = sum(result["average"] * result["count"] for result in own)
+            merged[name] = {"average": total / count if count else 0.0, "count": count}
+        return merged
+
+    @classmethod
+    def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> Any:
+        """VQAScore by skill and of all; `_score.pkl` beside the predictions."""
+        rank, size = rank_and_size()
+        storage = eval_file.replace(".pkl", "_score.pkl")
+        rows = each_picture(own_part(load(eval_file), rank, size))
+        scorer = _library().VQAScore(model="clip-flant5-xxl")
+        # Upstream's folder is shared by all models that run in one working folder.
+        folder = PICTURES if as_upstream() else os.path.join(os.path.dirname(eval_file), PICTURES)
+        os.makedirs(folder, exist_ok=True)
+        scores: dict[Any, Any] = {}
+        for row in rows:
+            path = os.path.join(folder, f"{row['index']}.png")
+            row["prediction"].save(path)
+            scores[row["index"]] = scorer(images=[path], texts=[row["prompt"]]).cpu()
+        part = storage.replace(".pkl", f"_{rank}.pkl")
+        dump(cls.calculate_category_scores(scores, {row["index"]: row["labels"] for row in rows}), part)
+        if rank != 0:
+            return None
+        parts = [storage.replace(".pkl", f"_{own}.pkl") for own in range(size)]
+        merged = cls.merge_category_scores_weighted([load(own) for own in parts])
+        dump(merged, storage)
+        for own in parts:
+            os.remove(own)
+        return merged
+
+
+def _library() -> Any:
+    if t2v_metrics is not None:
+        return t2v_metrics
+    try:
+        import t2v_metrics.t2v_metrics as library  # type: ignore[import-not-found, unused-ignore]
+    except ImportError as error:
+        raise MissingExtra("t2v_metrics, which makes GenAI-Bench's VQAScore,", "t2v_metrics") from error
+    return library

@@ -1,0 +1,100 @@
+"""`ulmeval.dataset.imagine_bench`: a judge's three ratings from 0 to 10."""
+
+import os
+import re
+from typing import Any, ClassVar
+
+from ..smp.file import dump, load
+from ..smp.ulm import encode_image_to_base64
+from .shipped import FAIL_MSG, asked, joined, judge_settings, only_picture, rounded_mean, table_url
+from .text_base import TextBaseDataset
+from .utils import judge_util
+
+STANDS_IN = True
+__all__ = ["ImagineBench"]
+
+WEIGHTS = {"Fantasy Fulfillment": 0.6, "Identity Preservation": 0.3, "Aesthetic Quality": 0.1}
+WEIGHTED = "Weighted Score"
+_RATING = re.compile(r"(Fantasy Fulfillment|Identity Preservation|Aesthetic Quality)\s*[:：]?\s*(\d{1,2})")
+RULES = (
+    "Rate a generated image from 0 to 10 on three scales. Fantasy Fulfillment: does it show the unreal thing that the "
+    "prompt asks for? Identity Preservation: can what the prompt is about still be recognized as what it is? Aesthetic "
+    "Quality: is it well made? Be strict: 10 is flawless. Reply with three lines, each the scale's name, a colon and "
+    "the number, each followed by one line `Reason: …`."
+)
+
+
+class ImagineBench(TextBaseDataset):
+    """ImagineBench: one image for each imagined thing."""
+
+    TYPE: ClassVar[str] = "T2I"
+    MODALITY: ClassVar[str] = "TEXT"
+    NUM_GENERATIONS = 1
+    DATASET_URL: ClassVar[dict[str, str]] = {"ImagineBench": table_url("ImagineBench")}
+    DATASET_MD5: ClassVar[dict[str, str | None]] = {"ImagineBench": "dd65cfbb5672946a439b16b7696af2a0"}
+
+    def __init__(self, dataset: str = "ImagineBench") -> None:
+        super().__init__(dataset)
+        self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
+
+    def build_prompt(self, line: Any) -> Any:
+        """The question."""
+        return [{"type": "text", "value": self._line(line)["question"]}]
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Ratings of each item, their means by type, and the mean of all; items without a reply are left out."""
+        judge, nproc, settings = judge_settings(judge_kwargs)
+        target = eval_file.replace(".pkl", f"_{judge}_rating.json")
+        if os.path.exists(target):
+            return load(target)
+        rows = joined(self.data, eval_file)
+        model = judge_util.build_judge(**settings)
+        prompts = {rows.iloc[at]["index"]: self.prepare_score_prompt(rows.iloc[at]) for at in range(len(rows))}
+        replies = asked(model.generate, prompts, eval_file.replace(".pkl", f"_{judge}_tmp.pkl"), nproc)
+        items, by_type = self._rated(rows, replies)
+        weighted = [item[WEIGHTED] for item in items]
+        result = {
+            "results": items,
+            "statistics_by_type": {kind: _statistics(own) for kind, own in by_type.items()},
+            "overall_statistics": {"overall": {WEIGHTED: rounded_mean(weighted), "count": len(weighted)}},
+        }
+        dump(result, target)
+        return result
+
+    def _rated(self, rows: Any, replies: Any) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, float]]]]:
+        items: list[dict[str, Any]] = []
+        by_type: dict[str, list[dict[str, float]]] = {}
+        for place in range(len(rows)):
+            row = rows.iloc[place]
+            reply = replies.get(str(row["index"]), FAIL_MSG)
+            if reply == FAIL_MSG:
+                continue
+            ratings = self.extract_scores(reply)
+            weighted = sum(weight * ratings[name] for name, weight in WEIGHTS.items())
+            items.append({"index": str(row["index"]), "id": row["id"], "type": row["type"], **ratings,
+                          WEIGHTED: round(weighted, 3)})  # fmt: skip
+            by_type.setdefault(row["type"], []).append({**ratings, WEIGHTED: weighted})
+        return items, by_type
+
+    def prepare_score_prompt(self, item: Any) -> list[dict[str, str]]:
+        """What the judge is asked, in our words: prompt, explanation and the image."""
+        row = dict(item)
+        image = encode_image_to_base64(only_picture(row["prediction"]))
+        text = f'{RULES}\n\nPROMPT: "{row["question"]}"\nEXPLANATION: "{row["note"]}"\n'
+        return [
+            {"role": "system", "value": "You rate generated images, strictly and by the given scales alone."},
+            {"role": "user", "type": "text", "value": text},
+            {"role": "user", "type": "image", "value": f"data:image/jpeg;base64,{image}"},
+        ]
+
+    def extract_scores(self, evaluation_text: str) -> dict[str, float]:
+        """The three ratings of a reply, at most 10 each; one that is not there is 0."""
+        ratings: dict[str, float] = dict.fromkeys(WEIGHTS, 0)
+        for name, value in _RATING.findall(evaluation_text):
+            ratings[name] = min(float(value), 10)
+        return ratings
+
+
+def _statistics(ratings: list[dict[str, float]]) -> dict[str, float]:
+    means = {name: rounded_mean([own[name] for own in ratings]) for name in (*WEIGHTS, WEIGHTED)}
+    return {**means, "count": len(ratings)}

@@ -1,0 +1,61 @@
+"""Judges that are no language models: a detector, CLIP, a model of questions about images.
+
+Each runs in the library it was made for, which must be installed; assay's own benchmarks ask workers instead.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ......core import MissingExtra
+
+STANDS_IN = True
+__all__ = ["MMDetModel", "MPLUGModel", "OpenCLIPModel"]
+
+
+class MMDetModel:
+    """A detector of mmdet 2.x: `model` is what `inference_detector` takes."""
+
+    def __init__(self, model_path: str, config_path: str | None = None, device: str = "cuda", **kwargs: Any) -> None:
+        try:
+            from mmdet.apis import init_detector  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingExtra("mmdet 2.x, for GenEval's detector (assay's own `geneval` asks a worker),", "mmdet") from error
+        self.model = init_detector(config_path or f"{model_path}.py", f"{model_path}.pth", device=device)
+
+
+class OpenCLIPModel:
+    """A CLIP model of open_clip, with its transform and tokenizer."""
+
+    def __init__(self, model_path: str, device: str = "cuda", pretrained: str = "openai", **kwargs: Any) -> None:
+        try:
+            import open_clip  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingExtra("open_clip, for GenEval's colours (assay's own `geneval` asks a worker),", "open_clip_torch") from error
+        self.model, _, self.transform = open_clip.create_model_and_transforms(
+            model_path, pretrained=pretrained, device=device
+        )
+        self.tokenizer = open_clip.get_tokenizer(model_path)
+
+    def colours(self, image: Any, bboxes: Sequence[Any], classname: str, **settings: Any) -> list[str]:
+        """The colour of each object: the one whose description is nearest to the object alone."""
+        from .geneval_colours import nearest_colours
+
+        return nearest_colours(self, image, bboxes, classname, **settings)
+
+
+class MPLUGModel:
+    """mPLUG by modelscope: `vqa(image, question)` answers in a word."""
+
+    def __init__(
+        self, ckpt: str = "damo/mplug_visual-question-answering_coco_large_en", device: str = "gpu", **kwargs: Any
+    ) -> None:
+        try:
+            from modelscope.pipelines import pipeline  # type: ignore[import-not-found, unused-ignore]
+            from modelscope.utils.constant import Tasks  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingExtra("modelscope, for DPG-Bench's mPLUG (assay's own `dpg_bench` asks a worker),", "modelscope") from error
+        self.pipeline_vqa = pipeline(Tasks.visual_question_answering, model=ckpt, device=device)
+
+    def vqa(self, image: Any, question: str) -> str:
+        """The answer to a question about an image."""
+        return str(self.pipeline_vqa({"image": image, "question": question})["text"])

@@ -1,0 +1,96 @@
+"""Images and sounds without a video processor: for models whose own processor needs libraries that only videos need.
+
+Such a model marks each image by one token, which stands for as many as the image has patches after merging, and
+each sound by one that stands for a quarter of its frames.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .prompts import template_in
+
+
+class PictureProcessor:
+    """A tokenizer and an image processor, called as transformers' processors are; with a feature extractor it hears."""
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        image_processor: Any,
+        image_token: str,
+        chat_template: str | None,
+        feature_extractor: Any = None,
+        audio_token: str | None = None,
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.image_processor = image_processor
+        self.image_token = image_token
+        self.chat_template = chat_template
+        self.feature_extractor = feature_extractor
+        self.audio_token = audio_token
+
+    @classmethod
+    def load(cls, folder: str, options: Mapping[str, Any]) -> "PictureProcessor":
+        """From the same folder or hub name as the model."""
+        from transformers import AutoConfig, AutoFeatureExtractor, AutoImageProcessor, AutoTokenizer
+
+        config = AutoConfig.from_pretrained(folder, **options)
+        config = getattr(config, "thinker_config", config)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        token = getattr(config, "image_token_id", None)
+        if token is None:
+            raise ValueError("the model's processor needs torchvision, and its configuration names no picture token")
+        processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
+        template = tokenizer.chat_template or (template_in(Path(folder)) if Path(folder).is_dir() else None)
+        mark = tokenizer.convert_ids_to_tokens(token)
+        heard = getattr(config, "audio_token_id", None)
+        if heard is None:
+            return cls(tokenizer, processor, mark, template)
+        extractor = AutoFeatureExtractor.from_pretrained(folder, **options)
+        return cls(tokenizer, processor, mark, template, extractor, tokenizer.convert_ids_to_tokens(heard))
+
+    def __call__(
+        self,
+        text: Sequence[str],
+        images: Sequence[Any] | None = None,
+        audio: Sequence[Any] | None = None,
+        sampling_rate: int | None = None,
+        return_tensors: str = "pt",
+        add_special_tokens: bool = True,
+    ) -> dict[str, Any]:
+        import torch
+
+        made: dict[str, Any] = {}
+        filled = text[0]
+        if images:
+            made = dict(self.image_processor(images=list(images), return_tensors=return_tensors))
+            merged = int(getattr(self.image_processor, "merge_size", 1)) ** 2
+            counts = [int(grid.prod()) // merged for grid in made["image_grid_thw"]]
+            filled = _filled(filled, self.image_token, counts, "pictures")
+        if audio:
+            heard = self._heard(audio, sampling_rate, return_tensors)
+            frames = heard["feature_attention_mask"].sum(-1).tolist()
+            counts = [((frame - 1) // 2 + 1 - 2) // 2 + 1 for frame in frames]
+            filled = _filled(filled, str(self.audio_token), counts, "sounds")
+            made |= heard
+        made |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
+        # Models that also hear tell media apart by the tokens themselves.
+        if not self.audio_token:
+            token = self.tokenizer.convert_tokens_to_ids(self.image_token)
+            made["mm_token_type_ids"] = (made["input_ids"] == token).to(torch.long)
+        return made
+
+    def _heard(self, audio: Sequence[Any], rate: int | None, return_tensors: str) -> dict[str, Any]:
+        settings = {"padding": "max_length", "return_attention_mask": True, "return_tensors": return_tensors}
+        heard = dict(self.feature_extractor(list(audio), sampling_rate=rate, **settings))
+        heard["feature_attention_mask"] = heard.pop("attention_mask")
+        return heard
+
+
+def _filled(text: str, mark: str, counts: Sequence[int], what: str) -> str:
+    """The text with each mark repeated as often as its medium has tokens."""
+    pieces = text.split(mark)
+    if len(pieces) - 1 != len(counts):
+        raise ValueError(f"the prompt marks {len(pieces) - 1} {what} and carries {len(counts)}")
+    return pieces[0] + "".join(mark * count + piece for count, piece in zip(counts, pieces[1:], strict=True))

@@ -1,0 +1,65 @@
+"""Loading: the models of a run in memory, each once; the replicas of one model at a time."""
+
+import inspect
+from collections.abc import Callable
+
+from ...core import AssayError, Model, ModelError, blamed
+from ..events import CellProgress
+from ..options import RunOptions
+from ..plan.cell import Cell
+from .calls import close_model
+from .executors import Spread, make_spread
+from .threads import in_thread
+
+Say = Callable[[str], None]
+
+
+class LoadedModels:
+    """What was loaded, until it is closed."""
+
+    def __init__(self, options: RunOptions, say: Say, whisper: Say) -> None:
+        self._options = options
+        self._say = say
+        self._whisper = whisper
+        self._models: list[Model] = []
+        self._spread: Spread | None = None
+        """The replicas of the model that is asked now."""
+        self.helpers: dict[str, Model] = {}
+        """By role: helper models that were built, and are asked again by a later cell."""
+
+    async def load(self, cell: Cell) -> None:
+        """Loads a cell's model before it is first asked: damaged weights stop the run and do not fail each sample."""
+        model = cell.model
+        if any(loaded is model for loaded in self._models):
+            return
+        self._models.append(model)
+        load = getattr(model, "load", None)
+        if load is None:
+            return
+        try:
+            done = await in_thread(load)
+            if inspect.isawaitable(done):
+                await done
+        except AssayError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise blamed(ModelError, error, f"model {cell.model_name!r} could not be loaded") from error
+
+    async def replicas(self, cell: Cell, progress: CellProgress) -> Spread:
+        """The replicas of a cell's model; those of another model make room first."""
+        if self._spread is None or self._spread.model is not cell.model:
+            await self._close_replicas()
+            self._spread = await make_spread(cell, self._options, self._say, self._whisper)
+        self._spread.watched_by(progress)
+        return self._spread
+
+    async def close(self) -> None:
+        """Lets all of them go."""
+        await self._close_replicas()
+        for model in (*self._models, *self.helpers.values()):
+            await close_model(model)
+
+    async def _close_replicas(self) -> None:
+        if self._spread is not None:
+            spread, self._spread = self._spread, None
+            await spread.close()

@@ -1,0 +1,74 @@
+"""Resuming: what an earlier run in the folder means for this one.
+
+A run that is complete and about the very same thing is not run again: its table is printed. Otherwise the digests in
+its `run.json` say whether finished samples are known by their ids, or every request must be compared by its key first.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...core.record import result_from_plain
+from ...store import RunWriter
+from ...store.integrity import is_vouched
+from ..plan.cell import Cell
+from ..result import RunResult
+from .manifest import changed_digests, described_cell, is_manifest, is_unchecked
+
+
+class EarlierRun:
+    """The run that was in the folder before; an empty one where there was none."""
+
+    def __init__(self, writer: RunWriter) -> None:
+        manifest = writer.read_manifest()
+        self.manifest: Mapping[str, Any] = manifest if is_manifest(manifest) else {}
+        self.damage = writer.damage(self.manifest)
+        """What is not as it left it, each in one line."""
+        self._writer = writer
+
+    def mark_unchecked(self, cells: Sequence[Cell]) -> None:
+        """Notes the cells whose answers in the journal may be to other questions than those of this run."""
+        for cell in cells:
+            cell.unchecked = self.has_answers(cell) and is_unchecked(self.manifest, cell)
+
+    def has_answers(self, cell: Cell) -> bool:
+        """Whether the journal has answers of a cell."""
+        return bool(self._writer.cell(cell.task.name, cell.model_name).answers)
+
+    def changes(self, cell: Cell) -> list[str] | None:
+        """What of a cell has changed since; `None` if it was not in that run."""
+        return changed_digests(self.manifest, cell)
+
+    def expected(self, cell: Cell) -> int | None:
+        """How many samples there were, where nothing has changed since."""
+        count = (described_cell(self.manifest, cell) or {}).get("n_expected") if self.changes(cell) == [] else None
+        return count or None
+
+    def results(self, cells: Sequence[Cell], whisper: Callable[[str], None]) -> RunResult | None:
+        """What it found, when it is complete and nothing has changed since; else `None`."""
+        before = self.manifest
+        if self.damage or before.get("status") != "complete" or len(before.get("cells", ())) != len(cells):
+            return None
+        if not is_vouched(before):
+            whisper("the run has no digests, as the first version wrote it: its numbers are made anew")
+            return None
+        summary = self._writer.read_summary()
+        if summary.get("status") != "complete" or any(self._differs(cell) for cell in cells):
+            return None
+        try:
+            results = tuple(result_from_plain(row) for row in summary["results"])
+            usage = dict(_reused(summary["usage"]))
+        except (AttributeError, KeyError, TypeError):
+            return None  # another version's summary: the journal has all it takes to make it anew
+        return RunResult("complete", self._writer.layout.folder, results, tuple(summary.get("notes", ())), usage)
+
+    def _differs(self, cell: Cell) -> bool:
+        described = described_cell(self.manifest, cell)
+        if cell.makes_rows or described is None or is_unchecked(self.manifest, cell):
+            return True
+        scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
+        return bool(described.get("scorers") != scorers or described.get("summarizers") != cell.summarizer_digest)
+
+
+def _reused(usage: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, spent in usage.items():
+        yield name, {**spent, "asked": 0, "reused": spent["asked"] + spent["reused"]}

@@ -1,0 +1,89 @@
+"""Multiple choice as VLMEvalKit matches it: for comparing with numbers published that way, never the default.
+
+Its exact matching, without the judge and without the letter it draws when the judge fails: an answer that cannot be
+matched is `unparsed`. Unlike there, the result does not depend on the environment variable `VERBOSE`.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import ClassVar
+
+from ...core import Outcome, Output, Sample, Score
+from ...registry import scorers
+from ..answers import no_answer, no_target
+
+_BLANKED = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_DECLARED = re.compile(r"answer\s+is\s+\**([ABCD])", re.IGNORECASE)
+"""The first counts, and letters beyond D are not looked for, as there."""
+_REJECTIONS = (
+    "Sorry, I can't help with images of people yet.",
+    "I can't process this file.",
+    "I'm sorry, but without the image provided",
+    "Cannot determine the answer",
+)
+_FAILED = "Failed to obtain answer via API"
+NONE = "Z"
+"""The letter of an answer that means none of the options."""
+LAST_TOKENS = 4
+LONGEST_FOR_TEXT = 2
+"""An answer longer than so many times all options together is not searched for an option's text."""
+
+
+@scorers.register("choice_vlmeval")
+@dataclass(frozen=True)
+class ChoiceVlmeval:
+    """1 if the letter that VLMEvalKit's exact matching finds is the right one; which rule found it is recorded."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.target is None or not sample.choices:
+            return no_target(sample, "target" if sample.choices else "choices")
+        if silence := no_answer(output):
+            return silence
+        options = dict(zip(ascii_uppercase, sample.choices, strict=False))
+        letter, rule = match_as_vlmeval(output.text, options)
+        if letter is None:
+            return Score.unparsed(rule=rule)
+        if rule == "rejected":
+            return Score(0.0, Outcome.UNPARSED, answer=letter, details={"rule": rule})
+        return Score(1.0 if letter == sample.target else 0.0, answer=letter, details={"rule": rule})
+
+
+def match_as_vlmeval(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+    """The letter and the rule: one option letter among the last tokens, `answer is X`, or one option's text.
+
+    An answer that was rejected is `Z`, as upstream has it: it means no option, and nobody is asked what it means.
+    """
+    letter, rule = match_letter(answer, options)
+    return (letter, rule) if letter is not None else match_text(answer, options)
+
+
+def match_letter(answer: str, options: Collection[str]) -> tuple[str | None, str]:
+    """The letter that an answer names, and the rule; options are known by their letters alone."""
+    if _FAILED in answer:
+        return None, "no match"
+    if any(words in answer for words in _REJECTIONS):
+        return NONE, "rejected"
+    tokens = answer.translate(_BLANKED).split()
+    named = [letter for letter in options if letter in tokens]
+    if len(named) == 1 and tokens.index(named[0]) >= len(tokens) - LAST_TOKENS:
+        return named[0], "one letter"
+    if not named and NONE in tokens:
+        return NONE, "rejected"
+    found = _DECLARED.search(answer)
+    if found and found[1].upper() in options:
+        return found[1].upper(), "answer is"
+    return None, "no match"
+
+
+def match_text(answer: str, options: Mapping[str, str]) -> tuple[str | None, str]:
+    """The letter of the one option whose text stands in an answer that is not much longer than all options."""
+    lowered = answer.lower()
+    if len(lowered) > LONGEST_FOR_TEXT * sum(len(text) for text in options.values()):
+        return None, "too long for text"
+    written = [letter for letter, text in options.items() if text and text.lower() in lowered]
+    return (written[0], "option text") if len(written) == 1 else (None, "no match")

@@ -1,0 +1,132 @@
+"""Single choice from spoken Chinese: which letter did the answer settle on?
+
+Spoken answers explain themselves, so letters of rejected options occur as well. A question that asks for the wrong
+statement turns the meaning round: there 「B是错误的」 is the answer, elsewhere it is a rejection.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+from ...core import Outcome, Output, Sample, Score
+from ...registry import scorers
+from ..answers import accepted, named, no_answer, no_target
+from ..judge.exchange import question_of
+
+_GAP = r"[\s,。.、:;'\"“”‘’()\[\]【】*]{0,6}"
+_WRONG = r"(?:错误|不正确|不对|有误|不符合|不属于|不合理|不恰当|不当|不合适|无效|有问题)"
+_RIGHT = r"(?:正确|对|合适|合理|恰当|准确|符合(?:题意|要求)?|最佳|答案)"
+_NOUN = r"(?:说法|选项|描述|叙述|陈述|观点|做法|表述|一项|一个)"
+_IS = r"(?:应该是|应该选|应当是|应当选|应是|应为|应选|就是|会是|可能是|选择|选|是|为|:)"
+
+_NEGATIVE_QUESTION = re.compile(
+    rf"(?:哪|何|什么|下列|以下|下面)[^。?]{{0,80}}{_WRONG}|{_WRONG}(?:的)?{_NOUN}?{_GAP}(?:是|为|有)"
+    r"|(?:哪|下列|以下|下面)[^。?]{0,80}(?:不是|不包括|不包含|不能|不应|不可能)"
+)
+
+
+class Reading(NamedTuple):
+    """A letter and the rule that found it; no letter if none did."""
+
+    letter: str | None
+    rule: str
+    evidence: str = ""
+
+
+@scorers.register("single_choice_zh")
+@dataclass(frozen=True)
+class SingleChoiceZh:
+    """`cover`: an option could be read from the answer; `correct`: it is the target's letter."""
+
+    letters: str = "ABCD"
+    cushion: bool = False
+    """As a last resort, takes the only letter that occurs, whatever is said of it."""
+    question: str = ""
+    """The column with the question's text, where the question itself is only heard."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        golds = {target.strip().upper() for target in accepted(sample)}
+        if not golds:
+            return no_target(sample)
+        if not golds <= set(self.letters):
+            reason = f"target {'/'.join(sorted(golds))} is not among the letters {self.letters}"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        found = read_choice(output.text, self._question(sample), self.letters, cushion=self.cushion)
+        details = {"rule": found.rule, "evidence": found.evidence}
+        if found.letter is None:
+            silence = no_answer(output) or Score.unparsed()
+            return named(Score(0.0, silence.outcome, details=details), "correct", "cover")
+        correct = float(found.letter in golds)
+        return Score({"correct": correct, "cover": 1.0}, answer=found.letter, details=details)
+
+    def _question(self, sample: Sample) -> str:
+        if self.question:
+            return str(sample.fields.get(self.question, ""))
+        return question_of(sample) or str(sample.fields.get("query") or sample.fields.get("question") or "")
+
+
+def read_choice(answer: str, question: str = "", letters: str = "ABCD", *, cushion: bool = False) -> Reading:
+    """The letter an answer settles on: the last claim of the firmest kind.
+
+    Example: `read_choice("A不对，所以应该选B").letter == "B"`
+    """
+    text = unicodedata.normalize("NFKC", answer)
+    asks_for_wrong = bool(_NEGATIVE_QUESTION.search(unicodedata.normalize("NFKC", question)))
+    for rule, pattern in _patterns(letters, asks_for_wrong):
+        claims = list(_claims(pattern, text))
+        if claims:
+            last = claims[-1]
+            return Reading(last["letter"].upper(), rule, last[0].strip()[:80])
+    if cushion:
+        present = set(re.findall(rf"(?<![A-Za-z0-9])[{letters}](?![A-Za-z0-9])", text))
+        if len(present) == 1:
+            return Reading(present.pop(), "cushion", text.strip()[:80])
+    return Reading(None, "none")
+
+
+def _claims(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Matches that are not denied by the words just before them."""
+    for match in pattern.finditer(text):
+        before = text[max(0, match.start() - 4) : match.start()]
+        if not re.search(r"(?:不|没有?|非|排除|并不|不能|不应该?|不会)$", before):
+            yield match
+
+
+@lru_cache(maxsize=16)
+def _patterns(letters: str, asks_for_wrong: bool) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Rules from firm to loose."""
+    both = letters + letters.lower()
+    plain = rf"(?<![A-Za-z0-9])[{both}](?![A-Za-z0-9])"
+    letter = rf"(?P<letter>{plain})"
+    claim = (
+        rf"(?:答案|结论|选项|正确(?:的)?{_NOUN}?|符合(?:题意|要求)?的?{_NOUN}?|最(?:有)?可能的?{_NOUN}?|我)"
+        rf"{_GAP}(?:应该|应当|可能)?{_IS}"
+    )
+    if asks_for_wrong:
+        claim = rf"(?:{claim}|{_WRONG}(?:的)?{_NOUN}?{_GAP}{_IS})"
+        verdict = _WRONG
+    else:
+        verdict = rf"(?:最)?{_RIGHT}"
+    claim = rf"(?:{claim}|(?:不是|不选){_GAP}[{both}]{_GAP}(?:而|应该)?(?:是|选))"
+    option = rf"{letter}(?:选项|项)?"
+    conclusion = r"(?:综上(?:所述)?|总之|总的来说|综合(?:来看|分析)?|最终|因此|所以|由此可见|可见)"
+    denied = r"(?!(?:选项|项)?(?:的)?(?:说法)?(?:是|并)?(?:不|错))"
+    # A claim of two letters is none; nor is one that goes on to call its letter wrong, unless that is asked for.
+    tail = rf"(?!{_GAP}(?:或者?|和|与|及|以及|还是|、)[^。]{{0,4}}?{plain})"
+    tail += "" if asks_for_wrong else denied
+    rules = (
+        (
+            "conclusion",
+            rf"{conclusion}{_GAP}(?:{claim}|{_IS}|(?:应该|应当|我)?(?:选择|选)){_GAP}{_NOUN}?{_GAP}{option}{tail}",
+        ),
+        ("declared", rf"(?:{claim}|(?:应该|应当|我)?(?:选择|选)){_GAP}{_NOUN}?{_GAP}{option}{tail}"),
+        ("verdict", rf"{option}(?:的)?{_NOUN}?{_GAP}(?:是|为|才是|最)?{_GAP}{verdict}"),
+        ("alone", rf"\A{_GAP}(?:选项)?{_GAP}{option}{_GAP}\Z"),
+        ("opening", rf"\A{_GAP}(?:选项)?{_GAP}{option}(?:{_GAP}因为|[\s.、:,。)](?!.*{plain}))"),
+    )
+    return tuple((name, re.compile(pattern, re.DOTALL)) for name, pattern in rules)

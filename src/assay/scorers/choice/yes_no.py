@@ -1,0 +1,113 @@
+"""Yes or no: which of the two the answer says, and where that falls in the table of right and wrong.
+
+`details["confusion"]` holds true and false yes, false and true no, and the answers without either by gold yes and gold
+no: what precision, recall and the rest are made of.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from ...core import Outcome, Output, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target
+from ..text.vqa_text import strip_marks
+
+Rule = Literal["words", "substring", "pope_official", "mme_official", "lmms_eval"]
+Verdict = Literal["yes", "no"]
+
+_GOLDS: dict[str, Verdict] = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
+
+
+@scorers.register("yes_no")
+@dataclass(frozen=True)
+class YesNo:
+    """1 if the answer says yes where the target does, or no where it does; neither is `unparsed`."""
+
+    rule: Rule = "words"
+    """`words`: exactly one of the words is there (MME and POPE in VLMEvalKit). `substring`: the same within words, so
+    that `Nothing` says no, as VLMEvalKit had it in 2023. `pope_official`: no if the first
+    sentence has no, No or not, *else yes*. `mme_official`: one of them stands in the first four letters.
+    `lmms_eval`: the answer is that word and nothing else, as lmms-eval compares it for POPE."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.rule not in get_args(Rule):
+            raise UsageError(f"scorer 'yes_no' has no rule {self.rule!r}", fix=f"one of {', '.join(get_args(Rule))}")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        gold = _GOLDS.get(targets[0].strip().rstrip(".").lower())
+        if gold is None:
+            reason = f"target {targets[0]!r} is neither yes nor no"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        silence = no_answer(output)
+        # The official rule of POPE reads silence as yes; an answer that was cut off before it began is not one.
+        said = None if silence else _READERS[self.rule](output.text)
+        details = {"rule": self.rule, "gold": gold, "confusion": confusion(gold, said)}
+        if said is None:
+            return Score(0.0, silence.outcome if silence else Outcome.UNPARSED, details=details)
+        return Score(float(said == gold), answer=said, details=details)
+
+
+def confusion(gold: Verdict, said: Verdict | None) -> list[int]:
+    """True yes, false yes, false no, true no, unread with gold yes, unread with gold no."""
+    cell = {
+        ("yes", "yes"): 0,
+        ("no", "yes"): 1,
+        ("yes", "no"): 2,
+        ("no", "no"): 3,
+        ("yes", None): 4,
+        ("no", None): 5,
+    }[gold, said]
+    return [int(place == cell) for place in range(6)]
+
+
+def read_words(text: str) -> Verdict | None:
+    """Yes or no if exactly one of them is among the words."""
+    words = set(strip_marks(text.lower(), as_vlmeval=True).split())
+    if ("yes" in words) == ("no" in words):
+        return None
+    return "yes" if "yes" in words else "no"
+
+
+def read_substring(text: str) -> Verdict | None:
+    """Yes or no if exactly one of them occurs, in a word or by itself."""
+    lowered = text.lower()
+    if ("yes" in lowered) == ("no" in lowered):
+        return None
+    return "yes" if "yes" in lowered else "no"
+
+
+def read_pope(text: str) -> Verdict:
+    """No if the first sentence has a word of denial, else yes: this rule never abstains."""
+    words = text.partition(".")[0].replace(",", "").split(" ")
+    return "no" if any(word in words for word in ("No", "not", "no")) else "yes"
+
+
+def read_mme(text: str) -> Verdict | None:
+    """Yes or no in the first four letters, as the script of MME looks: `None of them` says no."""
+    start = text.lower()[:4]
+    if "yes" in start:
+        return "yes"
+    return "no" if "no" in start else None
+
+
+def read_exact(text: str) -> Verdict | None:
+    """Yes or no if the answer is nothing else: `Yes.` is neither."""
+    said = text.strip().lower()
+    if said == "yes":
+        return "yes"
+    return "no" if said == "no" else None
+
+
+_READERS: dict[str, Callable[[str], Verdict | None]] = {
+    "words": read_words,
+    "substring": read_substring,
+    "pope_official": read_pope,
+    "mme_official": read_mme,
+    "lmms_eval": read_exact,
+}

@@ -1,0 +1,1 @@
+"""Scorers that run what a model wrote, in a sandbox."""

@@ -1,0 +1,156 @@
+"""EvalPlus: functions that must agree with the canonical solution on many more inputs, run in a sandbox.
+
+Rows have the inputs of `base_input` and `plus_input` with `canonical_solution` and `atol`, as EvalPlus publishes them;
+or a second test in the column `plus`; or all of it in `test`, as its hub page has it. The rule by which two results are
+alike, and the time for each input, are EvalPlus's own: equal, or numbers within `atol` (1e-6 where floats are wanted).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from ...core import EMPTY, Outcome, Output, Sample, Score
+from ...registry import scorers
+from ...sandbox import FunctionTests
+from ...sandbox.asking import ToRun
+from .code_text import completed
+from .humaneval import as_code
+from .runs import ROLE, check_limits, limits_of, no_tests, run_program
+
+COMPARED = """
+import copy, json, math, signal, sys, time
+
+def _is_number(value):
+    return isinstance(value, (int, float, complex))
+
+def _shape(value):
+    if not isinstance(value, (list, tuple)):
+        return ()
+    shapes = {_shape(one) for one in value}
+    if len(shapes) > 1:
+        raise ValueError("numbers and lists side by side")
+    return (len(value), *(shapes.pop() if shapes else ()))
+
+def _are_close(got, wanted, rtol=1e-05, atol=1e-08):
+    _shape(got), _shape(wanted)
+    if isinstance(wanted, (list, tuple)) or isinstance(got, (list, tuple)):
+        if not (isinstance(wanted, (list, tuple)) and isinstance(got, (list, tuple))):
+            pairs = [(got, one) for one in wanted] if isinstance(wanted, (list, tuple)) else [(one, wanted) for one in got]
+        elif len(got) != len(wanted):
+            raise ValueError("results of different lengths")
+        else:
+            pairs = list(zip(got, wanted))
+        return all([_are_close(*pair, rtol=rtol, atol=atol) for pair in pairs])
+    if not (_is_number(got) and _is_number(wanted)):
+        raise TypeError("not numbers")
+    difference = abs(got - wanted) if got != wanted else 0
+    return difference <= atol + rtol * abs(wanted) and not math.isinf(difference)
+
+def _are_floats(value):
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(isinstance(one, float) for one in value)
+    return isinstance(value, float)
+
+def _late(*_):
+    raise TimeoutError("an input took too long")
+
+def _compare(function, entry, inputs, wanted, seconds, atol):
+    signal.signal(signal.SIGALRM, _late)
+    for arguments, expected, limit in zip(inputs, wanted, seconds):
+        signal.setitimer(signal.ITIMER_REAL, max(1.0, 4 * limit))
+        got = function(*arguments)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if entry == "find_zero":
+            assert abs(sum([c * math.pow(got, n) for n, c in enumerate(*arguments)])) <= atol, "not a zero"
+            continue
+        if atol == 0 and _are_floats(expected):
+            atol = 1e-6
+        if got == expected:
+            continue
+        assert atol != 0, f"another result for {repr(arguments)[:200]}"
+        assert type(got) == type(expected), f"another type for {repr(arguments)[:200]}"
+        assert _are_close(got, expected, rtol=1e-07, atol=atol), f"another number for {repr(arguments)[:200]}"
+
+def _solved(solution, entry, inputs):
+    scope, wanted, seconds = {}, [], []
+    exec(solution, scope)
+    for arguments in inputs:
+        arguments, started = copy.deepcopy(arguments), time.monotonic()
+        wanted.append(scope[entry](*arguments))
+        seconds.append(time.monotonic() - started)
+    return wanted, seconds
+
+def _stand_in_for_numpy():
+    # The tests of the hub's page compare by these names alone; the sandbox has the standard library only.
+    module = type(sys)("numpy")
+    module.ndarray, module.float64, module.float32 = type("ndarray", (), {}), float, float
+    module.allclose = _are_close
+    sys.modules.setdefault("numpy", module)
+_stand_in_for_numpy()
+"""
+
+
+@scorers.register("evalplus")
+@dataclass(frozen=True)
+class EvalPlus:
+    """1 if the function passes its tests and agrees with the canonical solution on all inputs of EvalPlus."""
+
+    timeout: float = 60.0
+    """Seconds for all inputs of a function; each has four times what the canonical solution took, at least one."""
+    memory_mb: int = 4096
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
+    needs: ClassVar[tuple[str, ...]] = (ROLE,)
+
+    def __post_init__(self) -> None:
+        check_limits("evalplus", self.timeout, self.memory_mb)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
+        if not entry.isidentifier():
+            return Score(None, Outcome.DATA_ERROR, details={"reason": "entry_point is not the name of a function"})
+        try:
+            tests = tests_of(sample.fields, prompt, entry)
+        except ValueError as error:
+            return Score(None, Outcome.DATA_ERROR, details={"reason": str(error)})
+        if not tests:
+            return no_tests("plus_input")
+        program, rule = completed(prompt, output.text, entry)
+        limits = limits_of(self.timeout, self.memory_mb)
+        score = Score(None)
+        for number, one in enumerate(tests):
+            score = await run_program(self.models, ToRun(program, one, limits=limits), rule)
+            if score.value != 1.0:
+                part = "base" if number == 0 and len(tests) > 1 else "plus"
+                return replace(score, details={**score.details, "failed": part}) if score.value == 0.0 else score
+        return score
+
+
+def tests_of(fields: Mapping[str, Any], prompt: str, entry: str) -> list[FunctionTests]:
+    """The tests of a row, the base ones first: by inputs, or by code."""
+    if "plus_input" in fields or "base_input" in fields:
+        solution = prompt + str(fields.get("canonical_solution") or "")
+        return [
+            _by_inputs(fields, name, solution, entry) for name in ("base_input", "plus_input") if fields.get(name)
+        ]
+    before = COMPARED + as_code(prompt)
+    codes = [str(fields[name]) for name in ("test", "plus") if fields.get(name)]
+    return [FunctionTests(code, f"check({entry})" if "def check" in code else "", before, entry) for code in codes]
+
+
+def _by_inputs(fields: Mapping[str, Any], name: str, solution: str, entry: str) -> FunctionTests:
+    cell = fields[name]
+    inputs = json.loads(cell) if isinstance(cell, str) else cell
+    if not isinstance(inputs, list) or not all(isinstance(one, list) for one in inputs):
+        raise ValueError(f"{name} is not a list of lists of arguments")
+    atol = fields.get("atol") or 0
+    if isinstance(atol, bool) or not isinstance(atol, (int, float)) or not atol >= 0:
+        raise ValueError(f"atol {atol!r} is not a tolerance")
+    before = (
+        f"{COMPARED}\n_inputs = json.loads({json.dumps(inputs)!r})\n"
+        f"_wanted, _seconds = _solved({solution!r}, {entry!r}, _inputs)\n"
+    )
+    return FunctionTests("", f"_compare({entry}, {entry!r}, _inputs, _wanted, _seconds, {atol!r})", before, entry)

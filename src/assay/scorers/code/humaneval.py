@@ -1,0 +1,151 @@
+"""HumanEval: functions that a model wrote, run against their tests in a sandbox.
+
+The verdicts of a run made elsewhere may be given instead, in the format of the official harness: one JSON object a line
+with `task_id`, `completion` and `passed`; nothing is run then.
+"""
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ...core import EMPTY, DataError, Outcome, Output, Sample, Score, UsageError, digest_of
+from ...registry import scorers
+from ...sandbox import FunctionTests
+from ...sandbox.asking import ToRun
+from ..answers import no_answer
+from .code_text import LONGEST_PARSED, completed, cut
+from .runs import ROLE, check_limits, limits_of, no_tests, run_program
+
+
+@scorers.register("humaneval")
+@dataclass(frozen=True)
+class HumanEval:
+    """1 if the function passes its tests: prompt and completion, run in a sandbox."""
+
+    extra: str = ""
+    """A column with more tests, as HumanEval+ has them: a function must pass these too."""
+    timeout: float = 10.0
+    memory_mb: int = 1024
+    verdicts: str = ""
+    """The results file of the official harness, where the functions were run elsewhere."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
+    _digest: str = field(default="", init=False, repr=False)
+    """Of the verdict file: another file under the same name makes the scores stale."""
+    _passed: Mapping[tuple[str, str], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_limits("humaneval", self.timeout, self.memory_mb)
+        if self.verdicts:
+            text = _read(Path(self.verdicts).expanduser())
+            object.__setattr__(self, "_digest", digest_of(text))
+            object.__setattr__(self, "_passed", read_verdicts(text, self.verdicts))
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """A sandbox, unless somebody else ran the functions."""
+        return () if self.verdicts else (ROLE,)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if self.verdicts:
+            return self._looked_up(sample, output)
+        test = sample.fields.get("test")
+        if not test:
+            return no_tests("test")
+        prompt, entry = str(sample.fields.get("prompt", sample.input)), str(sample.fields.get("entry_point") or "")
+        program, rule = completed(prompt, output.text, entry)
+        limits = limits_of(self.timeout, self.memory_mb)
+        before = as_code(prompt)
+        tests = FunctionTests(str(test), f"check({entry})", before, entry)
+        score = await run_program(self.models, ToRun(program, tests, limits=limits), rule)
+        more = sample.fields.get(self.extra) if self.extra else None
+        if not more or score.value != 1.0:
+            return score
+        tests = FunctionTests(str(more), f"check({entry})" if "def check" in str(more) else "", before, entry)
+        return await run_program(self.models, ToRun(program, tests, limits=limits), rule)
+
+    def _looked_up(self, sample: Sample, output: Output) -> Score:
+        completion = cut(output.text)
+        passed = self._passed.get((sample.id, completion), self._passed.get((sample.id, output.text)))
+        if passed is None:
+            reason = f"{self.verdicts} has no verdict on this completion of {sample.id}"
+            return Score(None, Outcome.JUDGE_ERROR, answer=completion, details={"reason": reason})
+        return Score(float(passed), answer=completion)
+
+
+@scorers.register("python_syntax")
+@dataclass(frozen=True)
+class PythonSyntax:
+    """1 if prompt and completion are Python that defines the wanted function: parsed only, never run."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        completion = cut(output.text)
+        before = str(sample.fields.get("prompt", sample.input))
+        wanted = sample.fields.get("entry_point")
+        if len(completion) > LONGEST_PARSED:
+            return Score(0.0, answer=completion[:200], details={"reason": f"longer than {LONGEST_PARSED} characters"})
+        try:
+            tree = ast.parse(before + completion)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            return Score(0.0, answer=completion, details={"reason": f"{type(error).__name__}: {error}"[:200]})
+        if not completion.strip():
+            # A signature with its docstring is a whole function already: nothing was written.
+            return no_answer(output) or Score(0.0, answer=completion, details={"reason": "nothing was written"})
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+        return Score(float(wanted is None or wanted in names), answer=completion)
+
+
+def as_code(prompt: str) -> str:
+    """A prompt as code by itself: helper functions of it are the tests' too. A signature alone gets an empty body."""
+    try:
+        ast.parse(prompt)
+    except (SyntaxError, ValueError):
+        return prompt.rstrip() + "\n    pass\n"
+    return prompt
+
+
+def read_verdicts(text: str, file: str) -> dict[tuple[str, str], bool]:
+    """Whether each completion of each task passed; two verdicts that differ on one completion are an error."""
+    passed: dict[tuple[str, str], bool] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        task, completion, verdict = _verdict(line, file, number)
+        if passed.setdefault((task, completion), verdict) != verdict:
+            raise DataError(
+                f"a completion of {task} has passed and failed", file=file, row=number, column="passed",
+                fix="its tests depend on chance or time: run them again",
+            )
+    return passed
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the verdicts: {error.strerror}", where=str(path), fix="give the harness's results file"
+        ) from error
+
+
+def _verdict(line: str, file: str, number: int) -> tuple[str, str, bool]:
+    try:
+        row: Any = json.loads(line)
+        task, completion, verdict = row["task_id"], row["completion"], row["passed"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            "not a verdict", file=file, row=number, got=line, fix="task_id, completion and passed in each line"
+        ) from error
+    if not (isinstance(task, str) and isinstance(completion, str) and isinstance(verdict, bool)):
+        raise DataError(
+            "not a verdict", file=file, row=number, got=line, fix="task_id and completion: text; passed: true or false"
+        )
+    return task, completion, verdict

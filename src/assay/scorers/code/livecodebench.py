@@ -1,0 +1,124 @@
+"""LiveCodeBench: a program that passes all public and private cases of its problem, run in a sandbox.
+
+Cases are JSON, `[{"input": …, "output": …, "testtype": "stdin" | "functional"}]`; private ones may be packed. A problem
+with `metadata.func_name` is solved by a method of `Solution`, or a function, called with one JSON value a line; results
+are compared as the official runner does: a tuple counts as a list, but for those inside of it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ...core import EMPTY, Outcome, Output, Sample, Score
+from ...registry import scorers
+from ...sandbox import FunctionTests
+from ...sandbox.asking import Case, ToRun
+from ..answers import no_answer
+from .code_text import last_block
+from .packed_cases import unpacked
+from .runs import ROLE, check_limits, limits_of, no_tests, run_program
+
+IMPORTS = """from string import *
+from re import *
+from datetime import *
+from collections import *
+from heapq import *
+from bisect import *
+from copy import *
+from math import *
+from random import *
+from statistics import *
+from itertools import *
+from functools import *
+from operator import *
+from io import *
+from sys import *
+from json import *
+from builtins import *
+from typing import *
+import string
+import re
+import datetime
+import collections
+import heapq
+import bisect
+import copy
+import math
+import random
+import statistics
+import itertools
+import functools
+import operator
+import io
+import sys
+import json
+sys.setrecursionlimit(50000)
+"""
+"""What stands before every program, so that answers without their imports run."""
+_FUNCTIONAL = """
+import json
+_cases = json.loads({cases!r})
+_method = {method}
+for _input, _output in _cases:
+    _got = _method(*[json.loads(line) for line in _input.split("\\n")])
+    _got = list(_got) if isinstance(_got, tuple) else _got
+    assert _got == json.loads(_output), "a case has another result"
+"""
+
+
+@scorers.register("livecodebench")
+@dataclass(frozen=True)
+class LiveCodeBench:
+    """1 if the last fenced program passes every case of its problem in a sandbox."""
+
+    timeout: float = 6.0
+    """Seconds for each case that reads and prints, as the official runner gives it."""
+    memory_mb: int = 2048
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
+    needs: ClassVar[tuple[str, ...]] = (ROLE,)
+
+    def __post_init__(self) -> None:
+        check_limits("livecodebench", self.timeout, self.memory_mb)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if silence := no_answer(output):
+            return silence
+        try:
+            cases = [*_cases(sample.fields.get("public_test_cases")), *_cases(sample.fields.get("private_test_cases"))]
+            name = _function_name(sample.fields.get("metadata"))
+        except (ValueError, KeyError, TypeError) as error:
+            return Score(None, Outcome.DATA_ERROR, details={"reason": f"its cases are not readable: {error}"})
+        if not cases:
+            return no_tests("public_test_cases")
+        code = last_block(output.text)
+        if not code.strip():
+            return Score.unparsed(reason="no program between fences")
+        if not name:
+            asked = ToRun(IMPORTS + code, cases=cases, limits=limits_of(self.timeout, self.memory_mb))
+        else:
+            pairs = json.dumps([(case.stdin, case.stdout) for case in cases])
+            method = f"Solution().{name}" if "class Solution" in code else name
+            tests = FunctionTests(_FUNCTIONAL.format(cases=pairs, method=method))
+            asked = ToRun(IMPORTS + code, tests, limits=limits_of(self.timeout * len(cases), self.memory_mb))
+        return await run_program(self.models, asked, "fence", answer=code)
+
+
+def _cases(cell: Any) -> list[Case]:
+    if not cell:
+        return []
+    rows = json.loads(cell if cell.lstrip().startswith("[") else unpacked(cell)) if isinstance(cell, str) else cell
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise ValueError("they are not a list of cases")
+    return [Case(str(row["input"]), str(row["output"])) for row in rows]
+
+
+def _function_name(cell: Any) -> str:
+    plain = json.loads(cell) if isinstance(cell, str) and cell else cell or {}
+    name = str(plain.get("func_name") or "")
+    if name and not name.isidentifier():
+        raise ValueError(f"{name!r} is not a name")
+    return name

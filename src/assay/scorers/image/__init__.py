@@ -1,0 +1,1 @@
+"""Scorers of images that a model made."""

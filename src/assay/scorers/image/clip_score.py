@@ -1,0 +1,76 @@
+"""CLIPScore from the cosine of image and prompt, saved or measured: two scales that share the name.
+
+`official` is 2.5 max(cos, 0), with the prompt `A photo depicts …`; `torchmetrics` is 100 max(cos, 0), with the bare
+prompt. The model that measures the cosine, and its prefix, belong to the name of any number made of it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
+
+from ...core import EMPTY, Output, Sample, Score, UsageError
+from ...registry import scorers
+from ..asked import Asked
+from ..judge.exchange import question_of
+from ..saved import not_saved, saved
+
+Variant = Literal["official", "torchmetrics"]
+WEIGHTS: dict[str, float] = {"official": 2.5, "torchmetrics": 100.0}
+PREFIXES: dict[str, str] = {"official": "A photo depicts ", "torchmetrics": ""}
+"""What stands before the prompt when the cosine is measured."""
+
+
+@scorers.register("clip_score")
+@dataclass(frozen=True)
+class ClipScore:
+    """How well an image fits its prompt, from the saved entry `cosine`."""
+
+    variant: Variant = "official"
+    reads: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        if self.variant not in get_args(Variant):
+            raise UsageError(
+                f"scorer 'clip_score' has no variant {self.variant!r}", fix=f"one of {', '.join(get_args(Variant))}"
+            )
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """0 and the weight: a cosine is at most 1."""
+        return 0.0, WEIGHTS[self.variant]
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        cosine = saved(sample, output, "cosine")
+        if isinstance(cosine, (bool, Mapping)) or not isinstance(cosine, (int, float)) or not math.isfinite(cosine):
+            return not_saved("no cosine of picture and prompt was saved")
+        return Score(clip_score(cosine, self.variant), details={"cosine": float(cosine), "variant": self.variant})
+
+
+@scorers.register("clip_score_asked")
+@dataclass(frozen=True)
+class ClipScoreAsked:
+    """The same, with the cosine of image and prompt measured by the model under the role `clip`."""
+
+    variant: Variant = "official"
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    name: ClassVar[str] = "clip_score"
+    needs: ClassVar[tuple[str, ...]] = ("clip",)
+
+    def __post_init__(self) -> None:
+        ClipScore(self.variant)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """0 and the weight."""
+        return 0.0, WEIGHTS[self.variant]
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        said = f"{PREFIXES[self.variant]}{question_of(sample)}"
+        return await Asked("clip", "cosine", ClipScore(self.variant), said, models=self.models)(sample, output)
+
+
+def clip_score(cosine: float, variant: Variant = "official") -> float:
+    """The score of one cosine; below 0 it is 0."""
+    return WEIGHTS[variant] * min(max(cosine, 0.0), 1.0)

@@ -1,0 +1,67 @@
+"""Digit accuracy: does a drawn digit look like the one that was asked for?
+
+The judge is a support vector machine taught on one half of scikit-learn's digits; generators that train on those digits
+must keep to the other half. On real digits of that other half the judge itself is right 98 or 99 times in a hundred.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...core import Image, MissingExtra, Outcome, Output, Requirement, Sample, Score
+from ...media.digits import digit_pixels, digits
+from ...registry import scorers
+from ..answers import accepted, no_target
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DARKEST = 16
+WIDTH_OF_KERNEL = 0.001
+"""For pixels from 0 to 16, as scikit-learn's own example has it."""
+
+
+@scorers.register("digit_accuracy")
+@dataclass(frozen=True)
+class DigitAccuracy:
+    """1 if the judge sees the target's digit in the image; `details` names the data the judge was taught on."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    requires: ClassVar[tuple[Requirement, ...]] = (
+        Requirement("sklearn", "scikit-learn, which judges drawn digits,", "scikit-learn"),
+    )
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        picture = next((medium for medium in output.media if isinstance(medium, Image)), None)
+        if picture is None:
+            return Score(0.0, Outcome.UNPARSED, details={"reason": "no picture in the output"})
+        seen = str(int(judge().predict([digit_pixels(picture) * DARKEST])[0]))
+        details = {"split": digits().digest[:16], "judge_on_real_digits": judge_accuracy()}
+        return Score(float(seen in targets), answer=seen, details=details)
+
+
+@cache
+def judge() -> Any:
+    """The judge, taught once in a process; it takes a tenth of a second."""
+    half = digits().judging
+    return taught(half.pixels, half.labels)
+
+
+@cache
+def judge_accuracy() -> float:
+    """How often the judge is right on real digits it was not taught: the most that a generator can show."""
+    half = digits().drawing
+    return round(float((judge().predict(half.pixels * DARKEST) == half.labels).mean()), 4)
+
+
+def taught(pixels: "NDArray[Any]", labels: "NDArray[Any]") -> Any:
+    """A classifier of digits."""
+    try:
+        from sklearn.svm import SVC
+    except ImportError as error:
+        raise MissingExtra("scikit-learn, which judges drawn digits,", "scikit-learn") from error
+    return SVC(gamma=WIDTH_OF_KERNEL).fit(pixels * DARKEST, labels)

@@ -1,0 +1,85 @@
+"""DPG-Bench: the share of a prompt's propositions that an image fulfils, from saved yes/no answers.
+
+A proposition whose parent is not fulfilled is not fulfilled either, through any number of steps: parents are settled
+first, in whatever order the questions stand. Several views of one image (crops, generations) are averaged.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, ClassVar
+
+from ...core import Outcome, Output, Sample, Score
+from ...registry import scorers
+from ..answers import no_target
+from ..saved import not_saved, read_json, saved
+
+
+@scorers.register("dpg")
+@dataclass(frozen=True)
+class Dpg:
+    """The mean over propositions, of the saved entry `answers`: `{"1": "yes", "2": "no"}`, or a list of such."""
+
+    questions: str = "questions"
+    """The column with the propositions: `proposition_id`, `dependency`, `category_broad`."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        questions = read_json(sample.fields.get(self.questions))
+        if not isinstance(questions, list) or not questions:
+            return no_target(sample, f"column {self.questions!r} with propositions")
+        parents = {str(question["proposition_id"]): parents_of(question) for question in questions}
+        views = saved(sample, output, "answers")
+        views = [views] if isinstance(views, Mapping) else views
+        if not isinstance(views, Sequence) or isinstance(views, str) or not views:
+            return not_saved("no answers to the propositions were saved")
+        plain = [{str(key): is_yes(value) for key, value in view.items()} for view in views]
+        missing = [key for key in parents if any(key not in view for view in plain)]
+        if missing:
+            return not_saved(f"no answer was saved for proposition {missing[0]}")
+        try:
+            fulfilled = [settle(view, parents) for view in plain]
+        except CycleError:
+            reason = "propositions depend on each other in a circle"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        per_view = [sum(view.values()) / len(view) for view in fulfilled]
+        details = {
+            "views": per_view,
+            "fulfilled": [sum(sum(view.values()) for view in fulfilled), len(parents) * len(fulfilled)],
+            "categories": _by_category(questions, plain),
+        }
+        return Score(sum(per_view) / len(per_view), details=details)
+
+
+def settle(answers: Mapping[str, bool], parents: Mapping[str, Sequence[str]]) -> dict[str, bool]:
+    """Which propositions hold once those whose parents do not hold are taken away."""
+    settled: dict[str, bool] = {}
+    for key in TopologicalSorter(parents).static_order():
+        # A parent that is not among the questions has no say.
+        if key in parents:
+            settled[key] = answers[key] and all(settled.get(parent, True) for parent in parents[key])
+    return settled
+
+
+def parents_of(question: Mapping[str, Any]) -> list[str]:
+    """The ids a proposition depends on; `0` stands for none."""
+    given = question.get("dependency")
+    entries = given if isinstance(given, list) else str("" if given is None else given).split(",")
+    names = (str(entry).strip() for entry in entries)
+    return [name for name in names if name not in ("", "0", "-")]
+
+
+def is_yes(answer: Any) -> bool:
+    """Whether an answer is exactly yes: the word, 1 or true."""
+    return answer.strip().lower() in ("yes", "1", "true") if isinstance(answer, str) else answer == 1
+
+
+def _by_category(questions: Sequence[Mapping[str, Any]], views: Sequence[Mapping[str, bool]]) -> dict[str, list[int]]:
+    """Answers that were yes and answers at all by category, as answered: the official breakdown ignores parents."""
+    counts: dict[str, list[int]] = {}
+    for question in questions:
+        cell = counts.setdefault(str(question.get("category_broad", "")), [0, 0])
+        cell[0] += sum(view[str(question["proposition_id"])] for view in views)
+        cell[1] += len(views)
+    return counts

@@ -1,0 +1,176 @@
+"""FID: the Fréchet distance between the images that were made and those they should be like, as one set each.
+
+The model under the role `features` gives the features of an image, `{"features": "…"}`: base64 of little-endian 32-bit
+floats, or a list of numbers. They are kept with each sample; the distance is made of all of them at the end. Whose
+features they are belongs to the name of the number: `fid@inception` is what papers mean, `fid@clip` is another scale.
+"""
+
+import base64
+import binascii
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...core import (
+    COUNTED_AS_ZERO,
+    EMPTY,
+    Image,
+    ModelError,
+    Outcome,
+    Output,
+    Result,
+    Sample,
+    Score,
+    ScoreRecord,
+    SummaryContext,
+    Text,
+    UsageError,
+)
+from ...registry import scorers
+from ..answers import no_target
+from ..asked import ask_specialist, structure_of
+from ..saved import not_saved
+from .frechet import distance_of_moments, few_images, frechet_distance
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@scorers.register("fid")
+@dataclass(frozen=True)
+class Fid:
+    """Features of every image that was made, and of the target image; one distance for the whole run."""
+
+    statistics: str = ""
+    """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target pictures."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    name: ClassVar[str] = "fid"
+    needs: ClassVar[tuple[str, ...]] = ("features",)
+    whole_output: ClassVar[bool] = True
+    higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __post_init__(self) -> None:
+        if self.statistics and not Path(self.statistics).expanduser().is_file():
+            raise UsageError("no such file", where=self.statistics, fix="statistics: an .npz with mu and sigma")
+
+    @property
+    def summarizers(self) -> tuple[Any, ...]:
+        """The one that makes the distance."""
+        return (FrechetSummary(self.statistics),)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        made = [one for candidate in output.candidates for one in candidate.media if isinstance(one, Image)]
+        if not made:
+            # A set has no place for an image that is not there, and no worst distance either.
+            return Score(None, Outcome.MODEL_ERROR, details={"error": "no picture was made"})
+        wanted = () if self.statistics else tuple(one for one in sample.targets if isinstance(one, Image))
+        if not wanted and not self.statistics:
+            return no_target(sample, "picture to be like")
+        try:
+            features = [await self._features(one) for one in (*made, *wanted)]
+        except (ModelError, ValueError) as error:
+            return not_saved(str(error))
+        kept = {"made": features[: len(made)], "reference": features[len(made) :]}
+        return Score(None, details={**kept, "shown": [one.digest for one in made]})
+
+    async def _features(self, picture: Image) -> str:
+        asked = Text('{"features": true}')
+        found = structure_of(await ask_specialist(self.models, "features", (picture, asked)))
+        return packed(found.get("features") if isinstance(found, Mapping) else found)
+
+
+@dataclass(frozen=True)
+class FrechetSummary:
+    """The distance over all records of a run; refuses sets smaller than the features are many."""
+
+    statistics: str = ""
+    pools: ClassVar[bool] = True
+
+    def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
+        import numpy as np
+
+        outcomes = Counter(str(record.outcome) for record in records)
+        rows = {part: [text for r in records for text in r.details.get(part) or ()] for part in ("made", "reference")}
+        made, reference = (np.array([unpacked(text) for text in rows[part]]) for part in ("made", "reference"))
+        common: dict[str, Any] = {
+            "task": context.task,
+            "model": context.model,
+            "metric": context.scorer,
+            "n": len({record.id for record in records if record.details.get("made")}),
+            "n_expected": context.n_expected,
+            "protocol": context.protocol,
+            "outcomes": dict(outcomes),
+            "higher_is_better": False,
+        }
+        # The set has no place for an answer without an image, so it can only be said how many there were.
+        without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
+        left_out = (f"{without} answers have no picture and are left out",) if without else ()
+        if not len(made):
+            yield Result(value=None, interval="none: there is no picture to compare", flags=left_out, **common)
+            return
+        width = made.shape[1]
+        if self.statistics:
+            mean, covariance = read_statistics(self.statistics, width)
+            few_images(len(made), width)
+            value = distance_of_moments(made.mean(axis=0), np.cov(made, rowvar=False), mean, covariance)
+            flags: tuple[str, ...] = ("the reference pictures are known by their statistics alone",)
+        else:
+            found = frechet_distance(made, reference, fewest=width)
+            value, flags = found.value, found.flags
+        yield Result(
+            value=value,
+            interval="none: a set-level metric",
+            flags=(*flags, *left_out),
+            details={"pictures": len(made), "reference": len(reference), "features": width},
+            **common,
+        )
+
+
+def packed(features: Any) -> str:
+    """Features as base64 of 32-bit floats, whichever way they came."""
+    import numpy as np
+
+    if isinstance(features, str):
+        unpacked(features)
+        return features
+    if not isinstance(features, Sequence) or not features:
+        raise ValueError("no features were given")
+    values = np.asarray(features, "<f4")
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError("features are not a list of finite numbers")
+    return base64.b64encode(values.tobytes()).decode("ascii")
+
+
+def unpacked(text: str) -> "Floats":
+    """The numbers behind the base64."""
+    import numpy as np
+
+    try:
+        values = np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(float)
+    except (binascii.Error, ValueError) as error:
+        raise ValueError("features are not base64 of 32-bit floats") from error
+    if not len(values) or not np.isfinite(values).all():
+        raise ValueError("features are not finite numbers")
+    return values
+
+
+def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
+    """Mean and covariance from a file as the usual FID programs write it."""
+    import numpy as np
+
+    try:
+        with np.load(Path(path).expanduser(), allow_pickle=False) as file:
+            mean, covariance = np.asarray(file["mu"], float), np.asarray(file["sigma"], float)
+    except (OSError, KeyError, ValueError) as error:
+        raise UsageError(f"cannot read mu and sigma: {error}", where=path) from error
+    if mean.shape != (width,) or covariance.shape != (width, width):
+        what = f"statistics of {mean.size} features, pictures of {width}"
+        raise UsageError(what, where=path, fix="one feature model for both")
+    return mean, covariance

@@ -1,0 +1,78 @@
+"""Fréchet distance between two sets of images, by the means and covariances of their features (FID).
+
+|m1 - m2|² + tr(S1 + S2 - 2 (S1 S2)^½). The trace of the root is that of the symmetric (S1^½ S2 S1^½)^½, whose
+eigenvalues are real: no iteration, no complex numbers to throw away.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...core import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FEWEST = 2048
+"""The number of Inception features: with fewer images the covariance is singular."""
+TRUSTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FrechetDistance:
+    """The distance, how many images each side had, and what must be said beside it."""
+
+    value: float
+    n_made: int
+    n_reference: int
+    flags: tuple[str, ...] = ()
+
+
+def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWEST) -> FrechetDistance:
+    """The distance between two tables of features, one row for each picture."""
+    import numpy as np
+
+    made, reference = np.asarray(made, float), np.asarray(reference, float)
+    if made.ndim != 2 or reference.ndim != 2 or made.shape[1] != reference.shape[1]:
+        raise ValueError(f"features must be two tables of equal width, not {made.shape} and {reference.shape}")
+    fewer = min(len(made), len(reference))
+    few_images(fewer, fewest)
+    flags = [f"fewer than {TRUSTED} pictures: compare only with the same number"] if fewer < TRUSTED else []
+    if len(made) != len(reference):
+        flags.append(f"{len(made)} pictures against {len(reference)}: the distance depends on both numbers")
+    value = distance_of_moments(
+        made.mean(axis=0), np.cov(made, rowvar=False), reference.mean(axis=0), np.cov(reference, rowvar=False)
+    )
+    return FrechetDistance(value, len(made), len(reference), tuple(flags))
+
+
+def few_images(number: int, fewest: int) -> None:
+    """Refuses a set too small for its covariance."""
+    if number < fewest:
+        raise UsageError(
+            f"a Fréchet distance of {number} pictures says more about their number than about the model",
+            fix=f"make at least {fewest} pictures, better {TRUSTED}",
+        )
+
+
+def distance_of_moments(mean1: "Floats", covariance1: "Floats", mean2: "Floats", covariance2: "Floats") -> float:
+    """The distance between two normal distributions."""
+    import numpy as np
+
+    s1, s2 = np.atleast_2d(covariance1), np.atleast_2d(covariance2)
+    root = _root(s1)
+    between = root @ s2 @ root
+    # Rounding makes tiny eigenvalues negative where the covariance has none.
+    eigenvalues = np.clip(np.linalg.eigvalsh((between + between.T) / 2), 0, None)
+    shift = np.asarray(mean1, float) - np.asarray(mean2, float)
+    value = shift @ shift + np.trace(s1) + np.trace(s2) - 2 * np.sqrt(eigenvalues).sum()
+    return max(float(value), 0.0)
+
+
+def _root(covariance: "Floats") -> "Floats":
+    import numpy as np
+
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.clip(values, 0, None))) @ vectors.T, float)

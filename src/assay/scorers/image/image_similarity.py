@@ -1,0 +1,190 @@
+"""Two images compared pixel by pixel: PSNR and SSIM, for edits that should have left the rest alone.
+
+SSIM has as many values as programs. The default here is that of its paper (11 x 11 Gaussian window, sigma 1.5, biased
+covariance; only windows that lie wholly inside the image). `skimage` is the default of scikit-image (7 x 7 flat
+window, sample covariance); `torchmetrics` mirrors the image beyond its edges and counts every pixel; `piq` first
+averages squares of pixels until the shorter side is near 256. Channels are averaged.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from ...core import DataError, Image, Media, Outcome, Output, Sample, Score, UsageError
+from ...media import decode_image
+from ...registry import scorers
+from ..answers import no_target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Pixels = NDArray[Any]
+
+Window = Literal["wang", "skimage", "torchmetrics", "piq"]
+K1, K2 = 0.01, 0.03
+POOLED_SIDE = 256
+HIGHEST_PSNR = 100.0
+"""What equal images get in a table, where infinity would swallow every mean."""
+
+
+@scorers.register("image_similarity")
+@dataclass(frozen=True)
+class ImageSimilarity:
+    """PSNR in decibels (at most 100) and SSIM of the image that was made, against the target picture."""
+
+    ssim_window: Window = "wang"
+    reference: str = ""
+    """A column with the image to compare with; left out, it is the target."""
+    keep: str = ""
+    """A column with a mask, white where nothing should have changed: only those pixels count."""
+    resize: bool = False
+    """Whether an image of another size is brought to the size of the reference first."""
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    bounds: ClassVar[tuple[float, float] | None] = None
+
+    def __post_init__(self) -> None:
+        if self.ssim_window not in get_args(Window):
+            raise UsageError(
+                f"scorer 'image_similarity' has no window {self.ssim_window!r}",
+                fix=f"ssim_window: one of {', '.join(get_args(Window))}",
+            )
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        reference = sample.fields.get(self.reference) if self.reference else sample.target
+        if reference is None:
+            return no_target(sample, "picture to compare with")
+        if not output.media:
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no picture was made"})
+        wanted = pixels_of(reference)
+        try:
+            made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
+        except DataError as error:  # what the model made is no image: its fault, not the scorer's
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
+        if made.shape != wanted.shape:
+            reason = f"the picture is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
+        mask = None
+        if self.keep:
+            mask = pixels_of(sample.fields[self.keep], size=wanted.shape[:2]).mean(axis=2) > 127
+        ratio = psnr(wanted, made, mask=mask)
+        similar = ssim(wanted, made, window=self.ssim_window, mask=mask)
+        details = {"identical": math.isinf(ratio), "window": self.ssim_window}
+        return Score({"psnr": min(ratio, HIGHEST_PSNR), "ssim": similar}, details=details)
+
+
+def psnr(one: "Pixels", other: "Pixels", data_range: float | None = None, *, mask: "Pixels | None" = None) -> float:
+    """10 log10(range² / mean squared error); infinite for equal pictures."""
+    import numpy as np
+
+    span = _range_of(one, other, data_range)
+    squares = (np.asarray(one, float) - np.asarray(other, float)) ** 2
+    error = float(squares.mean() if mask is None else squares[mask].mean())
+    return 10 * math.log10(span**2 / error) if error else math.inf
+
+
+def ssim(
+    one: "Pixels",
+    other: "Pixels",
+    data_range: float | None = None,
+    *,
+    window: Window = "wang",
+    mask: "Pixels | None" = None,
+) -> float:
+    """Structural similarity, -1 to 1; 1 for equal pictures. `mask` chooses the window centres that count."""
+    import numpy as np
+
+    span = _range_of(one, other, data_range)
+    weights = np.full(7, 1 / 7) if window == "skimage" else gaussian(11, 1.5)
+    side = len(weights)
+    if window == "piq":
+        one, other = _averaged(one), _averaged(other)
+        mask = mask if mask is None else _averaged(mask)
+    if min(one.shape[:2]) < side:
+        raise ValueError(f"SSIM needs a picture of at least {side} x {side} pixels, this one is {_shown(one)}")
+    # The unbiased covariance of n = side² equally weighted pixels.
+    correction = side**2 / (side**2 - 1) if window == "skimage" else 1.0
+    if window == "torchmetrics":
+        margins = [(side // 2, side // 2)] * 2 + [(0, 0)] * (one.ndim - 2)
+        one, other = np.pad(one, margins, mode="reflect"), np.pad(other, margins, mode="reflect")
+    channels = [(one, other)] if one.ndim == 2 else [(one[..., c], other[..., c]) for c in range(one.shape[2])]
+    maps = [_ssim_map(np.asarray(x, float), np.asarray(y, float), weights, span, correction) for x, y in channels]
+    if mask is None:
+        return float(np.mean(maps))
+    margin = side // 2
+    inside = mask if window == "torchmetrics" else mask[margin:-margin, margin:-margin]
+    return float(np.mean([values[inside].mean() for values in maps]))
+
+
+def _averaged(picture: "Pixels") -> "Pixels":
+    """The image with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
+    import numpy as np
+
+    step = max(1, round(min(picture.shape[:2]) / POOLED_SIDE))
+    if step == 1:
+        return picture
+    height, width = picture.shape[0] // step, picture.shape[1] // step
+    squares = picture[: height * step, : width * step].reshape(height, step, width, step, *picture.shape[2:])
+    return np.asarray(squares.all(axis=(1, 3)) if picture.dtype == bool else squares.mean(axis=(1, 3)))
+
+
+def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float) -> "Floats":
+    mean_x, mean_y = smooth(x, weights), smooth(y, weights)
+    variance_x = correction * (smooth(x * x, weights) - mean_x**2)
+    variance_y = correction * (smooth(y * y, weights) - mean_y**2)
+    shared = correction * (smooth(x * y, weights) - mean_x * mean_y)
+    c1, c2 = (K1 * span) ** 2, (K2 * span) ** 2
+    above = (2 * mean_x * mean_y + c1) * (2 * shared + c2)
+    return above / ((mean_x**2 + mean_y**2 + c1) * (variance_x + variance_y + c2))
+
+
+def smooth(picture: "Floats", weights: "Floats") -> "Floats":
+    """The image filtered along both axes, where the window lies wholly inside it."""
+    import numpy as np
+
+    windows = np.lib.stride_tricks.sliding_window_view
+    return np.asarray(windows(windows(picture, len(weights), axis=0) @ weights, len(weights), axis=1) @ weights)
+
+
+def gaussian(side: int, sigma: float) -> "Floats":
+    """Weights of a Gaussian window that add up to 1."""
+    import numpy as np
+
+    steps = np.arange(side) - side // 2
+    weights = np.exp(-0.5 * (steps / sigma) ** 2)
+    return np.asarray(weights / weights.sum(), float)
+
+
+def pixels_of(picture: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
+    """An image (medium, path, bytes) as height x width x 3 bytes; `size` is the height and width to bring it to."""
+    import numpy as np
+    from PIL import Image as Pillow
+
+    rgb = decode_image(picture if isinstance(picture, Image) else Image(_source(picture)))
+    if size is not None and rgb.size != (size[1], size[0]):
+        rgb = rgb.resize((size[1], size[0]), Pillow.Resampling.BICUBIC)
+    return np.asarray(rgb)
+
+
+def _source(picture: Any) -> Any:
+    """What an image is made of: a cell may hold it as Hugging Face does."""
+    if isinstance(picture, Media):
+        return picture.data()
+    return picture["bytes"] if isinstance(picture, Mapping) and picture.get("bytes") else picture
+
+
+def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:
+    """255 for bytes; for anything else the range cannot be seen from the numbers."""
+    if one.shape != other.shape:
+        raise ValueError(f"pictures of unlike size: {one.shape} and {other.shape}")
+    if data_range is not None:
+        return data_range
+    if str(one.dtype) == str(other.dtype) == "uint8":
+        return 255.0
+    raise ValueError("data_range must be given for pictures that are not bytes: 1.0 for values from 0 to 1")
+
+
+def _shown(picture: "Pixels") -> str:
+    return f"{picture.shape[1]} x {picture.shape[0]}"

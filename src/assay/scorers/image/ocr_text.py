@@ -1,0 +1,64 @@
+"""Text in an image: how much of what should be written there was recognised.
+
+The recognised text is the saved entry `recognised`, or the output's own text. Which recogniser read it belongs to the
+name of any number made from this.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...core import Output, Sample, Score
+from ...registry import scorers
+from ..answers import accepted, named, no_answer, no_target
+from ..saved import saved
+
+_NAMES = ("word_accuracy", "ned", "line_match")
+
+
+@scorers.register("ocr_text")
+@dataclass(frozen=True)
+class OcrText:
+    """Words found, normalized edit similarity and lines found exactly, each 0 to 1, against the best target."""
+
+    ignore_case: bool = True
+    reads: ClassVar[tuple[str, ...]] = ()
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        recognised = saved(sample, output, "recognised")
+        if recognised is None:
+            if silence := no_answer(output):
+                return named(silence, *_NAMES)
+            recognised = output.text
+        said = _lines(recognised if isinstance(recognised, str) else "\n".join(map(str, recognised)), self.ignore_case)
+        scores = [_against(_lines(target, self.ignore_case), said) for target in targets]
+        best = max(scores, key=lambda score: score["ned"])
+        return Score(best, answer="\n".join(said))
+
+
+def _against(wanted: list[str], said: list[str]) -> dict[str, float]:
+    words, seen = Counter(" ".join(wanted).split()), Counter(" ".join(said).split())
+    lines = Counter(wanted)
+    return {
+        "word_accuracy": (words & seen).total() / words.total() if words else float(not seen),
+        "ned": edit_similarity("\n".join(wanted), "\n".join(said)),
+        "line_match": (lines & Counter(said)).total() / lines.total() if lines else float(not said),
+    }
+
+
+def edit_similarity(wanted: str, said: str) -> float:
+    """1 - edits / length of the longer one; two empty texts are equal."""
+    from rapidfuzz.distance import Levenshtein
+
+    length = max(len(wanted), len(said))
+    return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
+
+
+def _lines(text: str, ignore_case: bool) -> list[str]:
+    """Lines that say something, with single blanks."""
+    folded = text.casefold() if ignore_case else text
+    return [line for line in (" ".join(line.split()) for line in folded.splitlines()) if line]

@@ -1,0 +1,72 @@
+"""WISE: does an image show what the prompt only implies? Two versions, whose numbers cannot be compared.
+
+`wise_legacy` weighs a judge's consistency, realism and aesthetics, each 0 to 2. `wise_verified`, the default of the
+benchmark since April 2026, takes a judge's right or wrong. The summarizer of the same name makes the overall value.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core import Output, Sample, Score
+from ...registry import scorers
+from ..saved import not_saved, saved
+
+WEIGHTS = {"consistency": 0.7, "realism": 0.2, "aesthetic": 0.1}
+HIGHEST = 2
+_RATING = re.compile(r"(consistency|realism|aesthetic)\w{0,9}(?: quality)?\W{0,20}?([-−–]?\d+(?:\.\d+)?)")
+
+
+@scorers.register("wise_legacy")
+@dataclass(frozen=True)
+class WiseLegacy:
+    """WiScore, 0 to 1: (0.7 consistency + 0.2 realism + 0.1 aesthetic quality) / 2, from the saved entry `rating`."""
+
+    reads: ClassVar[tuple[str, ...]] = ()
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_legacy")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        rating = saved(sample, output, "rating")
+        ratings = read_ratings(output.text if rating is None else rating)
+        if ratings is None:
+            return not_saved("no rating of consistency, realism and aesthetic quality from 0 to 2 was saved")
+        return Score(sum(WEIGHTS[name] * value for name, value in ratings.items()) / HIGHEST, details=ratings)
+
+
+@scorers.register("wise_verified")
+@dataclass(frozen=True)
+class WiseVerified:
+    """1 if the judge found the image right, from the saved entry `score`: 0 or 1."""
+
+    reads: ClassVar[tuple[str, ...]] = ()
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("mean", "wise_verified")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        score = saved(sample, output, "score")
+        text = (output.text if score is None else str(score)).strip()
+        found = re.fullmatch(r"(?:score\W*)?(?<![-−–])([01])(?:\.0*)?\W*|(true|false)", text, re.IGNORECASE)
+        if found is None:
+            return not_saved("no score of 0 or 1 was saved")
+        return Score(float(found[1] == "1" or (found[2] or "").lower() == "true"))
+
+
+def read_ratings(given: Any) -> dict[str, float] | None:
+    """The three ratings from a dictionary or from a judge's lines; `None` unless all three are from 0 to 2."""
+    if isinstance(given, Mapping):
+        pairs = [(str(name), value) for name, value in given.items()]
+    else:
+        pairs = _RATING.findall(str(given).lower())
+    ratings: dict[str, float] = {}
+    for name, value in pairs:
+        known = next((key for key in WEIGHTS if name.lower().startswith(key)), None)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return None
+        if known is not None:
+            ratings[known] = number
+    is_whole = set(ratings) == set(WEIGHTS) and all(0 <= value <= HIGHEST for value in ratings.values())
+    return ratings if is_whole else None

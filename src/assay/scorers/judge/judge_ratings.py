@@ -1,0 +1,131 @@
+"""Several ratings by one judge: each aspect of an answer on one scale, made into one value.
+
+ImagineBench weighs fantasy, identity and aesthetics; OmniContext takes the geometric mean of two. The judge is *given*
+under the role `judge`, sees the images, and replies with one JSON object that has every aspect.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, get_args
+
+from ...core import EMPTY, ModelError, Outcome, Output, Prompt, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import no_answer
+from ..given_models import ask_model
+from .exchange import exchanges, question_media, shown_media
+from .judge import JUDGE_OPTIONS
+from .judge_prompts import Scale, prompt_hash, single_prompt
+from .judge_verdict import NoVerdict, claims_verdict, read_object
+
+Combine = Literal["weighted", "geometric", "minimum"]
+
+
+@scorers.register("judge_ratings")
+@dataclass(frozen=True)
+class JudgeRatings:
+    """Each aspect as the judge rated it, and `overall`: their weighted or geometric mean, or the least of them."""
+
+    aspects: Mapping[str, str]
+    """What each aspect means, as the judge is told."""
+    weights: Mapping[str, float] = field(default_factory=lambda: EMPTY)
+    """What each aspect counts; left out, all count the same."""
+    highest: int = 10
+    lowest: int = 0
+    """Ratings are whole numbers from `lowest` to `highest`."""
+    capped_by: str = ""
+    """The aspect that no other may be rated above; a judge that does so is held to it."""
+    combine: Combine = "weighted"
+    expects: str = ""
+    """`image` or `audio`: an answer without one is unreadable and not put to the judge."""
+    shows_question: bool = False
+    """Whether the judge sees the media of the question too."""
+    options: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("answer",)
+    name: ClassVar[str] = "judge_ratings"
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+
+    def __post_init__(self) -> None:
+        if not self.aspects or "reason" in self.aspects:
+            raise UsageError("scorer 'judge_ratings' needs aspects", fix="aspects: {name: meaning}, none called reason")
+        if self.combine not in get_args(Combine):
+            known = ", ".join(get_args(Combine))
+            raise UsageError(f"scorer 'judge_ratings' cannot combine {self.combine!r}", fix=f"one of {known}")
+        if self.capped_by and self.capped_by not in self.aspects:
+            raise UsageError(f"scorer 'judge_ratings' has no aspect {self.capped_by!r}", fix="one of its aspects")
+        if self.weights and self.weights.keys() != self.aspects.keys():
+            raise UsageError("scorer 'judge_ratings' has weights for other aspects", fix="one weight for each aspect")
+        JUDGE_OPTIONS.set(**self.options)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends of the scale."""
+        return float(self.lowest), float(self.highest)
+
+    @property
+    def best_mark(self) -> float:
+        """What an answer that demands the best rating would have to get."""
+        return float(self.highest)
+
+    @property
+    def scale(self) -> Scale:
+        """The reply that is asked for."""
+        fields = ", ".join(f'"{name}": N' for name in self.aspects)
+        ends = f"{self.lowest} (worst) to {self.highest} (best)"
+        form = f'{{{fields}, "reason": "…"}} where each N is a whole number from {ends}'
+        return Scale(", ".join(self.aspects), form, tuple(range(self.lowest, self.highest + 1)))
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        names = (*self.aspects, "overall")
+        if silence := no_answer(output):
+            return Score(dict.fromkeys(names, float(self.lowest)), silence.outcome, details=silence.details)
+        if self.expects and not any(medium.kind == self.expects for medium in output.media):
+            details = {"reason": f"no {self.expects} in the output"}
+            return Score(dict.fromkeys(names, float(self.lowest)), Outcome.UNPARSED, details=details)
+        criteria = "\n".join(f"- {name}: {meaning}" for name, meaning in self.aspects.items())
+        if self.capped_by:
+            criteria += f"\nNo other rating may be higher than that of {self.capped_by}."
+        exchange = exchanges(sample, output)[-1]
+        given, made = question_media(sample) if self.shows_question else (), shown_media(output)
+        prompt = single_prompt(
+            "rubric", self.scale, sample.id, exchange, criteria=criteria, given=given, made=made
+        )
+        wording = prompt_hash(
+            "rubric", self.scale, criteria, pairwise=False, has_media=bool(given or made),
+            is_dialogue=exchange.is_dialogue,
+        )  # fmt: skip
+        kept: dict[str, Any] = {"prompt": wording, "shown": [medium.digest for medium in made]}
+        reply = ""
+        try:
+            reply = await self._reply(prompt)
+            ratings = self.read(reply, (exchange.question, output.text))
+        except (ModelError, NoVerdict) as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={**kept, "reason": str(error), "reply": reply[:2000]})
+        return Score({**ratings, "overall": self.overall(ratings)}, details={**kept, "reply": reply})
+
+    async def _reply(self, prompt: Prompt) -> str:
+        return (await ask_model(self.models, "judge", prompt, JUDGE_OPTIONS.set(**self.options))).text
+
+    def read(self, reply: str, judged: tuple[str, ...]) -> dict[str, float]:
+        """Every aspect's rating; `NoVerdict` unless the reply has all of them on the scale, and of its own making."""
+        fields = read_object(reply)
+        if not self.aspects.keys() <= fields.keys():
+            raise NoVerdict(f"the reply is not an object with {', '.join(self.aspects)}")
+        for name in self.aspects:
+            value = fields[name]
+            if type(value) is not int or not self.lowest <= value <= self.highest:
+                raise NoVerdict(f"`{name}` is out of range: {str(value)[:40]!r}")
+        if any(all(claims_verdict(text, name, fields[name]) for name in self.aspects) for text in judged):
+            raise NoVerdict("the same verdict stands in the judged text")
+        most = fields[self.capped_by] if self.capped_by else self.highest
+        return {name: float(min(fields[name], most)) for name in self.aspects}
+
+    def overall(self, ratings: Mapping[str, float]) -> float:
+        """One value on the scale of the ratings."""
+        if self.combine == "minimum":
+            return min(ratings.values())
+        if self.combine == "geometric":
+            return math.prod(ratings.values()) ** (1 / len(ratings))
+        weights = self.weights or dict.fromkeys(ratings, 1.0)
+        return sum(weights[name] * value for name, value in ratings.items()) / sum(weights.values())

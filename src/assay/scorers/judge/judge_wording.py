@@ -1,0 +1,150 @@
+"""What a judge is asked and how its reply is read: in assay's words, or in a prompt of the user's own.
+
+A prompt of one's own is a Jinja text, a text file, or `{system: …, user: …}`. The names it may use are in `NAMES`; how
+the reply must look is `form`, appended where the text does not say it. It decides by itself how answers are set apart
+from its instructions; assay's own prompts fence them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from ...core import Media, Message, Prompt, Sample, Text, UsageError, digest_of
+from ...core.spec import is_prompt_file
+from ...rendering import PlainText
+from .exchange import Exchange, conversation, shown_media
+from .judge_prompts import JudgeTemplate, Scale, reply_form, with_media
+from .judge_verdict import read_match, read_verdict
+
+NAMES = {
+    "question": "the last thing that was asked",
+    "conversation": "everything before the answer as text, each turn with its role",
+    "turns": "the same as a list of {role, text}",
+    "answer": "the answer to be judged",
+    "answer_a": "the answer shown first (pairwise_judge)",
+    "answer_b": "the answer shown second (pairwise_judge)",
+    "conversation_a": "the conversation of the answer shown first (pairwise_judge)",
+    "conversation_b": "the conversation of the answer shown second (pairwise_judge)",
+    "reference": "the reference answer; empty where there is none",
+    "references": "one reference for each round so far",
+    "criteria": "the scorer's `criteria`",
+    "form": "how to reply, so that the verdict can be read",
+    "lowest": "the lower end of the scale",
+    "highest": "the upper end of the scale",
+    "round": "the number of the round, from 1",
+    "row": "the sample's row: row.category",
+    "id": "the sample's id",
+}
+"""What a prompt of one's own may name."""
+_ONE, _PAIR = {"answer"}, {"answer_a", "answer_b", "conversation_a", "conversation_b"}
+
+
+class OwnPrompt:
+    """A judge's prompt as its user wrote it."""
+
+    def __init__(self, scorer: str, text: str | Mapping[str, str], *, pairwise: bool) -> None:
+        known = frozenset(NAMES.keys() - (_ONE if pairwise else _PAIR))
+        texts = {"user": text} if isinstance(text, str) else dict(text)
+        if "user" not in texts or texts.keys() - {"user", "system"}:
+            raise UsageError(f"scorer {scorer!r} cannot read its prompt", fix="a text, a file, or {system: …, user: …}")
+        where = f"prompt of scorer {scorer!r}"
+        self._texts = {role: PlainText(text, known, where=where) for role, text in texts.items()}
+        self._says_form = any("form" in text.names for text in self._texts.values())
+        names = frozenset().union(*(text.names for text in self._texts.values()))
+        if not names & ((_PAIR - {"conversation_a", "conversation_b"}) if pairwise else _ONE):
+            missing = "{{ answer_a }} and {{ answer_b }}" if pairwise else "{{ answer }}"
+            raise UsageError("the judge would not see the answer", where=where, fix=f"write {missing} into the prompt")
+
+    def single(
+        self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str, given: Sequence[Media], json: bool
+    ) -> Prompt:
+        """Asks for a verdict on one answer."""
+        values = {**self._values(scale, sample, exchange, criteria), "answer": exchange.output.text}
+        return self._prompt(values, json, {"QUESTION": given, "ANSWER": shown_media(exchange.output)})
+
+    def pair(
+        self, scale: Scale, sample: Sample, first: Exchange, second: Exchange, criteria: str, json: bool
+    ) -> Prompt:
+        """Asks which of two answers is better."""
+        values = {
+            **self._values(scale, sample, first, criteria),
+            "answer_a": first.output.text,
+            "answer_b": second.output.text,
+            "conversation_a": conversation(first.turns),
+            "conversation_b": conversation(second.turns),
+        }
+        media = {"ANSWER A": shown_media(first.output), "ANSWER B": shown_media(second.output)}
+        return self._prompt(values, json, media)
+
+    def _values(self, scale: Scale, sample: Sample, exchange: Exchange, criteria: str) -> dict[str, Any]:
+        return {
+            "question": exchange.turns[-1][1],
+            "conversation": conversation(exchange.turns),
+            "turns": [{"role": role, "text": text} for role, text in exchange.turns],
+            "reference": exchange.reference,
+            "references": list(exchange.references),
+            "criteria": criteria,
+            "form": reply_form(scale),
+            "lowest": scale.values[0],
+            "highest": scale.values[-1],
+            "round": exchange.number,
+            "row": sample.fields,
+            "id": sample.id,
+        }
+
+    def _prompt(self, values: Mapping[str, Any], json: bool, media: Mapping[str, Sequence[Media]]) -> Prompt:
+        rendered = {role: text(values, where=f"sample {values['id']}") for role, text in self._texts.items()}
+        user = rendered["user"]
+        if json and not self._says_form:
+            user += f"\n\n{values['form']}"
+        parts = with_media(user, media) if any(media.values()) else (Text(user),)
+        system = (Message.of("system", rendered["system"]),) if rendered.get("system") else ()
+        return Prompt((*system, Message("user", parts)))
+
+    @property
+    def digest(self) -> str:
+        """Names the wording, apart from what is judged."""
+        return digest_of({role: text.text for role, text in self._texts.items()})[:16]
+
+
+def prompt_text(scorer: str, prompt: str | Mapping[str, str]) -> str | Mapping[str, str]:
+    """A prompt with its file read, where it names one."""
+    if not isinstance(prompt, str) or not is_prompt_file(prompt):
+        return prompt
+    try:
+        return Path(prompt).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"scorer {scorer!r} cannot read its prompt file: {reason}", where=prompt) from error
+
+
+def check_wording(scorer: str, template: str, criteria: str, prompt: str | Mapping[str, str], verdict: str) -> None:
+    """Refuses what cannot be asked or could not be read."""
+    known = get_args(JudgeTemplate)
+    if template not in known:
+        raise UsageError(f"scorer {scorer!r} has no template {template!r}", fix=f"one of {', '.join(known)}")
+    if template == "rubric" and not criteria:
+        raise UsageError(f"scorer {scorer!r} needs criteria", fix="write them in `criteria`")
+    if criteria and template != "rubric" and not prompt:
+        raise UsageError(f"scorer {scorer!r} has criteria that its template does not show", fix="set template: rubric")
+    if verdict == "json":
+        return
+    if not prompt:
+        raise UsageError(f"scorer {scorer!r} reads verdicts by a pattern that its prompt does not ask for",
+                         fix="write a `prompt` of your own that says how to reply")
+    try:
+        groups = re.compile(verdict).groups
+    except re.error as error:
+        raise UsageError(f"scorer {scorer!r} has a verdict pattern that cannot be read: {error}") from error
+    if groups != 1:
+        raise UsageError(f"the verdict pattern of scorer {scorer!r} has {groups} groups",
+                         fix=r"put the verdict in one pair of parentheses: \[\[(\d+)\]\]")
+
+
+def read_reply(reply: str, scale: Scale, judged: Sequence[str], verdict: str) -> float | int | str:
+    """The verdict in a reply: a JSON object's field, or what the pattern finds last."""
+    if verdict == "json":
+        return read_verdict(reply, scale, judged)
+    return read_match(reply, scale, judged, verdict)
+

@@ -1,0 +1,1 @@
+"""Scorers of numbers and formulas."""

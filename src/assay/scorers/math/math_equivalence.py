@@ -1,0 +1,59 @@
+"""Mathematical equivalence by math-verify, in a process of its own that may be killed.
+
+Answers are hostile: `9^{9^{9^9}}` would compute for ever. A comparison has 5 seconds and 1 GiB; what does not come to
+an end, or fails, is `unparsed`. The gold comes first: math-verify is not symmetric.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+from ...core import MissingExtra, Outcome, Output, Requirement, Sample, Score, UsageError
+from ...registry import scorers
+from .._killable import KillableWorker, WorkerUnready
+from ..answers import accepted, no_answer, no_target
+
+_TAIL_CHARS = 20_000
+"""A longer answer is read at its end: that is where results stand, and patterns over 1 MB eat the time limit."""
+
+
+@scorers.register("math")
+@dataclass(frozen=True)
+class MathEquivalence:
+    """1 if the answer's last expression equals the target's, as in `1/2` and `0.5`."""
+
+    seconds: float = 5.0
+    """Wall-clock time for one comparison."""
+    memory_mib: int = 1024
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("math_verify", "math-verify", "assay[metrics]"),)
+
+    def __post_init__(self) -> None:
+        if self.seconds <= 0 or self.memory_mib < 256:
+            raise UsageError("scorer 'math' cannot compare with so little", fix="seconds > 0 and memory_mib >= 256")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        golds = accepted(sample)
+        if not golds:
+            return no_target(sample)
+        if silence := no_answer(output):
+            return silence
+        worker = _worker(self.seconds, self.memory_mib << 20)
+        try:
+            reply = worker.ask({"golds": golds, "answer": output.text[-_TAIL_CHARS:]})
+        except WorkerUnready as error:
+            raise MissingExtra("math-verify", "assay[metrics]", where="scorer 'math'") from error
+        if "error" in reply:
+            return Score.unparsed(reason=reply["error"])
+        if reply["equal"] is None:
+            reason = "no mathematics in the answer" if reply["gold_read"] else "no mathematics in the target"
+            outcome = Outcome.TRUNCATED if output.stop_reason == "length" and reply["gold_read"] else Outcome.UNPARSED
+            return Score(0.0, outcome, answer=reply["answer"], details={"reason": reason})
+        return Score(float(reply["equal"]), answer=reply["answer"])
+
+
+@cache
+def _worker(seconds: float, memory_bytes: int) -> KillableWorker:
+    return KillableWorker(Path(__file__).with_name("_math_worker.py"), seconds, memory_bytes)

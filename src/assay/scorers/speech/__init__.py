@@ -1,0 +1,1 @@
+"""Scorers of speech: transcripts, voices, how it sounds."""

@@ -1,0 +1,107 @@
+"""Chinese transcripts made comparable: simplified characters, numbers as they are spoken, no marks, no blanks.
+
+The recipe of Chinese character error rates: 二零二四年 and `2024年。` must count as the same words said.
+"""
+
+import re
+import string
+import sys
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+
+from ...core import MissingExtra
+
+_HAN_RANGES = "\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+HAN = f"[{_HAN_RANGES}]"
+"""A Chinese character, as part of a regular expression; 〇 is the digit zero."""
+
+_PLAIN_HAN = re.compile(f"[{_HAN_RANGES}，。！？、；：“”‘’（）《》…—]*")
+
+_HYPHEN = re.compile(r"(?<=[A-Za-z])[-‐‑](?=\d)|(?<=\d)[-‐‑](?=[A-Za-z])")
+"""A hyphen inside a name, as in GPT-4o: before digits the grammar of numbers would read it as a minus."""
+_DECADE = re.compile(r"(?<![\dA-Za-z])([12]\d{3})s(?![A-Za-z])")
+"""A decade in English, as 1990s: the grammar of numbers would read the `s` as seconds."""
+_ZERO = {0x3007: "零"}
+
+_NARROW = {code + 0xFEE0: chr(code) for code in (*range(0x30, 0x3A), *range(0x41, 0x5B), *range(0x61, 0x7B))}
+"""Full-width digits and Latin letters as plain ones."""
+
+
+def normalize_chinese(text: str) -> str:
+    """Lower-case simplified text with spoken numbers, without punctuation and blanks.
+
+    Example: `normalize_chinese("2024年，臺灣。") == "二零二四年台湾"`
+    """
+    return strip_marks(spoken_numbers(simplify(text.translate(_NARROW)))).lower()
+
+
+def normalize_mixed(text: str) -> str:
+    """The same with one blank where marks or blanks were, so that foreign words stay apart."""
+    spoken = spoken_numbers(simplify(text.translate(_NARROW))).replace("'", "").replace("’", "")
+    return " ".join(spoken.translate(_blanks()).split()).lower()
+
+
+def simplify(text: str) -> str:
+    """Traditional characters as simplified ones; others stay."""
+    return text if text.isascii() else _converter()(text)
+
+
+def spoken_numbers(text: str) -> str:
+    """Digits, dates, amounts and percentages as they are read out: `50%` becomes 百分之五十."""
+    text = text.translate(_ZERO)
+    # The grammar only rewrites digits, signs and units; plain Han text is common and has none of them.
+    if _PLAIN_HAN.fullmatch(text):
+        return text
+    return _speller()(_DECADE.sub(r"\1年代", _HYPHEN.sub(" ", text)))
+
+
+def strip_marks(text: str) -> str:
+    """The text without punctuation, blanks and invisible characters of any script."""
+    return text.translate(_marks())
+
+
+@cache
+def _marks() -> dict[int, None]:
+    """Punctuation, separators and controls by Unicode category, and the ASCII signs `$+<=>^`|~` in both widths."""
+    signs = {ord(mark) for mark in string.punctuation}
+    wide = {code + 0xFEE0 for code in signs}
+    dropped = {code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in _DROPPED_CATEGORIES}
+    return dict.fromkeys(dropped | signs | wide)
+
+
+@cache
+def _blanks() -> dict[int, str]:
+    return dict.fromkeys(_marks(), " ")
+
+
+_DROPPED_CATEGORIES = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Zs", "Zl", "Zp", "Cc", "Cf"})
+
+
+@cache
+def _converter() -> Callable[[str], str]:
+    try:
+        from opencc import OpenCC
+    except ImportError as error:
+        raise MissingExtra("OpenCC", "assay[speech]", where="normalizer 'zh'") from error
+    convert = OpenCC("t2s").convert
+
+    def to_simplified(text: str) -> str:
+        # A lone surrogate has no UTF-8, which is what the converter works in.
+        return str(convert(text.encode("utf-8", "replace").decode("utf-8")))
+
+    return to_simplified
+
+
+@cache
+def _speller() -> Callable[[str], str]:
+    try:
+        from wetext import Normalizer
+    except ImportError as error:
+        raise MissingExtra("wetext", "assay[speech]", where="normalizer 'zh'") from error
+    normalize = Normalizer(lang="zh", operator="tn").normalize
+
+    def spell(text: str) -> str:
+        return str(normalize(text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")))
+
+    return spell

@@ -1,0 +1,121 @@
+"""DNSMOS: how good speech sounds, as a network predicts listeners' ratings (P.835 and P.808), 1 to 5.
+
+The networks lie in the `speechmos` wheel and are run by onnxruntime; the windowing is our own, because the package
+needs librosa with an LGPL resampler, never ends on an empty file and reads stereo as noise.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...core import Audio, MissingExtra, Output, Requirement, Sample, Score
+from ...media import decode_audio
+from ...registry import scorers
+from ..answers import named
+from .mel import mel_spectrogram, power_to_db
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RATE = 16_000
+WINDOW = int(9.01 * RATE)
+HOP = RATE
+SILENT_PEAK = 1e-3
+"""-60 dB: silence would score above noise, so it gets no rating."""
+NAMES = ("ovrl", "sig", "bak", "p808")
+
+_CALIBRATION = {
+    "sig": (-0.08397278, 1.22083953, 0.0052439),
+    "bak": (-0.13166888, 1.60915514, -0.39604546),
+    "ovrl": (-0.06766283, 1.11546468, 0.04602535),
+}
+"""Polynomials, highest power first, from the network's rating to the listeners' scale."""
+
+
+@scorers.register("dnsmos")
+@dataclass(frozen=True)
+class Dnsmos:
+    """DNSMOS of the output's sound: overall, signal, background, and P.808 overall.
+
+    Sound in stereo is mixed to one channel and brought to 16 kHz, which `details` records. An output without sound, or
+    with nothing but silence, is `unparsed`.
+    """
+
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
+    bounds: ClassVar[tuple[float, float] | None] = None
+    requires: ClassVar[tuple[Requirement, ...]] = (
+        Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"),
+        Requirement("onnxruntime", "onnxruntime", "assay[speech]"),
+    )
+    """The scale is 1 to 5, but the calibration leaves it for sounds that are no speech."""
+    blocking: ClassVar[bool] = True
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        import numpy as np
+
+        audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if audio is None:
+            return named(Score.unparsed(reason="no audio in the output"), *NAMES)
+        sound = decode_audio(audio, rate=RATE, channels=1)
+        if float(np.abs(sound.samples).max()) < SILENT_PEAK:
+            return named(Score.unparsed(reason="the audio is silent"), *NAMES)
+        beyond = float(np.mean(np.abs(sound.samples) > 1))
+        details: dict[str, Any] = {"seconds": round(sound.seconds, 3), "conversions": list(sound.conversions)}
+        if beyond:
+            details["clipped"] = beyond
+        return Score(rate_speech(np.clip(sound.samples, -1.0, 1.0)), details=details)
+
+
+def rate_speech(samples: "NDArray[np.floating[Any]]") -> dict[str, float]:
+    """The four ratings of 16 kHz samples from -1 to 1, the mean over windows of 9 s; a short clip is repeated."""
+    import numpy as np
+
+    if samples.ndim != 1 or not len(samples):
+        raise ValueError(f"DNSMOS rates one channel with samples in it, not an array of shape {samples.shape}")
+    if not np.isfinite(samples).all() or np.abs(samples).max() > 1:
+        raise ValueError("DNSMOS rates samples from -1 to 1")
+    # Doubled until long enough, as the published scores were made: not the same as repeating to the exact length.
+    while len(samples) < WINDOW:
+        samples = np.concatenate([samples, samples])
+    primary, p808 = _networks()
+    ratings: dict[str, list[float]] = {name: [] for name in NAMES}
+    last = max(1, int(len(samples) // RATE - 9.01) + 1)
+    for start in range(0, last * HOP, HOP):
+        piece = samples[start : start + WINDOW].astype(np.float32)
+        if len(piece) < WINDOW:
+            break
+        sig, bak, ovrl = primary.run(None, {"input_1": piece[None, :]})[0][0]
+        for name, raw in (("sig", sig), ("bak", bak), ("ovrl", ovrl)):
+            ratings[name].append(calibrate(name, float(raw)))
+        mel = mel_spectrogram(piece[:-160].astype(np.float64), RATE, window=321, hop=160, bands=120)
+        features = ((power_to_db(mel) + 40) / 40).T.astype(np.float32)
+        ratings["p808"].append(float(p808.run(None, {"input_1": features[None]})[0][0][0]))
+    return {name: float(np.mean(values)) for name, values in ratings.items()}
+
+
+def calibrate(name: str, raw: float) -> float:
+    """The network's rating on the listeners' scale."""
+    square, linear, constant = _CALIBRATION[name]
+    return (square * raw + linear) * raw + constant
+
+
+@cache
+def _networks() -> tuple[Any, Any]:
+    found = find_spec("speechmos")
+    if found is None or not found.submodule_search_locations:
+        raise MissingExtra("speechmos, which holds the DNSMOS networks,", "assay[speech]", where="scorer 'dnsmos'")
+    try:
+        import onnxruntime
+    except ImportError as error:
+        raise MissingExtra("onnxruntime", "assay[speech]", where="scorer 'dnsmos'") from error
+    folder = Path(found.submodule_search_locations[0]) / "dnsmos_models"
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+
+    def load(name: str) -> Any:
+        return onnxruntime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+
+    return load("sig_bak_ovr.onnx"), load("model_v8.onnx")

@@ -1,0 +1,41 @@
+"""What a recogniser hears in an output's speech, and its error rate against what was to be said.
+
+The recogniser is *given* under the role `asr`. Its own errors are in the number, so the number compares voices only
+under the same recogniser: name it beside the number.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...core import Audio, Message, ModelError, Outcome, Output, Prompt, Score, Text
+from ..given_models import ask_model
+from .wer import ErrorRate, rate_details
+
+
+async def heard_rate(
+    rate: ErrorRate,
+    references: Sequence[str],
+    output: Output,
+    models: Mapping[str, Any],
+    instruction: str,
+    metric: str,
+) -> Score:
+    """The error rate of a transcript of the output's speech, its counts under the name of the metric."""
+    speech = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+    if speech is None:
+        # What was not said stays in the corpus as deletions: silence must not improve the rate.
+        unsaid, _ = rate.compare(references, "")
+        details = rate_details(unsaid, metric)
+        return Score(unsaid.rate, Outcome.UNPARSED, details={**details, "reason": "no audio in the output"})
+    try:
+        transcript = await transcribe(models, speech, instruction)
+    except ModelError as error:
+        return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+    edits, answer = rate.compare(references, transcript)
+    return Score(edits.rate, answer=answer, details=rate_details(edits, metric))
+
+
+async def transcribe(models: Mapping[str, Any], speech: Audio, instruction: str = "") -> str:
+    """What the recogniser hears; a `ModelError` where it fails."""
+    parts = (speech, Text(instruction)) if instruction else (speech,)
+    return (await ask_model(models, "asr", Prompt((Message("user", parts),)))).text

@@ -1,0 +1,63 @@
+"""Scale-invariant signal-to-distortion ratio: how much of a sound is the reference, in decibels, at any loudness."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...core import Audio, Outcome, Output, Sample, Score
+from ...media import decode_audio
+from ...registry import scorers
+from ..answers import no_target
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_DECIBELS = 100.0
+"""Where a score is cut: beyond the resolution of 16-bit sound, and a perfect copy would be infinite."""
+
+
+@scorers.register("si_sdr")
+@dataclass(frozen=True)
+class SiSdr:
+    """SI-SDR of the output's sound against the target's, in dB; both must have the same rate and length."""
+
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
+    bounds: ClassVar[tuple[float, float] | None] = None
+    blocking: ClassVar[bool] = True
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        reference = next((one for one in sample.targets if isinstance(one, Audio)), None)
+        if reference is None:
+            return no_target(sample, "target audio")
+        made = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if made is None:
+            return Score.unparsed(reason="no audio in the output")
+        wanted, said = decode_audio(reference, channels=1), decode_audio(made, channels=1)
+        if wanted.rate != said.rate or len(wanted.samples) != len(said.samples):
+            expected, got = (f"{len(one.samples)} frames at {one.rate} Hz" for one in (wanted, said))
+            reason = f"the reference has {expected}, the output {got}"
+            return Score.unparsed(reason=reason)
+        value = si_sdr(wanted.samples, said.samples)
+        if math.isnan(value):
+            if not wanted.samples.any():
+                return Score(None, Outcome.DATA_ERROR, details={"reason": "the reference is silent"})
+            return Score.unparsed(reason="the output is silent")
+        conversions = list(wanted.conversions + said.conversions)
+        return Score(max(-MOST_DECIBELS, min(MOST_DECIBELS, value)), details={"conversions": conversions})
+
+
+def si_sdr(reference: "NDArray[np.floating[Any]]", estimate: "NDArray[np.floating[Any]]") -> float:
+    """10 log10(|a r|² / |a r - e|²) with the a that fits best; no mean is taken out. NaN where either is silent."""
+    import numpy as np
+
+    wanted, said = np.asarray(reference, np.float64), np.asarray(estimate, np.float64)
+    energy = float(wanted @ wanted)
+    scale = float(wanted @ said) / energy if energy else 0.0
+    part = scale * wanted
+    signal, noise = float(part @ part), float((part - said) @ (part - said))
+    if not energy or not float(said @ said):
+        return math.nan
+    if noise == 0:
+        return math.inf
+    return 10 * math.log10(signal / noise) if signal else -math.inf

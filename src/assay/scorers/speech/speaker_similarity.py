@@ -1,0 +1,89 @@
+"""Speaker similarity: the cosine between the voices of two recordings, as one encoder hears them.
+
+The encoder is a model the scorer is *given* under the role `speaker`; it answers a sound with its embedding as JSON.
+Numbers of different encoders cannot be compared, so the encoder's name is part of the metric: `sim[wavlm-large-sv]`.
+"""
+
+import asyncio
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ...core import EMPTY, Audio, Message, ModelError, Outcome, Output, Prompt, Sample, Score, Spec
+from ...registry import scorers
+from ..answers import no_target
+from ..given_models import ask_model
+
+
+@scorers.register("speaker_similarity")
+@dataclass(frozen=True)
+class SpeakerSimilarity:
+    """Cosine of the output's voice with that of the reference recording, -1 to 1."""
+
+    encoder: str
+    """The name of encoder and checkpoint, as it is to stand beside the number."""
+    reference: str = "target"
+    """Where the voice to match is: `target`, `input` (the first sound of the question), or a column."""
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("audio",)
+    needs: ClassVar[tuple[str, ...]] = ("speaker",)
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    @property
+    def metric(self) -> str:
+        """The name that stands beside the number."""
+        return f"sim[{self.encoder}]"
+
+    @property
+    def summarizers(self) -> tuple[Spec, ...]:
+        """The mean of the cosines under the encoder's name."""
+        return (Spec("pooled", {"numerator": "cosine", "denominator": "pairs", "metric": self.metric}),)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        reference = self._reference(sample)
+        if reference is None:
+            return no_target(sample, f"audio in {self.reference!r}")
+        made = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        if made is None:
+            return Score.unparsed(reason="no audio in the output", cosine=0.0, pairs=1)
+        try:
+            wanted, heard = await asyncio.gather(self._embed(reference), self._embed(made))
+            value = cosine(wanted, heard)
+        except ModelError as error:
+            return Score(None, Outcome.JUDGE_ERROR, details={"reason": str(error)})
+        return Score(value, details={"cosine": value, "pairs": 1, "metric": self.metric})
+
+    def _reference(self, sample: Sample) -> Audio | None:
+        if self.reference == "input":
+            found: Sequence[Any] = sample.media
+        elif self.reference == "target":
+            found = sample.targets
+        else:
+            found = (sample.fields.get(self.reference),)
+        return next((one for one in found if isinstance(one, Audio)), None)
+
+    async def _embed(self, audio: Audio) -> Sequence[float]:
+        reply = await ask_model(self.models, "speaker", Prompt((Message("user", (audio,)),), produces=("json",)))
+        return _embedding(reply.json)
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """The cosine of two vectors; a `ModelError` for vectors that have none."""
+    if len(one) != len(other):
+        raise ModelError(f"embeddings of {len(one)} and {len(other)} numbers", where="role 'speaker'")
+    lengths = math.hypot(*one) * math.hypot(*other)
+    if not lengths or not math.isfinite(lengths):
+        raise ModelError("an embedding of length 0, or with a number that is not finite", where="role 'speaker'")
+    dot = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    return max(-1.0, min(1.0, dot / lengths))
+
+
+def _embedding(value: Any) -> Sequence[float]:
+    """The numbers of a reply: a list, or a dictionary with `embedding`."""
+    numbers = value.get("embedding") if isinstance(value, Mapping) else value
+    if not isinstance(numbers, (list, tuple)) or not numbers or not all(isinstance(n, (int, float)) for n in numbers):
+        raise ModelError(
+            "the reply has no embedding", where="role 'speaker'", fix="answer with JSON: a list of numbers"
+        )
+    return [float(number) for number in numbers]

@@ -1,0 +1,104 @@
+"""Normalizers of transcripts, by the name that stands beside the number: `wer[whisper-en]`, `cer[zh]`.
+
+Whisper's normalizers come from the `whisper-normalizer` package, oddities included (`3 o'clock` becomes `30 clock`):
+a number called Whisper-compatible must reproduce them.
+"""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+from ...core import MissingExtra, Requirement, UsageError
+from .chinese_text import normalize_chinese, normalize_mixed
+
+Normalizer = Callable[[str], str]
+
+NAMES = ("none", "whisper-en", "whisper-basic", "zh", "seed-tts-en")
+_SEED_MARKS = re.compile(
+    r"[!-&(-/:-@\[-`{-~\u00b7\u2013\u2014\u2018\u2019\u201b-\u201f\u2026\u2027\u3000-\u3003\u3008-\u3011\u3014-\u301f\u3030"
+    r"\u303e\u303f\ufe4f\ufe51\ufe54\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff64]"
+)
+"""The marks that seed-tts-eval drops: those of ASCII but `'`, and the Chinese ones."""
+
+MARK_SCRIPTS: dict[str, tuple[int, int]] = {
+    "an Indic script": (0x0900, 0x0DFF),
+    "Thai": (0x0E00, 0x0E7F),
+    "Lao": (0x0E80, 0x0EFF),
+    "Tibetan": (0x0F00, 0x0FFF),
+    "Burmese": (0x1000, 0x109F),
+    "Khmer": (0x1780, 0x17FF),
+}
+"""Scripts whose vowels and tones are combining marks, which Whisper's basic normalizer deletes."""
+
+
+@cache
+def normalizer(name: str, *, keep_blanks: bool = True) -> Normalizer:
+    """The function behind a name; loaded once, when first used.
+
+    `keep_blanks` matters to `zh` alone: its recipe for characters takes them out, words need them.
+    """
+    if name == "none":
+        return _as_it_is
+    if name == "zh":
+        return normalize_mixed if keep_blanks else normalize_chinese
+    if name in ("whisper-en", "whisper-basic"):
+        return _whisper(name)
+    if name == "seed-tts-en":
+        return _seed_tts
+    raise UsageError(f"there is no transcript normalizer {name!r}", fix=f"one of {', '.join(NAMES)}")
+
+
+WHISPER = Requirement("whisper_normalizer", "whisper-normalizer", "assay[speech]")
+REQUIRES: dict[str, tuple[Requirement, ...]] = {
+    "whisper-en": (WHISPER,),
+    "whisper-basic": (WHISPER,),
+    "zh": (Requirement("opencc", "OpenCC", "assay[speech]"), Requirement("wetext", "wetext", "assay[speech]")),
+}
+"""The libraries behind the names."""
+
+
+def check_normalizer(name: str, scorer: str) -> None:
+    """Raises before the run for a name that does not exist; loads nothing."""
+    if name not in NAMES:
+        raise UsageError(f"scorer {scorer!r} has no normalizer {name!r}", fix=f"one of {', '.join(NAMES)}")
+
+
+def mark_script(text: str) -> str | None:
+    """The script of a text that loses its vowels with its combining marks; `None` for all others."""
+    if text.isascii():
+        return None
+    for character in text:
+        code = ord(character)
+        if 0x0900 <= code <= 0x17FF:
+            for script, (first, last) in MARK_SCRIPTS.items():
+                if first <= code <= last:
+                    return script
+    return None
+
+
+def check_script(name: str, reference: str, scorer: str) -> None:
+    """Raises where the normalizer would take letters out of the reference's script."""
+    if name == "whisper-basic" and (script := mark_script(reference)):
+        raise UsageError(
+            f"whisper-basic deletes the vowel signs of {script}: its error rate means nothing there",
+            where=f"scorer {scorer!r}",
+            fix="normalize: none, or any_script: true to reproduce a published number",
+        )
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _seed_tts(text: str) -> str:
+    return _SEED_MARKS.sub("", text).lower()
+
+
+def _whisper(name: str) -> Normalizer:
+    try:
+        from whisper_normalizer.basic import BasicTextNormalizer
+        from whisper_normalizer.english import EnglishTextNormalizer
+    except ImportError as error:
+        raise MissingExtra("whisper-normalizer", "assay[speech]", where=f"normalizer {name!r}") from error
+    made: Normalizer = EnglishTextNormalizer() if name == "whisper-en" else BasicTextNormalizer()
+    return made

@@ -1,0 +1,44 @@
+"""METEOR as nltk has it: another number than METEOR 1.5, with synonyms from WordNet, which nltk does not carry.
+
+"a cat" against itself is 0.9375 here and 1 by METEOR 1.5. Texts are split at blanks, as in nltk's own examples.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...core import MissingExtra, Output, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target
+
+
+@scorers.register("meteor_nltk")
+@dataclass(frozen=True)
+class MeteorNltk:
+    """nltk's METEOR of one text against its best reference, 0 to 1."""
+
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        try:
+            import nltk
+        except ImportError as error:
+            raise MissingExtra("nltk", "nltk", where="scorer 'meteor_nltk'") from error
+        try:
+            nltk.data.find("corpora/wordnet.zip")
+        except LookupError as error:
+            raise UsageError(
+                "nltk's METEOR needs the WordNet data of nltk, which are not on this machine",
+                where="scorer 'meteor_nltk'",
+                fix="python -m nltk.downloader wordnet, or the scorer 'meteor' (METEOR 1.5, needs Java)",
+            ) from error
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        from nltk.translate.meteor_score import meteor_score
+
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        if silence := no_answer(output):
+            return silence
+        return Score(float(meteor_score([target.split() for target in targets], output.text.split())))

@@ -1,0 +1,82 @@
+"""Perplexity: how surprised a model is by a text. A score keeps the sums; the summarizer divides them.
+
+The value of one text is its bits per byte, which compares across tokenizers. The perplexity of a corpus is that of
+all its texts together, never the mean of theirs.
+"""
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...core import Likelihood, Outcome, Output, Sample, Score
+from ...registry import scorers
+from ..answers import no_target
+
+
+@scorers.register("perplexity")
+@dataclass(frozen=True)
+class Perplexity:
+    """Bits per byte of one text; `details` has what token, word and byte perplexity are made from."""
+
+    column: str | None = None
+    """The column whose text was weighed; the question by default."""
+    reads: ClassVar[tuple[str, ...]] = ("likelihood",)
+    higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float] | None] = None
+    summarizers: ClassVar[tuple[str, ...]] = ("perplexity",)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        text = _weighed_text(sample, self.column)
+        if not text:
+            return no_target(sample, f"text in column {self.column!r}" if self.column else "text to weigh")
+        likelihood = _only_likelihood(output)
+        if likelihood is None:
+            return _not_weighed(output)
+        size = len(text.encode("utf-8", "surrogatepass"))
+        details = {
+            "logprob": likelihood.logprob,
+            "tokens": likelihood.tokens,
+            # As lm-evaluation-harness counts them: a blank at the beginning or the end bounds an empty word.
+            "words": len(re.split(r"\s+", text)),
+            "bytes": size,
+        }
+        return Score(-likelihood.logprob / (size * math.log(2)), details=details)
+
+
+@scorers.register("last_word")
+@dataclass(frozen=True)
+class LastWord:
+    """LAMBADA: 1 if greedy decoding writes the last word; `details` has its likelihood for the perplexity."""
+
+    reads: ClassVar[tuple[str, ...]] = ("likelihood",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("mean", "item_perplexity")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        likelihood = _only_likelihood(output)
+        if likelihood is None:
+            return _not_weighed(output)
+        details = {"logprob": likelihood.logprob, "tokens": likelihood.tokens}
+        return Score(float(likelihood.greedy), details=details)
+
+
+def _weighed_text(sample: Sample, column: str | None) -> str:
+    if column is not None:
+        value: Any = sample.fields.get(column)
+        return value if isinstance(value, str) else ""
+    if isinstance(sample.input, str):
+        return sample.input
+    return "".join(message.text for message in sample.input)
+
+
+def _only_likelihood(output: Output) -> Likelihood | None:
+    if len(output.likelihoods) != 1 or not math.isfinite(output.likelihoods[0].logprob):
+        return None
+    return output.likelihoods[0]
+
+
+def _not_weighed(output: Output) -> Score:
+    logprobs = [likelihood.logprob for likelihood in output.likelihoods]
+    reason = f"expected one finite log-likelihood, got {logprobs[:3]}"
+    return Score(None, Outcome.MODEL_ERROR, details={"reason": reason})

@@ -1,0 +1,138 @@
+"""ROUGE: n-grams and the longest common subsequence a summary shares with its reference.
+
+The values are those of the rouge-score library. Its ROUGE-L fills a table in Python; the length of a longest common
+subsequence is the same whoever counts it, so rapidfuzz does. `words: ascii` finds nothing in other scripts.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import Any, ClassVar
+
+from rapidfuzz.distance import LCSseq
+
+from ...core import MissingExtra, Output, Requirement, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import accepted, named, no_answer, no_target
+from .normalize_text import ascii_words, cjk_words
+
+_NAMES = ("rouge1", "rouge2", "rougeL")
+
+
+@scorers.register("rouge")
+@dataclass(frozen=True)
+class Rouge:
+    """F-measures `rouge1`, `rouge2` and `rougeL`, each against its best reference."""
+
+    stemmer: bool = False
+    """Whether English word endings are cut off first, as many papers do."""
+    words: str = "ascii"
+    """`ascii` as the published script; `cjk` for text with Chinese, Japanese or Korean in it."""
+    lsum: bool = False
+    """Also `rougeLsum`, sentence by line; the library's own table in Python, so slow on long texts."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.words not in ("ascii", "cjk"):
+            raise UsageError(f"scorer 'rouge' cannot count {self.words!r}", fix="words: ascii, or words: cjk")
+
+    @property
+    def requires(self) -> tuple[Requirement, ...]:
+        """The library, for the parts of it that are taken over."""
+        return (Requirement("rouge_score", "rouge-score", "assay[metrics]"),) if self.stemmer or self.lsum else ()
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*_NAMES, "rougeLsum") if self.lsum else _NAMES
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        if silence := no_answer(output):
+            return named(silence, *self._names)
+        answer = self._tokens(output.text)
+        scores = [self._against(self._tokens(reference), answer) for reference in references]
+        if self.lsum:
+            for score, reference in zip(scores, references, strict=True):
+                score["rougeLsum"] = self._by_lines(reference, output.text)
+        best = {name: max(score[name] for score in scores) for name in self._names}
+        return Score(
+            {name: f for name, (f, _, _) in best.items()}, details={name: list(best[name]) for name in self._names}
+        )
+
+    def rouge_l(self, reference: str, answer: str) -> float:
+        """ROUGE-L of one pair of texts alone."""
+        wanted, said = self._tokens(reference), self._tokens(answer)
+        return _f_measure(_common(wanted, said), len(wanted), len(said))[0]
+
+    def _by_lines(self, reference: str, answer: str) -> tuple[float, float, float]:
+        try:
+            from rouge_score.rouge_scorer import RougeScorer
+        except ImportError as error:
+            raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge', option `lsum`") from error
+        found = RougeScorer(["rougeLsum"], tokenizer=_Tokens(self)).score(reference, answer)["rougeLsum"]
+        return float(found.fmeasure), float(found.precision), float(found.recall)
+
+    def _tokens(self, text: str) -> list[str]:
+        if self.words == "cjk":
+            return cjk_words(text)
+        words = ascii_words(text)
+        return [_stemmed()(word) if len(word) > 3 else word for word in words] if self.stemmer else words
+
+    def _against(self, reference: Sequence[str], answer: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+        return {
+            "rouge1": _ngram_score(reference, answer, 1),
+            "rouge2": _ngram_score(reference, answer, 2),
+            "rougeL": _f_measure(_common(reference, answer), len(reference), len(answer)),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """This scorer's words, in the shape the library asks for."""
+
+    rouge: Rouge
+
+    def tokenize(self, text: str) -> list[str]:
+        return self.rouge._tokens(text)
+
+
+def _common(reference: Sequence[str], answer: Sequence[str]) -> int:
+    """The length of a longest common subsequence."""
+    return int(LCSseq.similarity(reference, answer))
+
+
+def _ngram_score(reference: Sequence[str], answer: Sequence[str], n: int) -> tuple[float, float, float]:
+    wanted, said = _ngrams(reference, n), _ngrams(answer, n)
+    left = Counter(wanted)
+    shared = 0
+    for gram in said:
+        if left[gram] > 0:
+            left[gram] -= 1
+            shared += 1
+    return _f_measure(shared, len(wanted), len(said))
+
+
+def _ngrams(tokens: Sequence[str], n: int) -> Sequence[Any]:
+    return tokens if n == 1 else [*pairwise(tokens)]
+
+
+def _f_measure(shared: int, in_reference: int, in_answer: int) -> tuple[float, float, float]:
+    """F-measure, precision and recall."""
+    if not shared:
+        return 0.0, 0.0, 0.0
+    precision, recall = shared / in_answer, shared / in_reference
+    return 2 * precision * recall / (precision + recall), precision, recall
+
+
+@cache
+def _stemmed() -> Callable[[str], str]:
+    try:
+        from nltk.stem.porter import PorterStemmer  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise MissingExtra("rouge-score", "assay[metrics]", where="scorer 'rouge', option `stemmer`") from error
+    return lru_cache(maxsize=65536)(PorterStemmer().stem)

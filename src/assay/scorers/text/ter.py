@@ -1,0 +1,86 @@
+"""Translation edit rate as sacreBLEU computes it: edits, moved blocks among them, for each word of the reference.
+
+Lower is better. The value of one sample is its own rate; the number to report pools edits and lengths over the corpus.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from ...core import MissingExtra, Output, Requirement, Sample, Score
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.ter import TER
+
+LONG = 20_000
+"""Characters; a longer text is looked at before sacreBLEU is asked."""
+
+
+@scorers.register("ter")
+@dataclass(frozen=True)
+class Ter:
+    """TER of one translation; 0 is perfect, above 100 the answer is longer than all its words are worth."""
+
+    normalized: bool = False
+    """Tercom's own tokenization; without it words are split at blanks."""
+    no_punct: bool = False
+    asian_support: bool = False
+    """Splits Chinese and Japanese by character."""
+    case_sensitive: bool = False
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    higher_is_better: ClassVar[bool] = False
+    bounds: ClassVar[tuple[float, float] | None] = None
+    summarizers: ClassVar[tuple[str, ...]] = ("ter",)
+    requires: ClassVar[tuple[Requirement, ...]] = (Requirement("sacrebleu", "sacrebleu", "assay[metrics]"),)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        references = accepted(sample)
+        if not references:
+            return no_target(sample)
+        metric = _ter(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
+        score, edits, length = _score(metric, output.text, references)
+        # The length is that of the references on average, as sacreBLEU pools it.
+        details = {
+            "stats": [edits, length],
+            "references": len(references),
+            "signature": self._signature(),
+        }
+        silence = no_answer(output)
+        return Score(score, silence.outcome, details=details) if silence else Score(score, details=details)
+
+    def _signature(self) -> str:
+        import sacrebleu
+
+        case = "mixed" if self.case_sensitive else "lc"
+        words = "tercom" if self.normalized else "none"
+        punctuation, asian = ("no" if self.no_punct else "yes"), ("yes" if self.asian_support else "no")
+        return f"case:{case}|tok:{words}|punct:{punctuation}|asian:{asian}|version:{sacrebleu.__version__}"
+
+
+def _score(metric: "TER", text: str, references: Sequence[str]) -> tuple[float, float, float]:
+    """The rate, the edits and the mean length of the references.
+
+    A text without end that shares no word with any reference has nothing to move or keep: it takes as many edits as it
+    has words, and sacreBLEU would take seconds to say so.
+    """
+    if len(text) > LONG and all(references):
+        words = metric._preprocess_segment(text).split()
+        expected = [metric._preprocess_segment(reference).split() for reference in references]
+        seen = set(words)
+        if all(one and len(words) > len(one) and seen.isdisjoint(one) for one in expected):
+            length = sum(map(len, expected)) / len(expected)
+            return 100 * len(words) / length, float(len(words)), length
+    found = metric.sentence_score(text, list(references))
+    return found.score, float(found.num_edits), float(found.ref_length)
+
+
+@cache
+def _ter(normalized: bool, no_punct: bool, asian_support: bool, case_sensitive: bool) -> "TER":
+    try:
+        from sacrebleu.metrics.ter import TER
+    except ImportError as error:
+        raise MissingExtra("sacrebleu", "assay[metrics]", where="scorer 'ter'") from error
+    return TER(normalized=normalized, no_punct=no_punct, asian_support=asian_support, case_sensitive=case_sensitive)

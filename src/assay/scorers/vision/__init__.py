@@ -1,0 +1,1 @@
+"""Scorers of answers about images: questions, documents, captions, boxes."""

@@ -1,0 +1,62 @@
+"""ANLS: how near the answer is to a target, letter by letter; less than half right counts as wrong.
+
+s = 1 - edits / length of the longer one, on lower-case text with single blanks; 0 where s < 0.5. The best target
+counts.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from ...core import Output, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target
+
+Lengths = Literal["definition", "vlmevalkit"]
+THRESHOLD = 0.5
+
+
+@scorers.register("anls")
+@dataclass(frozen=True)
+class Anls:
+    """Normalized edit similarity to the best target, 0 below one half."""
+
+    v: Lengths = "definition"
+    """`vlmevalkit` measures lengths before blanks are squeezed, so that extra blanks raise the score."""
+    reads: ClassVar[tuple[str, ...]] = ("text", "target")
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.v not in get_args(Lengths):
+            raise UsageError(f"scorer 'anls' has no variant {self.v!r}", fix="v: definition, or v: vlmevalkit")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        if silence := no_answer(output):
+            return silence
+        answer = output.text
+        best = max(similarity(target, answer, self.v) for target in targets)
+        return Score(kept(best), answer=squeezed(answer), details={"similarity": best, "v": self.v})
+
+
+def similarity(target: str, answer: str, v: Lengths = "definition") -> float:
+    """1 - edits / longer length; two empty texts are equal."""
+    from rapidfuzz.distance import Levenshtein
+
+    wanted, said = squeezed(target), squeezed(answer)
+    if v == "vlmevalkit":
+        length = max(len(target), len(answer))
+    else:
+        length = max(len(wanted), len(said))
+    return 1.0 - int(Levenshtein.distance(wanted, said)) / length if length else 1.0
+
+
+def kept(similar: float) -> float:
+    """The similarity, or 0 where less than half is right; one half itself is kept."""
+    return similar if similar >= THRESHOLD else 0.0
+
+
+def squeezed(text: str) -> str:
+    """Lower case, single blanks, none at the ends."""
+    return " ".join(text.lower().split())

@@ -1,0 +1,136 @@
+"""Boxes: where the model says a thing is, and how far that overlaps with where it is.
+
+Coordinates are pixels, shares of the image (0 to 1) or thousandths of it (0 to 1000); nothing is guessed, the task
+says which. A box of unlike scale to the target's needs the image's size, from the columns `width` and `height`.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from ...core import Outcome, Output, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import named, no_answer, no_target
+
+Scale = Literal["pixels", "unit", "thousand"]
+Corners = Literal["xyxy", "xywh"]
+Box = tuple[float, float, float, float]
+
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)"
+_GAP = r"(?:\s*[,;]\s*|\s+)"
+_FOUR = re.compile(rf"[\[(<{{]\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*[\])>}}]")
+_TWO_POINTS = re.compile(
+    rf"[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])](?:{_GAP})?[\[(]\s*({_NUMBER}){_GAP}({_NUMBER})\s*[\])]"
+)
+_BARE = re.compile(rf"\s*({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER}){_GAP}({_NUMBER})\s*\.?\s*")
+
+
+@scorers.register("box_iou")
+@dataclass(frozen=True)
+class BoxIou:
+    """Overlap of the box in the answer with the target's, and whether it reaches the threshold, as in RefCOCO."""
+
+    scale: Scale = "pixels"
+    """In what the answer measures: `pixels`, `unit` (0 to 1) or `thousand` (0 to 1000)."""
+    corners: Corners = "xyxy"
+    """Two corners, or one corner with width and height (`xywh`)."""
+    target_scale: Scale = "pixels"
+    target_corners: Corners = "xyxy"
+    threshold: float = 0.5
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        for option, known in (("scale", Scale), ("target_scale", Scale), ("corners", Corners)):
+            if getattr(self, option) not in get_args(known):
+                raise UsageError(
+                    f"scorer 'box_iou' cannot read {option}: {getattr(self, option)!r}",
+                    fix=f"one of {', '.join(get_args(known))}",
+                )
+        if self.target_corners not in get_args(Corners):
+            raise UsageError(
+                f"scorer 'box_iou' cannot read target_corners: {self.target_corners!r}", fix="xyxy, or xywh"
+            )
+
+    @property
+    def accuracy(self) -> str:
+        """The name of the share of boxes that reach the threshold: `acc@0.5`."""
+        return f"acc@{self.threshold:g}"
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        wanted = as_box(sample.target)
+        if wanted is None:
+            return no_target(sample, "target box of four numbers")
+        size = _size(sample) if self.scale != self.target_scale else (1.0, 1.0)
+        if size is None:
+            reason = "columns width and height are needed to compare boxes of unlike scale"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        if silence := no_answer(output):
+            return named(silence, self.accuracy, "iou")
+        said = as_box(output.json) or find_box(output.text)
+        if said is None:
+            return Score({self.accuracy: 0.0, "iou": 0.0}, Outcome.UNPARSED, details={"reason": "no box in the answer"})
+        overlap = iou(
+            _in_shares(corners_of(said, self.corners), self.scale, size),
+            _in_shares(corners_of(wanted, self.target_corners), self.target_scale, size),
+        )
+        value = {self.accuracy: float(overlap >= self.threshold), "iou": overlap}
+        return Score(value, answer=", ".join(f"{edge:g}" for edge in said))
+
+
+def find_box(text: str) -> Box | None:
+    """The first box in a text: `[x1, y1, x2, y2]`, `(x1,y1),(x2,y2)`, or a text that is four numbers and no more."""
+    found = [match for pattern in (_FOUR, _TWO_POINTS) if (match := pattern.search(text))]
+    first = min(found, key=lambda match: match.start(), default=None) or _BARE.fullmatch(text)
+    return None if first is None else as_box(list(first.groups()))
+
+
+def as_box(value: Any) -> Box | None:
+    """Four finite numbers as a box; text is searched for one; anything else is `None`."""
+    if isinstance(value, str):
+        return find_box(value)
+    if not isinstance(value, Sequence) or len(value) != 4:
+        return None
+    try:
+        left, top, right, bottom = (float(edge) for edge in value)
+    except (TypeError, ValueError):
+        return None
+    box = left, top, right, bottom
+    return box if all(map(math.isfinite, box)) else None
+
+
+def corners_of(box: Box, corners: Corners) -> Box:
+    """The box by its two corners, the upper left one first."""
+    x, y, second_x, second_y = box
+    if corners == "xywh":
+        second_x, second_y = x + second_x, y + second_y
+    return min(x, second_x), min(y, second_y), max(x, second_x), max(y, second_y)
+
+
+def iou(one: Box, other: Box) -> float:
+    """Intersection over union, 0 to 1; two equal boxes without area give 0, there is nothing to overlap."""
+    width = min(one[2], other[2]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[1], other[1])
+    shared = max(width, 0.0) * max(height, 0.0)
+    union = _area(one) + _area(other) - shared
+    return min(shared / union, 1.0) if union > 0 else 0.0
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
+
+
+def _in_shares(box: Box, scale: Scale, size: tuple[float, float]) -> Box:
+    """The box in shares of the image; with a size of 1 x 1, as given."""
+    width, height = {"pixels": size, "unit": (1.0, 1.0), "thousand": (1000.0, 1000.0)}[scale]
+    return box[0] / width, box[1] / height, box[2] / width, box[3] / height
+
+
+def _size(sample: Sample) -> tuple[float, float] | None:
+    try:
+        width, height = float(sample.fields["width"]), float(sample.fields["height"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (width, height) if width > 0 and height > 0 else None

@@ -1,0 +1,71 @@
+"""MathVista: each answer read as its question asks for it, an option, an integer, a float or a list.
+
+Answers are normalized as the official script does: integers are cut, floats rounded to the question's `precision`,
+lists compared item by item. Where the official script has a model extract the answer, rules do it here; an answer they
+cannot read is `unparsed`.
+"""
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import ClassVar
+
+from ...core import Output, Sample, Score
+from ...registry import scorers
+from ..answers import last_of, no_answer, no_target
+from ..choice.choice import Choice
+from ..math.numbers import final_number
+
+_LIST = re.compile(r"\[([^\[\]]{0,2000})\]")
+_ITEM = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+@scorers.register("mathvista")
+@dataclass(frozen=True)
+class MathVista:
+    """1 if the option, the number or the list is right."""
+
+    choice: Choice = field(default_factory=Choice)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    name: ClassVar[str] = "mathvista"
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.choices:
+            return self.choice(sample, output)
+        if silence := no_answer(output):
+            return silence
+        gold = sample.fields.get("answer")
+        if gold in (None, ""):
+            return no_target(sample)
+        kind, text = str(sample.fields.get("answer_type") or "text"), output.text
+        if kind == "list":
+            return _compared(_items(str(gold)), _items(text), kind)
+        if kind == "text":
+            return Score(float(_plain(text) == _plain(str(gold))), answer=text.strip(), details={"rule": kind})
+        number = final_number(text)
+        read = None if number is None else _rounded(number.value, kind, sample)
+        return _compared(_rounded(Fraction(str(gold).replace(",", "")), kind, sample), read, kind)
+
+
+def _compared(gold: object, read: object, kind: str) -> Score:
+    if read is None:
+        return Score.unparsed(rule=kind)
+    return Score(float(read == gold), answer=str(read), details={"rule": kind})
+
+
+def _rounded(value: Fraction, kind: str, sample: Sample) -> float:
+    if kind == "integer":
+        return float(int(value))
+    return round(float(value), int(float(str(sample.fields.get("precision") or 2))))
+
+
+def _items(text: str) -> tuple[float, ...] | None:
+    """The numbers of the last list in a text; a text that is the list without brackets does as well."""
+    found = last_of(_LIST.finditer(text))
+    inside = found[1] if found else text if len(text) < 200 else ""
+    numbers = tuple(float(item) for item in _ITEM.findall(inside))
+    return numbers or None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.strip().strip(".").lower().split())

@@ -1,0 +1,93 @@
+"""MMMU: questions with options by their letter, open questions by the official rule.
+
+The official rule for open questions looks only at what follows words such as "is", "so", "answer" in each sentence, and
+counts the answer where one of those pieces contains the reference, or one of their numbers equals it to two decimals.
+Unlike the official script, no letter is drawn at random where none can be read.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ...core import Output, Sample, Score
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target
+from ..choice.choice import Choice
+
+_CUES = ("could be ", "so ", "is ", "thus ", "therefore ", "final ", "answer ", "result ")
+_SENTENCE = re.compile(r"\.\s(?=[A-Z])|\n")
+_NUMBERS = (
+    re.compile(r"-?\b\d{1,3}(?:,\d{3})+\b"),
+    re.compile(r"-?\d+(?:\.\d+)?[eE][+-]?\d+"),
+    re.compile(r"-?(?:\d+\.\d+|\.\d+|\d+\b)(?![eE][+-]?\d+)(?![,\d])"),
+)
+_MARKS = frozenset(":,.!?;'")
+_NOISE = re.compile(r"\d{400,}")
+"""Digits that are no answer, and would cost the patterns above quadratic time."""
+
+
+@scorers.register("mmmu")
+@dataclass(frozen=True)
+class Mmmu:
+    """1 if the letter is right, or the answer to an open question holds the reference."""
+
+    choice: Choice = field(default_factory=Choice)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    name: ClassVar[str] = "mmmu"
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.choices:
+            return self.choice(sample, output)
+        if silence := no_answer(output):
+            return silence
+        golds = accepted(sample)
+        if not golds:
+            return no_target(sample)
+        pieces = list(open_pieces(_NOISE.sub("", output.text)))
+        return Score(float(is_hit(golds, pieces)), answer=" | ".join(pieces), details={"rule": "open"})
+
+
+def open_pieces(response: str) -> Iterator[str]:
+    """The parts of a response that may hold its answer: the shortest text after a cue of each sentence, else all."""
+    text = response.strip().strip(".").lower()
+    # In lower-case text no capital follows a full stop: as in the official script, only line ends divide it.
+    sentences = _SENTENCE.split(text)
+    found = False
+    for number, sentence in enumerate(sentences, 1):
+        cues = (*_CUES, "=") if number == len(sentences) else _CUES
+        shortest = ""
+        for cue in cues:
+            if cue in sentence:
+                tail = sentence.rpartition(cue)[2].strip()
+                # An empty tail after a longer one empties it, and one after an empty one fills it: as published.
+                shortest = tail if not shortest or len(tail) < len(shortest) else shortest
+        if shortest and shortest not in _MARKS:
+            found = True
+            yield shortest
+    if not found:
+        yield text
+
+
+def is_hit(golds: tuple[str, ...], pieces: list[str]) -> bool:
+    """Whether a piece contains a reference as text, or has a number that equals one to two decimals."""
+    wanted = [form for gold in golds for form in _forms(gold)]
+    numbers = [number for piece in pieces for pattern in _NUMBERS for number in pattern.findall(piece)]
+    for given in (form for text in (*pieces, *numbers) for form in _forms(text)):
+        if isinstance(given, float):
+            if given in wanted:
+                return True
+        elif any(isinstance(form, str) and form in given for form in wanted):
+            return True
+    return False
+
+
+def _forms(text: str) -> list[float | str]:
+    """A number rounded to two decimals; a text in lower case, a single letter only where a blank stands beside it."""
+    text = text.strip()
+    try:
+        return [round(float(text.replace(",", "")), 2)]
+    except ValueError:
+        pass
+    text = text.lower()
+    return [f" {text}", f"{text} "] if len(text) == 1 else [text]

@@ -1,0 +1,157 @@
+"""Verdicts as VLMEvalKit publishes them: for comparing with numbers of its leaderboard, never the default.
+
+What its matching cannot read goes to a judge; what the judge's reply does not settle is a letter drawn by chance, a
+wrong yes or no, or a grade of 0. Here the draw depends on the sample alone, so that a run can be repeated; a judge that
+gives no reply at all is a judge error, which there was a draw too. The question put to the judge is in our words.
+"""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from string import ascii_uppercase
+from typing import Any, ClassVar
+
+from ...core import DEFAULT_OPTIONS, EMPTY, Message, Outcome, Output, Prompt, Sample, Score
+from ...registry import scorers
+from ..answers import accepted, no_target
+from ..choice.choice_vlmeval import NONE, match_as_vlmeval
+from ..choice.yes_no import read_words
+from ..judge.exchange import question_of
+from ..vision.mmvet import TEMPERATURES, grading_prompt
+
+TRIES = 3
+SEED = 2680
+"""The seed of VLMEvalKit's draws in its documented revision."""
+
+
+@scorers.register("choice_vlmeval_judged")
+@dataclass(frozen=True)
+class ChoiceVlmevalJudged:
+    """1 if the letter is right: by exact matching, else by the judge, asked three times, else drawn by chance."""
+
+    seed: int = SEED
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.target is None or not sample.choices:
+            return no_target(sample, "target" if sample.choices else "choices")
+        options = {k: text for k, text in zip(ascii_uppercase, sample.choices, strict=False) if text}
+        letter, rule = match_as_vlmeval(output.text, options)
+        if letter is not None:
+            return _verdict(letter, sample, rule=rule)
+        replies: list[str] = []
+        for again in range(TRIES):
+            chosen = DEFAULT_OPTIONS.set(seed=again) if again else DEFAULT_OPTIONS
+            reply: Output = await self.models["judge"].ask(which_option(sample, options, output.text), chosen)
+            if reply.error is not None:
+                return _judge_error(reply, replies)
+            replies.append(reply.text[:200])
+            letter, _ = match_as_vlmeval(reply.text, {**options, NONE: ""})
+            if letter is not None:
+                return _verdict(letter, sample, rule="judge", replies=replies)
+        draw = random.Random(f"{self.seed}/{sample.id}")
+        return _verdict(draw.choice([*options, NONE]), sample, rule="drawn", replies=replies)
+
+
+@scorers.register("yes_no_vlmeval")
+@dataclass(frozen=True)
+class YesNoVlmeval:
+    """1 if only the target's word, yes or no, is among the words; an answer with both or neither goes to the judge."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        targets = accepted(sample)
+        if not targets:
+            return no_target(sample)
+        gold = targets[0].strip().lower()
+        said = read_words(output.text)
+        details: dict[str, Any] = {"rule": "words"}
+        replies: list[str] = []
+        for temperature in TEMPERATURES if said is None else ():
+            chosen = DEFAULT_OPTIONS.set(temperature=temperature)
+            reply: Output = await self.models["judge"].ask(yes_or_no(sample, output.text), chosen)
+            if reply.error is not None:
+                return _judge_error(reply, replies)
+            replies.append(reply.text[:200])
+            said, details = read_words(reply.text), {"rule": "judge", "replies": replies}
+            if said is not None:
+                break
+        if said is None:
+            return Score(0.0, Outcome.UNPARSED, details=details)
+        return Score(float(said == gold), answer=said, details=details)
+
+
+@scorers.register("mmvet_vlmeval")
+@dataclass(frozen=True)
+class MmVetVlmeval:
+    """The judge's grade from 0 to 1 where its whole reply is one; 0 after five replies that are none."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    needs: ClassVar[tuple[str, ...]] = ("judge",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("mmvet",)
+
+    async def __call__(self, sample: Sample, output: Output) -> Score:
+        if sample.target is None:
+            return no_target(sample)
+        prompt = grading_prompt(question_of(sample), " <OR> ".join(map(str, sample.targets)), output.text)
+        replies: list[str] = []
+        for temperature in TEMPERATURES:
+            reply: Output = await self.models["judge"].ask(prompt, DEFAULT_OPTIONS.set(temperature=temperature))
+            if reply.error is not None:
+                return _judge_error(reply, replies)
+            replies.append(reply.text[:200])
+            grade = whole_grade(reply.text)
+            if grade is not None:
+                return Score(grade, answer=output.text, details={"replies": replies})
+        return Score(0.0, answer=output.text, details={"replies": replies, "rule": "no grade is 0"})
+
+
+def whole_grade(reply: str) -> float | None:
+    """A reply that is a number from 0 to 1 and nothing else."""
+    try:
+        grade = float(reply.strip())
+    except ValueError:
+        return None
+    return grade if 0.0 <= grade <= 1.0 else None
+
+
+def which_option(sample: Sample, options: Mapping[str, str], answer: str) -> Prompt:
+    """The question to the judge: which option does an answer mean?"""
+    listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
+    return _asked(
+        "Somebody answered a multiple-choice question in free words. Which option is closest in meaning to the answer? "
+        f"Reply with its letter alone; reply {NONE} if the answer means none of the options.\n\n"
+        f"Question: {question_of(sample)}\nOptions:\n{listed}\n\nAnswer given:\n<<<\n{answer}\n>>>\nLetter:"
+    )
+
+
+def yes_or_no(sample: Sample, answer: str) -> Prompt:
+    """The question to the judge: does an answer mean yes or no?"""
+    return _asked(
+        "Somebody answered a yes-or-no question in free words. Does the answer mean yes or no? Reply with one word: "
+        f"Yes, No, or Unknown.\n\nQuestion: {question_of(sample)}\n\nAnswer given:\n<<<\n{answer}\n>>>\nVerdict:"
+    )
+
+
+def _asked(text: str) -> Prompt:
+    return Prompt((Message.of("user", text),))
+
+
+def _verdict(letter: str, sample: Sample, **details: Any) -> Score:
+    score = Score(float(letter == sample.target), answer=letter, details=details)
+    is_none = letter == NONE and details["rule"] in ("judge", "rejected")
+    return replace(score, outcome=Outcome.UNPARSED) if is_none else score
+
+
+def _judge_error(reply: Output, replies: list[str]) -> Score:
+    assert reply.error is not None
+    return Score(None, Outcome.JUDGE_ERROR, details={"reason": reply.error.message, "replies": replies})

@@ -1,0 +1,85 @@
+"""VQA accuracy: how many of the other annotators gave the model's answer.
+
+For each annotator left out, min(1, matches among the others / 3); the score is the mean of these. The official script
+exists in two behaviours, and a number must say which: `always` normalizes every answer; `a013f00`, its last revision,
+normalizes only where the annotators disagree, so that `Yes` against ten times `yes` is wrong. `vlmevalkit` normalizes
+every answer by its own copy of the rules, which keeps the period of `2.`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from ...core import Outcome, Output, Sample, Score, UsageError
+from ...registry import scorers
+from ..answers import accepted, no_answer, no_target
+from ..text.vqa_text import flatten, vqa_normal
+
+Behaviour = Literal["always", "a013f00", "vlmevalkit"]
+
+
+@scorers.register("vqa_accuracy")
+@dataclass(frozen=True)
+class VqaAccuracy:
+    """Agreement with the annotators, leaving out one at a time: 1 if four or more gave this answer."""
+
+    v: Behaviour = "always"
+    """Which behaviour of the official script: `always`, `a013f00`, or that of its copy in `vlmevalkit`."""
+    answers: str = "answers"
+    """The column with one answer for each annotator; without it, the targets are those."""
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        if self.v not in get_args(Behaviour):
+            fix = "v: always, v: a013f00, or v: vlmevalkit"
+            raise UsageError(f"scorer 'vqa_accuracy' has no behaviour {self.v!r}", fix=fix)
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        answers = annotations(sample, self.answers)
+        if not answers:
+            return no_target(sample)
+        if len(answers) == 1:
+            reason = "one annotator only: leaving that one out leaves nobody to agree with"
+            return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
+        if silence := no_answer(output):
+            return silence
+        said, given = compared(output.text, answers, self.v)
+        return Score(agreement(said, given), answer=said, details={"v": self.v, "matches": given.count(said)})
+
+
+def vqa_accuracy(prediction: str, answers: Sequence[str], v: Behaviour = "always") -> float:
+    """The accuracy of one prediction, 0 to 1; always 0 where there is a single annotator."""
+    return agreement(*compared(prediction, answers, v))
+
+
+def compared(prediction: str, answers: Sequence[str], v: Behaviour) -> tuple[str, list[str]]:
+    """The prediction and the answers in the form in which they are compared."""
+    flat = [flatten(answer) for answer in answers]
+    if v == "a013f00" and len(set(flat)) == 1:
+        return flatten(prediction), flat
+    # Annotators mostly agree: each different answer is normalized once.
+    as_vlmeval = v == "vlmevalkit"
+    normal = {answer: vqa_normal(answer, as_vlmeval=as_vlmeval) for answer in set(flat)}
+    return vqa_normal(prediction, as_vlmeval=as_vlmeval), [normal[answer] for answer in flat]
+
+
+def agreement(said: str, given: Sequence[str]) -> float:
+    """The mean over annotators of min(1, matches among the others / 3)."""
+    matches = given.count(said)
+    others = (matches - (answer == said) for answer in given)
+    return sum(min(1.0, count / 3) for count in others) / len(given)
+
+
+def annotations(sample: Sample, column: str) -> tuple[str, ...]:
+    """One answer for each annotator, whether the column holds texts or `{"answer": text}`."""
+    found = sample.fields.get(column)
+    if isinstance(found, Iterable) and not isinstance(found, (str, Mapping)):
+        texts = tuple(_text(entry) for entry in found)
+        if texts:
+            return texts
+    return accepted(sample)
+
+
+def _text(entry: Any) -> str:
+    return str(entry["answer"]) if isinstance(entry, Mapping) else str(entry)

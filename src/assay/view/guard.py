@@ -1,0 +1,149 @@
+"""Who may ask the viewer: a browser on this machine that was handed the link, and nobody else.
+
+Three checks stand before every request. The `Host` must name this machine, so that a foreign name that was made to
+point here (DNS rebinding) gets nothing. An `Origin` must be that same host, so that no other page reads or writes. And
+all but the empty page needs a cookie that only the link's one-time token buys. Answers forbid everything the app does
+not do: no foreign script, no inline script, no frame, no form, no other host.
+"""
+
+import hmac
+import re
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..core import UsageError
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+MEDIA_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+OPEN_PATHS = ("/", "/app/", "/api/session")
+"""What is answered without the cookie: files of the package, and the exchange of the token."""
+HEADER = "x-assay"
+"""Requests that change something carry it; a form or an image of another page cannot."""
+
+_LOOPBACK = re.compile(r"(?:localhost|127((?:\.[0-9]{1,3}){3})|\[::1\])(?::[0-9]{1,5})?", re.ASCII)
+
+Scope = MutableMapping[str, Any]
+App = Callable[[Scope, Any, Any], Awaitable[None]]
+
+
+class Guard:
+    """An ASGI layer in front of the app."""
+
+    def __init__(self, app: App, origin: str | None = None) -> None:
+        self._app = app
+        self._origin = _parsed(origin) if origin else None
+        self._token: str | None = secrets.token_urlsafe(24)
+        self._session = secrets.token_urlsafe(32)
+        # Cookies do not know ports: two viewers on one machine must not overwrite each other's.
+        self._cookie = f"assay_{secrets.token_hex(4)}"
+
+    def new_token(self) -> str:
+        """The token for the next browser; one that was handed out before no longer counts."""
+        self._token = secrets.token_urlsafe(24)
+        return self._token
+
+    def exchange(self, token: str) -> str | None:
+        """The cookie for a token, as the value of `Set-Cookie`; `None` for a wrong one. A token counts once."""
+        if self._token is None or not hmac.compare_digest(token.encode(), self._token.encode()):
+            return None
+        self._token = None
+        secure = "; Secure" if self._origin is not None and self._origin[0] == "https" else ""
+        return f"{self._cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict{secure}"
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        """Passes a request on, or refuses it."""
+        if scope["type"] != "http":
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await _answer(send, *refusal)
+            return
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = _with_headers(message["headers"])
+            await send(message)
+
+        await self._app(scope, receive, guarded)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        names = [name for name, _ in scope["headers"]]
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get("host", "")
+        if names.count(b"host") != 1 or not self._is_own(host):
+            return 403, "this name is not one of this machine's: open the link that `assay view` printed"
+        origin = headers.get("origin")
+        if origin is not None and not self._is_same(origin, host):
+            return 403, "requests of other pages are refused"
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            return 403, "requests of other pages are refused"
+        if scope["method"] not in ("GET", "HEAD", "POST"):
+            return 405, "this method is not known here"
+        if scope["method"] == "POST" and headers.get(HEADER) != "1":
+            return 403, "a request that changes something must say so"
+        path = scope["path"]
+        if path in OPEN_PATHS or path.startswith("/app/"):
+            return None
+        if not self._has_session(headers.get("cookie", "")):
+            return 401, "open the link that `assay view` printed: it holds the key to this page"
+        return None
+
+    def _is_own(self, host: str) -> bool:
+        if self._origin is not None and host == self._origin[1]:
+            return True
+        return is_loopback(host)
+
+    def _is_same(self, origin: str, host: str) -> bool:
+        parts = urlsplit(origin)
+        if self._origin is not None and (parts.scheme, parts.netloc) == self._origin:
+            return True
+        return parts.scheme == "http" and parts.netloc == host and is_loopback(host)
+
+    def _has_session(self, cookies: str) -> bool:
+        try:
+            found = SimpleCookie(cookies).get(self._cookie)
+        except CookieError:
+            return False
+        return found is not None and hmac.compare_digest(found.value.encode(), self._session.encode())
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a `Host`, with or without a port, names this machine itself."""
+    found = _LOOPBACK.fullmatch(host)
+    return found is not None and all(int(part) < 256 for part in (found[1] or "").split(".") if part)
+
+
+def _parsed(origin: str) -> tuple[str, str]:
+    parts = urlsplit(origin)
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or "@" in parts.netloc:
+        raise UsageError(f"--origin {origin} is not an origin", fix="write scheme and host: https://runs.example.org")
+    return parts.scheme, parts.netloc
+
+
+def _with_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    known = {name.lower() for name, _ in headers}
+    added = {"Content-Security-Policy": POLICY, **HEADERS}
+    more = [(n.lower().encode(), v.encode()) for n, v in added.items() if n.lower().encode() not in known]
+    return [*headers, *more]
+
+
+async def _answer(send: Any, status: int, text: str) -> None:
+    body = text.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": _with_headers(headers)})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,154 @@
+"""The index of a journal on disk: made once, read in a moment, carried on where the journal has grown.
+
+It lies beside the run as `view.index`. Where that folder may not be written, or has a file of that name that is not
+ours, it goes to the user's cache; where that cannot be written either, it is made anew each time. It counts for a
+journal that has the same beginning: a journal that was replaced or damaged since gets a new one.
+"""
+
+import hashlib
+import os
+from array import array
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import msgspec
+import zstandard
+
+from ..core import StoreError
+from ..store.layout import Layout, write_whole
+from ..store.ownership import VIEW_INDEX
+from .journal_index import JournalIndex
+
+MAGIC = VIEW_INDEX + b"1\n"
+WORTH_KEEPING = 8 << 20
+"""A shorter journal is read as fast as its index."""
+COMPARED_BYTES = 1 << 16
+"""Of the beginning and of the end of what was indexed."""
+
+
+def open_index(layout: Layout) -> JournalIndex:
+    """The index of a run's journal, up to date; kept for the next time where that pays."""
+    index = _load(layout) or JournalIndex(layout.journal)
+    if index.read_on() and index.end >= WORTH_KEEPING:
+        save_index(index, layout)
+    index.forget()
+    return index
+
+
+def save_index(index: JournalIndex, layout: Layout) -> Path | None:
+    """Writes the index to the first place that takes it; returns which, `None` where there is none."""
+    data = _packed(index)
+    for path in _places(layout):
+        try:
+            if path.exists() and not _is_ours(path):
+                continue
+            if path.parent != layout.folder:
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_whole(path, data)
+        except (OSError, StoreError):
+            continue
+        return path
+    return None
+
+
+def _places(layout: Layout) -> Iterator[Path]:
+    yield layout.view_index
+    cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    name = hashlib.sha256(os.fsencode(layout.folder.resolve())).hexdigest()[:32]
+    with suppress(RuntimeError):  # nobody's home
+        yield Path(cache).expanduser() / "assay" / "view" / f"{name}.index"
+
+
+def _is_ours(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def _load(layout: Layout) -> JournalIndex | None:
+    for path in _places(layout):
+        try:
+            if _is_ours(path) and (index := _unpacked(path.read_bytes(), layout.journal)) is not None:
+                return index
+        except (OSError, ValueError, KeyError, TypeError, IndexError, msgspec.MsgspecError, zstandard.ZstdError):
+            continue  # a damaged index is none
+    return None
+
+
+def _mark(path: Path, end: int) -> dict[str, int]:
+    """What tells whether a journal still begins as it did when it was indexed."""
+    with path.open("rb") as file:
+        first = crc32(file.read(min(COMPARED_BYTES, end)))
+        file.seek(max(0, end - COMPARED_BYTES))
+        last = crc32(file.read(end - file.tell()))
+        return {"end": end, "first": first, "last": last}
+
+
+def _packed(index: JournalIndex) -> bytes:
+    index.words.seal()
+    columns: dict[str, Any] = {"offsets": index.offsets, "line_rows": index.line_rows, "firsts": index.words.firsts}
+    columns |= {"line_slots": index.line_slots, "current": index.current, "failed": index.failed}
+    for kind in ("small", "real", "metrics", "tags", "verdicts"):
+        columns |= {f"{kind}\0{name}": column for name, column in getattr(index, kind).items()}
+    columns["ids"] = "\0".join(index.ids).encode("utf-8", "surrogatepass")
+    columns["calls"] = b"".join(key + offset.to_bytes(8, "little") for key, offset in index.calls.items())
+    compress = zstandard.ZstdCompressor(level=1).compress
+    blocks = [compress(bytes(column)) for column in columns.values()]
+    stat = index.path.stat()
+    head = {
+        "journal": _mark(index.path, index.end) | {"mtime_ns": stat.st_mtime_ns, "size": stat.st_size},
+        "damaged": index.damaged,
+        "cells": index.cells,
+        "outcomes": index.outcomes,
+        "tag_values": index.tag_values,
+        "words": len(index.words),
+        "columns": [[name, len(block)] for name, block in zip(columns, blocks, strict=True)],
+        "blocks": [len(block) for block in index.words.blocks],
+    }
+    packed = msgspec.json.encode(head)
+    return b"".join([MAGIC, len(packed).to_bytes(8, "little"), packed, *blocks, *index.words.blocks])
+
+
+def _unpacked(data: bytes, journal: Path) -> JournalIndex | None:
+    at = len(MAGIC) + 8
+    length = int.from_bytes(data[len(MAGIC) : at], "little")
+    head = msgspec.json.decode(data[at : at + length])
+    at += length
+    mark = head["journal"]
+    stat = journal.stat()
+    grew = stat.st_size > mark["size"]
+    if not grew and (stat.st_size, stat.st_mtime_ns) != (mark["size"], mark["mtime_ns"]):
+        return None
+    if any(value != mark[name] for name, value in _mark(journal, mark["end"]).items()):
+        return None
+    index = JournalIndex(journal)
+    expand = zstandard.ZstdDecompressor().decompress
+    columns: dict[str, bytes] = {}
+    for name, length in head["columns"]:
+        columns[name] = expand(data[at : at + length])
+        at += length
+    blocks = []
+    for length in head["blocks"]:
+        blocks.append(data[at : at + length])
+        at += length
+    index.end, index.damaged = mark["end"], head["damaged"]
+    index.cells = [(task, model) for task, model in head["cells"]]
+    index.outcomes, index.tag_values = head["outcomes"], head["tag_values"]
+    ids = columns.pop("ids").decode("utf-8", "surrogatepass")
+    index.ids = ids.split("\0") if ids or head["words"] else []
+    calls = columns.pop("calls")
+    for start in range(0, len(calls), 16):
+        index.calls[calls[start : start + 8]] = int.from_bytes(calls[start + 8 : start + 16], "little")
+    index.words.restore(blocks, array("q", columns.pop("firsts")), head["words"])
+    index.current, index.failed = bytearray(columns.pop("current")), bytearray(columns.pop("failed"))
+    index.offsets = array("q", columns.pop("offsets"))
+    index.line_rows, index.line_slots = array("i", columns.pop("line_rows")), array("i", columns.pop("line_slots"))
+    types = {"small": "i", "real": "f", "metrics": "d", "tags": "i"}
+    for name, column in columns.items():
+        kind, _, own = name.partition("\0")
+        getattr(index, kind)[own] = array(types[kind], column) if kind in types else bytearray(column)
+    return index

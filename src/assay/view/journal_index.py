@@ -1,0 +1,298 @@
+"""The index of a run's journal as pages need it: a row for each sample, and where its lines lie.
+
+It follows a journal that is being written: `read_on` takes what was added since. A later line for the same thing
+replaces the earlier one, and an answer that comes behind a verdict makes the verdict outdated, as everywhere in assay.
+Rows are columns of numbers, so that 100,000 samples take some ten megabytes; texts stay in the journal.
+"""
+
+import math
+import os
+from array import array
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from .line_heads import (
+    OutputHead,
+    answer_length,
+    confidence,
+    number,
+    output_head,
+    output_text,
+    score_head,
+    score_text,
+)
+from .text_log import TextLog
+
+NONE = -1
+MOST_METRICS = 32
+"""Columns of values; a scorer with more of them shows the rest in the sample."""
+ROOM = 1024
+"""Rows for which columns have room before the first."""
+LARGEST = (1 << 31) - 1
+SMALL = ("cell", "epoch", "order", "chars", "tokens_in", "tokens_out")
+REAL = ("seconds", "confidence")
+
+
+class JournalIndex:
+    """Rows, lines and words of one journal."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.end = 0
+        """How far the journal was read: behind the last whole line."""
+        self.damaged = 0
+        self.cells: list[tuple[str, str]] = []
+        """Task and model by code; judges' calls have none."""
+        self.outcomes: list[str] = [""]
+        """By code; the first is that of a sample nobody has judged."""
+        self.ids: list[str] = []
+        self.small: dict[str, array[int]] = {name: array("i") for name in SMALL}
+        self.real: dict[str, array[float]] = {name: array("f") for name in REAL}
+        self.failed = bytearray()
+        self.metrics: dict[str, array[float]] = {}
+        self.verdicts: dict[str, bytearray] = {}
+        """By scorer: the code of the outcome of each row."""
+        self.tags: dict[str, array[int]] = {}
+        self.tag_values: dict[str, list[str]] = {}
+        self.offsets = array("q")
+        """Of each line that is kept track of, in the order of the journal."""
+        self.line_rows = array("i")
+        self.line_slots = array("i")
+        """What a line is to its row: 0 and up for rounds, -1 and down for scorers."""
+        self.current = bytearray()
+        """Whether a line still counts."""
+        self.calls: dict[bytes, int] = {}
+        """By hashed key: where the line of what a judge or another helper was asked lies."""
+        self.words = TextLog()
+        self._lines_by_row: tuple[int, Any, Any] | None = None
+        """Lines sorted by their rows, as long as there are no more of them."""
+        self._rows: dict[tuple[str, str], dict[str | tuple[str, int], int]] = {}
+        self._answers = array("i")
+        """Of each row: the line of its first round, and below that of the first scorer's verdict."""
+        self._judged = array("i")
+        self._slots: dict[tuple[int, int], int] = {}
+        """The lines of later rounds and further scorers."""
+        self._outcome_codes: dict[str, int] = {"": 0}
+        self._tag_codes: dict[str, dict[str, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def read_on(self) -> int:
+        """Takes the lines that were written since; returns how many there were."""
+        count = 0
+        try:
+            size = os.stat(self.path).st_size
+        except FileNotFoundError:
+            return 0
+        if size <= self.end:
+            return 0
+        if self.ids and not self._rows:
+            self._recall()
+        add_output, add_score = self._add_output, self._add_score
+        with open(self.path, "rb") as file:
+            file.seek(self.end)
+            offset = self.end
+            for line in file:
+                if line[-1] != 10:
+                    break  # it is being written
+                body = line[:-1]
+                sealed = body[-18:-10] == b',"crc":"' and body[-2:] == b'"}'
+                if not sealed or b"%08x" % crc32(b"}", crc32(body[:-18])) != body[-10:-2]:
+                    self.damaged += 1
+                else:
+                    try:
+                        if body[:15] == b'{"kind":"output':
+                            add_output(offset, body)
+                        elif body[:14] == b'{"kind":"score':
+                            add_score(offset, body)
+                    except (TypeError, ValueError, RecursionError):
+                        self.damaged += 1  # whole, but not a record: somebody else's line
+                offset += len(line)
+                count += 1
+            self.end = offset
+        return count
+
+    def lines_of(self, row: int) -> list[tuple[int, int]]:
+        """Slot and offset of each line that counts for a row, in the order of the journal."""
+        if self._lines_by_row is None or self._lines_by_row[0] != len(self.line_rows):
+            self._lines_by_row = len(self.line_rows), *_sorted_lines(self.line_rows)
+        _, rows, lines = self._lines_by_row
+        found = lines[rows.searchsorted(row) : rows.searchsorted(row, "right")].tolist()
+        return [(self.line_slots[line], self.offsets[line]) for line in found if self.current[line]]
+
+    def first_lines(self, row: int) -> tuple[int, int]:
+        """Where the answer of the first round lies, and the verdict of the first scorer; -1 where there is none."""
+        answer = verdict = NONE
+        best = 0
+        for slot, offset in self.lines_of(row):
+            if slot >= 0 and (answer == NONE or slot == 0):
+                answer = offset
+            elif slot < 0 and (verdict == NONE or slot > best):
+                verdict, best = offset, slot
+        return answer, verdict
+
+    def call(self, task: str, role: str, key: str) -> int:
+        """Where the line of a helper's call lies; -1 where there is none."""
+        return self.calls.get(_hashed(f"{task}#{role}", key), NONE)
+
+    def search(self, words: str) -> list[int]:
+        """The rows whose samples hold some words, or have them in their id."""
+        rows = {self.line_rows[line] for line in self.words.search(words) if self.current[line]}
+        folded = words.lower()
+        rows |= {row for row, id in enumerate(self.ids) if folded in id.lower()}
+        rows.discard(NONE)
+        return sorted(rows)
+
+    def _row(self, task: str, model: str, id: str, epoch: int) -> int:
+        known = self._rows.get((task, model))
+        if known is None:
+            known = self._rows[task, model] = {}
+            self.cells.append((task, model))
+        place = (id, epoch) if epoch else id
+        row = known.setdefault(place, len(self.ids))
+        if row == len(self.ids):
+            self.ids.append(id)
+            if row == len(self.failed):
+                self._grow()
+            self.small["cell"][row] = self.cells.index((task, model)) if len(self.cells) > 1 else 0
+            self.small["epoch"][row] = epoch
+        return row
+
+    def _grow(self) -> None:
+        """Makes room for more rows: columns are longer than there are rows, so that most rows cost no append."""
+        more = max(ROOM, len(self.failed) // 4)
+        for column in self.small.values():
+            column.extend(array("i", [NONE]) * more)
+        for reals in (*self.real.values(), *self.metrics.values()):
+            reals.extend(array(reals.typecode, [math.nan]) * more)
+        for codes in self.tags.values():
+            codes.extend(array("i", [NONE]) * more)
+        for flags in (self.failed, *self.verdicts.values()):
+            flags.extend(bytes(more))
+        for lines in (self._answers, self._judged):
+            lines.extend(array("i", [NONE]) * more)
+
+    def _line(self, offset: int, row: int, slot: int, text: str) -> bool:
+        """Notes a line; returns whether it takes the place of another."""
+        line = len(self.offsets)
+        if -1 <= slot <= 0:
+            first = self._judged if slot else self._answers
+            before, first[row] = first[row], line
+        else:
+            before = self._slots.get((row, slot), NONE)
+            self._slots[row, slot] = line
+        if before >= 0:
+            self.current[before] = 0
+        self.offsets.append(offset)
+        self.line_rows.append(row)
+        self.line_slots.append(slot)
+        self.current.append(1)
+        self.words.append(text)
+        return before >= 0
+
+    def _add_output(self, offset: int, line: bytes) -> None:
+        head = output_head(line)
+        if "#" in head.task:
+            self.calls[_hashed(head.task, head.key)] = offset
+            return
+        row = self._row(head.task, head.model, head.id, head.epoch)
+        if self._line(offset, row, head.round, output_text(head)):
+            self._outdate(row)
+        self._measure(row, head)
+
+    def _measure(self, row: int, head: OutputHead) -> None:
+        answer = head.output
+        self.failed[row] = answer.error is not None
+        self.small["chars"][row] = answer_length(head)
+        self.real["seconds"][row] = number(answer.seconds)
+        if answer.likelihoods is not None:
+            self.real["confidence"][row] = confidence(answer.likelihoods)
+        if answer.usage is not None:
+            for name, counted in (("tokens_in", answer.usage.input_tokens), ("tokens_out", answer.usage.output_tokens)):
+                if type(counted) is int and 0 <= counted <= LARGEST:
+                    self.small[name][row] = counted
+
+    def _outdate(self, row: int) -> None:
+        for scorer, codes in enumerate(self.verdicts.values()):
+            codes[row] = 0
+            line = self._slots.get((row, -1 - scorer), NONE) if scorer else self._judged[row]
+            if line >= 0:
+                self.current[line] = 0
+        for column in self.metrics.values():
+            column[row] = math.nan
+
+    def _add_score(self, offset: int, line: bytes) -> None:
+        head = score_head(line)
+        row = self._row(head.task, head.model, head.id, head.epoch)
+        verdicts = self.verdicts.get(head.scorer)
+        if verdicts is None:
+            verdicts = self.verdicts[head.scorer] = bytearray(len(self.failed))
+        scorer = 0 if len(self.verdicts) == 1 else list(self.verdicts).index(head.scorer)
+        self._line(offset, row, -1 - scorer, score_text(head))
+        verdicts[row] = self._outcome(head.outcome)
+        self.small["order"][row] = head.order if head.order < LARGEST else LARGEST
+        for name, value in head.values.items():
+            column = self.metrics.get(name)
+            if column is None:
+                if len(self.metrics) == MOST_METRICS:
+                    continue
+                column = self.metrics[name] = array("d", [math.nan]) * len(self.failed)
+            column[row] = math.nan if value is None else value
+        if head.tags:
+            self._tag(row, head.tags)
+
+    def _outcome(self, outcome: str) -> int:
+        code = self._outcome_codes.get(outcome)
+        if code is None:
+            code = self._outcome_codes[outcome] = min(len(self.outcomes), 255)
+            self.outcomes.append(outcome)
+        return code
+
+    def _tag(self, row: int, tags: dict[str, object]) -> None:
+        for name, value in tags.items():
+            codes = self._tag_codes.get(name)
+            if codes is None:
+                codes = self._tag_codes[name] = {}
+                self.tags[name] = array("i", [NONE]) * len(self.failed)
+                self.tag_values[name] = []
+            text = value if type(value) is str else str(value)
+            code = codes.get(text)
+            if code is None:
+                code = codes[text] = len(codes)
+                self.tag_values[name].append(text)
+            self.tags[name][row] = code
+
+    def _recall(self) -> None:
+        """Makes again what is only needed to read on, of an index that was read from its file."""
+        self._outcome_codes = {outcome: code for code, outcome in enumerate(self.outcomes)}
+        self._tag_codes = {name: {v: c for c, v in enumerate(values)} for name, values in self.tag_values.items()}
+        self._rows = {cell: {} for cell in self.cells}
+        for row, (code, id, epoch) in enumerate(zip(self.small["cell"], self.ids, self.small["epoch"], strict=False)):
+            self._rows[self.cells[code]][(id, epoch) if epoch else id] = row
+        self._answers = array("i", [NONE]) * len(self.failed)
+        self._judged = array("i", [NONE]) * len(self.failed)
+        for line, (row, slot) in enumerate(zip(self.line_rows, self.line_slots, strict=True)):
+            if -1 <= slot <= 0:
+                (self._judged if slot else self._answers)[row] = line
+            else:
+                self._slots[row, slot] = line
+
+    def forget(self) -> None:
+        """Lets go of what is only needed to read on; a journal that grows after all has it made again."""
+        self._rows, self._slots = {}, {}
+        self._answers, self._judged = array("i"), array("i")
+
+
+def _sorted_lines(line_rows: "array[int]") -> tuple[Any, Any]:
+    import numpy as np
+
+    rows = np.array(line_rows, np.int32)
+    lines = np.argsort(rows, kind="stable").astype(np.int32)
+    return rows[lines], lines
+
+
+def _hashed(task: str, key: str) -> bytes:
+    return blake2b(f"{task}\0{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

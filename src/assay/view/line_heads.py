@@ -1,0 +1,176 @@
+"""What the index takes from a journal line: numbers for columns, and the text that a search looks through.
+
+Only the members that are needed are decoded; that, and not the disk, is what an index of a long journal costs.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ..store.journal import decode_output, decode_score
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: Any = None
+    output_tokens: Any = None
+
+
+class _Candidate(msgspec.Struct, gc=False):
+    text: str | None = None
+    parts: Any = None
+
+
+class _Answer(msgspec.Struct, gc=False):
+    candidates: list[_Candidate] = []
+    likelihoods: Any = None
+    usage: _Usage | None = None
+    seconds: Any = None
+    error: Any = None
+
+
+class _Turn(msgspec.Struct, gc=False):
+    content: Any = None
+
+
+class OutputHead(msgspec.Struct, gc=False):
+    """What an answer's line says, as far as a list of samples needs it."""
+
+    task: str
+    model: str
+    id: str
+    key: str
+    epoch: int = 0
+    round: int = 0
+    prompt: list[_Turn] = []
+    output: _Answer = msgspec.field(default_factory=_Answer)
+    target: Any = None
+
+
+class _Why(msgspec.Struct, gc=False):
+    reason: Any = None
+    reply: Any = None
+    error: Any = None
+
+
+class ScoreHead(msgspec.Struct, gc=False):
+    """What a verdict's line says, as far as a list of samples needs it."""
+
+    task: str
+    model: str
+    id: str
+    scorer: str
+    values: dict[str, Any]
+    outcome: str
+    epoch: int = 0
+    answer: str | None = None
+    details: _Why | None = None
+    tags: dict[str, Any] | None = None
+    order: int = 0
+
+
+_output = msgspec.json.Decoder(OutputHead).decode
+_score = msgspec.json.Decoder(ScoreHead).decode
+
+
+def output_head(line: bytes) -> OutputHead:
+    """The head of an answer's line; one with huge numbers or lone surrogates is read the slow way."""
+    try:
+        return _output(line)
+    except msgspec.DecodeError:
+        record = decode_output(line)
+        return msgspec.convert(
+            {name: getattr(record, name) for name in ("task", "model", "id", "key", "epoch", "round", "target")}
+            | {"prompt": list(record.prompt), "output": dict(record.output)},
+            OutputHead,
+            strict=False,
+        )
+
+
+def score_head(line: bytes) -> ScoreHead:
+    """The head of a verdict's line."""
+    try:
+        return _score(line)
+    except msgspec.DecodeError:
+        record = decode_score(line)
+        names = ("task", "model", "id", "scorer", "outcome", "epoch", "answer", "order")
+        plain = {name: getattr(record, name) for name in names}
+        more = {"values": dict(record.values), "tags": dict(record.tags), "details": dict(record.details)}
+        return msgspec.convert(plain | more, ScoreHead, strict=False)
+
+
+def output_text(head: OutputHead) -> str:
+    """The words of an answer's line: what was asked, answered and expected."""
+    pieces = [turn.content if type(turn.content) is str else _content(turn.content) for turn in head.prompt]
+    for candidate in head.output.candidates:
+        pieces.append(candidate.text if candidate.text is not None else _content(candidate.parts))
+    target = head.target
+    if target is not None:
+        pieces.append(target if type(target) is str else _flat(target))
+    if head.output.error is not None:
+        pieces.append(_flat(head.output.error))
+    return "\n".join(pieces)
+
+
+def score_text(head: ScoreHead) -> str:
+    """The words of a verdict's line: what was read in the answer, and why it was judged so."""
+    pieces = [head.answer] if head.answer is not None else []
+    if (why := head.details) is not None:
+        pieces += [_flat(part) for part in (why.reason, why.reply, why.error) if part is not None]
+    return "\n".join(pieces)
+
+
+def answer_length(head: OutputHead) -> int:
+    """Characters of the first answer, without what was thought aloud."""
+    candidates = head.output.candidates
+    if not candidates:
+        return 0
+    text = candidates[0].text
+    return len(text) if text is not None else len(_content(candidates[0].parts))
+
+
+def confidence(likelihoods: Any) -> float:
+    """The share of the likeliest continuation among those that were weighed; not a number without two of them."""
+    if not isinstance(likelihoods, list) or len(likelihoods) < 2:
+        return math.nan
+    try:
+        weights = [float(entry[0]) for entry in likelihoods]
+        top = max(weights)
+        return 1.0 / math.fsum(math.exp(weight - top) for weight in weights)
+    except (TypeError, ValueError, IndexError, ZeroDivisionError):
+        return math.nan
+
+
+def number(value: Any) -> float:
+    """A number of a record, whatever a user's model wrote there."""
+    return float(value) if type(value) in (int, float) else math.nan
+
+
+def _content(content: Any) -> str:
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        return "".join(_part(part) for part in content)
+    return "" if content is None else str(content)
+
+
+def _part(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return str(part)
+    if part.get("type") == "json":
+        return _flat(part.get("value"))
+    return str(part.get("text", ""))
+
+
+def _flat(value: Any) -> str:
+    return "\n".join(_leaves(value))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _leaves(inner)
+    elif value is not None:
+        yield str(value)

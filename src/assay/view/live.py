@@ -1,0 +1,67 @@
+"""How far a run is that goes on in some terminal, from its journal alone."""
+
+import time
+from typing import Any
+
+from .run_view import RunView, rows_of
+
+MOST_POINTS = 200
+
+
+def progress(run: RunView) -> dict[str, Any]:
+    """Samples answered and judged so far, failures by kind, the running value of each cell."""
+    import numpy as np
+
+    columns = run.columns()
+    manifest, _ = run.documents()
+    outcome = np.array(columns["outcome"], np.int64)
+    cell_of = np.array(columns["cell"] or [0] * columns["n"], np.int64)
+    row_of = np.array(rows_of(columns), np.int64)
+    cells = []
+    for code, cell in enumerate(columns["cells"]):
+        own = np.flatnonzero(cell_of == code)
+        if not len(own):
+            continue
+        counts = np.bincount(outcome[own], minlength=len(columns["outcomes"])).tolist()
+        metric = cell["metric"]
+        values = np.array(columns["metrics"].get(metric, [None] * len(cell_of)), np.float64)[own]
+        arrived = values[np.argsort(row_of[own])]
+        cells.append(
+            {
+                **cell,
+                "answered": len(own),
+                "outcomes": {name or "waiting": n for name, n in zip(columns["outcomes"], counts, strict=True) if n},
+                "running": _running(arrived[np.isfinite(arrived)]),
+            }
+        )
+    started = manifest.get("started")
+    return {
+        "live": run.is_live,
+        "status": manifest.get("status"),
+        "started": started,
+        "seconds": _since(started) if run.is_live else None,
+        "journal_bytes": run.index.end,
+        "cells": cells,
+        "tokens_out": sum(n for n in columns["tokens_out"] or () if n > 0),
+        "tokens_in": sum(n for n in columns["tokens_in"] or () if n > 0),
+    }
+
+
+def _running(values: Any) -> list[list[float]]:
+    """The mean after so many samples, in the order in which they came: at most `MOST_POINTS` pairs of n and mean."""
+    import numpy as np
+
+    if not len(values):
+        return []
+    means = np.cumsum(values) / np.arange(1, len(values) + 1)
+    chosen = np.unique(np.linspace(0, len(values) - 1, min(MOST_POINTS, len(values))).astype(int))
+    return [[int(place) + 1, round(float(means[place]), 6)] for place in chosen]
+
+
+def _since(started: Any) -> float | None:
+    try:
+        from datetime import datetime
+
+        return max(0.0, time.time() - datetime.strptime(str(started), "%Y-%m-%dT%H:%M:%S%z").timestamp())
+    except ValueError:
+        return None

@@ -1,0 +1,147 @@
+"""Media for pages: found by digest, checked by their own bytes, and made small where a page shows many.
+
+A medium is served only if a record of the sample names it, its bytes have the digest that the record says, and those
+bytes are of a kind that browsers show without running anything. SVG and HTML are none of these.
+"""
+
+import hashlib
+import io
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core import AssayError, Audio, DataError, Image
+from ..core.media import MAX_MEDIA_BYTES, SNIFFED_BYTES, sniff
+from ..store import Blobs
+from .records import Record
+
+TYPES = {
+    "png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "bmp": "image/bmp", "webp": "image/webp",
+    "avif": "image/avif", "wav": "audio/wav", "flac": "audio/flac", "ogg": "audio/ogg", "mp3": "audio/mpeg",
+    "aac": "audio/aac", "m4a": "audio/mp4", "mp4": "video/mp4", "webm": "video/webm",
+}  # fmt: skip
+"""What a browser shows, by what the bytes say they are."""
+THUMBNAIL_PIXELS = 256
+PEAKS = 600
+KEPT_BYTES = 24 << 20
+"""Of thumbnails and waveforms, in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A medium that may be served."""
+
+    path: Path
+    type: str
+    digest: str
+    kind: str
+
+
+class MediaShelf:
+    """The media of one run."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._checked: dict[Path, tuple[int, int, str]] = {}
+        self._made: OrderedDict[tuple[str, str], bytes] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def find(self, record: Record, digest: str) -> Found:
+        """The file of a medium that a record names; a `DataError` says why there is none to show."""
+        parts = [part for part in record.media() if part["sha256"] == digest]
+        if not parts:
+            raise DataError("this sample names no such medium")
+        kept = self._blobs.path(digest)
+        places = [] if kept is None else [kept]
+        places += [Path(part["path"]) for part in parts if isinstance(part.get("path"), str)]
+        if not places:
+            raise DataError("it lies inside the dataset, and the run kept its digest only")
+        faults = []
+        for path in places:
+            try:
+                if self._digest(path) == digest:
+                    return Found(path, _type_of(path), digest, str(parts[0]["type"]))
+                faults.append("its bytes are not those that the run was given")
+            except (FileNotFoundError, ValueError):  # a journal may name what no file can be called
+                faults.append("its file is no longer there")
+            except OSError as error:
+                faults.append(f"its file cannot be read: {error.strerror}")
+        raise DataError(faults[0])
+
+    def thumbnail(self, found: Found) -> bytes:
+        """An image made small, as WebP; decoded in a process of its own."""
+        return self._kept(("small", found.digest), lambda: _small(found.path))
+
+    def waveform(self, found: Found) -> bytes:
+        """How loud an audio file is over its length: one byte for each of `PEAKS` pieces."""
+        return self._kept(("wave", found.digest), lambda: _peaks(found.path))
+
+    def _digest(self, path: Path) -> str:
+        """sha256 of a regular file; computed again only where it has changed."""
+        known = os.stat(path)
+        if not stat.S_ISREG(known.st_mode):
+            raise DataError("it is not a file")
+        if known.st_size > MAX_MEDIA_BYTES:
+            raise DataError(f"its file is larger than {MAX_MEDIA_BYTES >> 20} MiB")
+        mark = known.st_mtime_ns, known.st_size
+        held = self._checked.get(path)
+        if held is None or held[:2] != mark:
+            with path.open("rb") as file:
+                held = self._checked[path] = (*mark, hashlib.file_digest(file, "sha256").hexdigest())
+        return held[2]
+
+    def _kept(self, name: tuple[str, str], make: Callable[[], bytes]) -> bytes:
+        with self._lock:
+            if name in self._made:
+                self._made.move_to_end(name)
+                return self._made[name]
+        try:
+            made = make()
+        except AssayError as error:
+            raise DataError(f"it cannot be decoded: {error}") from error
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = made
+                self._size += len(made)
+            while self._size > KEPT_BYTES:
+                self._size -= len(self._made.popitem(last=False)[1])
+        return made
+
+
+def _type_of(path: Path) -> str:
+    with path.open("rb") as file:
+        kind = sniff(file.read(SNIFFED_BYTES))
+    found = TYPES.get(kind or "")
+    if found is None:
+        what = f"a {kind} file" if kind else "not an image, audio or video file by its own bytes"
+        raise DataError(f"it is {what}, which pages do not show")
+    return found
+
+
+def _small(path: Path) -> bytes:
+    from ..media import decode_image
+
+    picture = decode_image(Image(path))
+    picture.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
+    out = io.BytesIO()
+    picture.save(out, "WEBP", quality=78)
+    return out.getvalue()
+
+
+def _peaks(path: Path) -> bytes:
+    import numpy as np
+
+    from ..media import decode_audio
+
+    samples = np.abs(decode_audio(Audio(path), channels=1).samples)
+    if not samples.size:
+        return b""
+    pieces = np.array_split(samples, min(PEAKS, samples.size))
+    heights = np.array([piece.max() for piece in pieces])
+    top = float(heights.max()) or 1.0
+    return (heights / top * 255).astype(np.uint8).tobytes()

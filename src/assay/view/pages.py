@@ -1,0 +1,95 @@
+"""The app's page for those who have no server: as files of a folder, or as one file with everything in it.
+
+In one file the modules become functions in one inline script, and the page allows that script and its style by their
+digests and nothing else. No tool is needed: imports of the app are single lines in one form.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .plain_json import json_bytes
+
+APP = Path(__file__).parent / "app"
+TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
+FOLDER_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
+    f"connect-src 'self'; base-uri 'none'; form-action 'none'; {TRUSTED}"
+)
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const|let) (\w+))", re.MULTILINE)
+
+
+def assets() -> dict[str, bytes]:
+    """The files of the app beside its page."""
+    return {path.name: path.read_bytes() for path in sorted(APP.iterdir()) if path.suffix in (".js", ".css", ".svg")}
+
+
+def folder_page() -> str:
+    """The page of a bundle: it reads files instead of asking a server, and says so if it is opened as a file."""
+    head = (
+        f'<meta http-equiv="Content-Security-Policy" content="{FOLDER_POLICY}">\n<meta name="assay-bundle" content="1">'
+    )
+    return _page().replace("<title>", f"{head}\n<title>")
+
+
+def single_page(documents: Mapping[str, Any], title: str) -> str:
+    """Everything in one file: the documents as data, the modules as one script."""
+    style = (APP / "style.css").read_text("utf-8")
+    script = inline_script()
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; img-src data: blob:; "
+        f"media-src data: blob:; connect-src 'none'; base-uri 'none'; form-action 'none'; {TRUSTED}"
+    )
+    icon = base64.b64encode((APP / "icon.svg").read_bytes()).decode("ascii")
+    # `<` never stands in the data, so that no text of a model can end the element that holds it.
+    data = json_bytes(documents).decode("utf-8").replace("<", "\\u003c").replace("\u2028", "\\u2028")
+    page = _page()
+    page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', _icon(icon))
+    page = page.replace('<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>")
+    page = re.sub(r'<(?:link rel="modulepreload"|script type="module") [^>]*>(?:</script>)?\n', "", page)
+    page = page.replace("<title>assay</title>", f"<title>{_escaped(title)}</title>")
+    meta = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    page = page.replace('<meta charset="utf-8">', meta)
+    inner = f'<script type="application/json" id="assay-data">{data}</script>\n<script type="module">{script}</script>'
+    return page.replace("</body>", f"{inner}\n</body>")
+
+
+def inline_script() -> str:
+    """The modules of the app as one script, each a function of its own, in the order in which they need each other."""
+    texts = {path.stem: path.read_text("utf-8") for path in APP.glob("*.js")}
+    done: list[str] = []
+    pieces: list[str] = []
+
+    def add(name: str) -> None:
+        if name in done:
+            return
+        for _, other in _IMPORT.findall(texts[name]):
+            add(other)
+        done.append(name)
+        exported = [found for _, found in _EXPORT.findall(texts[name])]
+        body = _IMPORT.sub(lambda m: f"const {{{m[1]}}} = module_{m[2]};", texts[name])
+        body = _EXPORT.sub(r"\1", body)
+        pieces.append(f"const module_{name} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();")
+
+    add("main")
+    return "\n".join(pieces).replace("</script", "<\\/script")
+
+
+def _page() -> str:
+    return (APP / "index.html").read_text("utf-8")
+
+
+def _icon(data: str) -> str:
+    return f'<link rel="icon" href="data:image/svg+xml;base64,{data}">'
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;")

@@ -1,0 +1,32 @@
+"""JSON that every browser reads, of whatever a run holds: no NaN, no lone surrogates, no numbers too large for it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+LARGEST = 2**53
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value as JSON; text that is no text becomes the sign for that, numbers that are none become null."""
+    try:
+        return _encode(value)
+    except (UnicodeEncodeError, OverflowError, TypeError, ValueError):
+        return _encode(_cleaned(value))
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {_cleaned(str(name)): _cleaned(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_cleaned(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if abs(value) <= LARGEST else str(value)
+    return value

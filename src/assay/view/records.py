@@ -1,0 +1,191 @@
+"""One sample as a page shows it: its rounds, its verdicts, what helpers were asked, from their journal lines.
+
+Long texts are cut for the page and said to be; the whole record can be had as text. Media are named by their digest.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+from ..core import StoreError
+from ..core.media import MEDIA_KINDS
+from ..core.record import is_whole
+from ..store.export import candidate_text, content_text
+from .journal_index import NONE, JournalIndex
+
+LONGEST_TEXT = 100_000
+"""Characters of one text that a page shows; the rest is in the raw record."""
+LONGEST_RAW = 64 << 20
+SNIPPET = 160
+MOST_CALLS = 40
+MOST_TOKENS = 2000
+"""Tokens with their likelihoods that a page takes."""
+
+
+@dataclass(slots=True)
+class Record:
+    """The lines of one row, decoded."""
+
+    task: str
+    model: str
+    id: str
+    epoch: int
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    damage: str = ""
+
+    def to_plain(self, *, whole: bool = False) -> dict[str, Any]:
+        """What a page is told."""
+        limit = None if whole else LONGEST_TEXT
+        plain = {
+            "task": self.task,
+            "model": self.model,
+            "id": self.id,
+            "epoch": self.epoch,
+            "rounds": [_slim(_round(line), limit) for line in self.rounds],
+            "target": _slim(next((r["target"] for r in self.rounds if r.get("target") is not None), None), limit),
+            "verdicts": [_slim(_verdict(line), limit) for line in self.verdicts],
+            "calls": [_slim({**_round(line), "role": line["task"].rpartition("#")[2]}, limit) for line in self.calls],
+            "damage": self.damage,
+        }
+        return plain
+
+    def raw(self) -> str:
+        """The journal lines, one under another."""
+        lines = [*self.rounds, *self.verdicts, *self.calls]
+        return "\n".join(json.dumps(line, ensure_ascii=False, indent=1) for line in lines)[:LONGEST_RAW]
+
+    def media(self) -> Iterator[Mapping[str, Any]]:
+        """Every medium that the lines name: kind, digest, and where it lies if it is a file of the data."""
+        for line in (*self.rounds, *self.calls):
+            for turn in line.get("prompt", ()):
+                yield from _media_parts(turn.get("content") if isinstance(turn, Mapping) else None)
+            output = line.get("output")
+            for candidate in output.get("candidates", ()) if isinstance(output, Mapping) else ():
+                yield from _media_parts(candidate.get("parts") if isinstance(candidate, Mapping) else None)
+
+
+def read_record(index: JournalIndex, row: int) -> Record:
+    """The lines of a row and of what helpers were asked for its verdicts."""
+    task, model = index.cells[index.small["cell"][row]]
+    record = Record(task, model, index.ids[row], index.small["epoch"][row])
+    try:
+        with open(index.path, "rb") as file:
+            for slot, offset in sorted(index.lines_of(row), key=lambda line: (line[0] < 0, abs(line[0]))):
+                _take(file, offset, record, record.verdicts if slot < 0 else record.rounds)
+            for verdict in record.verdicts:
+                asked = verdict.get("details", {}).get("asked", ())
+                for call in asked if isinstance(asked, Sequence) else ():
+                    if not isinstance(call, Sequence) or len(call) != 2 or len(record.calls) >= MOST_CALLS:
+                        continue
+                    offset = index.call(task, str(call[0]), str(call[1]))
+                    if offset != NONE:
+                        _take(file, offset, record, record.calls)
+    except FileNotFoundError as error:
+        raise StoreError("the journal is no longer there", where=str(index.path), fix="reload the list") from error
+    return record
+
+
+def _take(file: BinaryIO, offset: int, record: Record, into: list[dict[str, Any]]) -> None:
+    file.seek(offset)
+    line = file.readline().rstrip(b"\n")
+    if not is_whole(line):
+        record.damage = "a line of this sample is damaged: what it said is left out"
+        return
+    plain = json.loads(line)
+    plain.pop("crc", None)
+    into.append(plain)
+
+
+def snippet_of(row: int, lines: tuple[int, int], file: BinaryIO) -> dict[str, Any]:
+    """The beginnings of question and answer; of a sample that was never asked, why."""
+    answer, verdict = lines
+    found: dict[str, Any] = {"row": row, "question": "", "answer": "", "target": ""}
+    if answer != NONE:
+        line = _plain_at(file, answer)
+        prompt = [turn for turn in line.get("prompt", ()) if isinstance(turn, Mapping)]
+        spoken = [turn for turn in prompt if turn.get("content") is not None]
+        last = next((t for t in reversed(spoken) if t.get("role") not in ("system", "developer")), None)
+        found["question"] = _begin(content_text(last["content"])) if last else ""
+        found["media"] = [
+            {"kind": part["type"], "sha256": part["sha256"]}
+            for turn in spoken
+            for part in _media_parts(turn["content"])
+        ][:3]
+        output = line.get("output", {})
+        candidates = output.get("candidates", ())
+        found["answer"] = _begin(candidate_text(candidates[0])) if candidates else ""
+        made = [part for candidate in candidates for part in _media_parts(candidate.get("parts"))]
+        found["made"] = [{"kind": part["type"], "sha256": part["sha256"]} for part in made][:4]
+        if output.get("error"):
+            found["error"] = _begin(f"{output['error'].get('kind')}: {output['error'].get('message')}")
+        found["target"] = _begin(_text(line.get("target")))
+    if verdict != NONE:
+        line = _plain_at(file, verdict)
+        found["read"] = _begin(_text(line.get("answer")))
+        if line.get("details", {}).get("error"):
+            found["error"] = _begin(_text(line["details"]["error"]))
+    return found
+
+
+def _plain_at(file: BinaryIO, offset: int) -> dict[str, Any]:
+    file.seek(offset)
+    line = file.readline().rstrip(b"\n")
+    return json.loads(line) if is_whole(line) else {}
+
+
+def _begin(text: str) -> str:
+    return " ".join(text[: 3 * SNIPPET].split())[:SNIPPET]
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _media_parts(content: Any) -> Iterator[Mapping[str, Any]]:
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and part.get("type") in MEDIA_KINDS and isinstance(part.get("sha256"), str):
+            yield part
+
+
+def _round(line: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked and answered, without what a page does not show."""
+    kept = ("model", "round", "prompt", "continuations", "details", "key")
+    plain = {name: line[name] for name in kept if name in line}
+    output = dict(line.get("output", {}))
+    output["candidates"] = [
+        {
+            **candidate,
+            **({"tokens": candidate["tokens"][:MOST_TOKENS]} if "tokens" in candidate else {}),
+            "token_ids": None,
+        }
+        for candidate in output.get("candidates", ())
+    ]
+    return {**plain, "output": output}
+
+
+def _verdict(line: Mapping[str, Any]) -> dict[str, Any]:
+    kept = ("scorer", "values", "outcome", "answer", "details", "candidates", "tags", "group", "cluster", "order")
+    return {name: line[name] for name in kept if name in line}
+
+
+def _slim(value: Any, limit: int | None) -> Any:
+    """The same, its long texts cut; how long they were is said in their place. Paths of the machine stay out."""
+    if isinstance(value, str):
+        if limit is not None and len(value) > limit:
+            return f"{value[:limit]}… [{len(value) - limit:,} more characters: open the raw record]"
+        return value
+    if isinstance(value, Mapping):
+        is_medium = value.get("type") in MEDIA_KINDS and "sha256" in value
+        return {
+            name: _slim(inner, limit)
+            for name, inner in value.items()
+            if inner is not None and not (is_medium and name == "path")
+        }
+    if isinstance(value, list):
+        return [_slim(inner, limit) for inner in value]
+    return value

@@ -1,0 +1,204 @@
+"""One run as pages show it: its numbers, its samples as columns, and single samples read from their lines.
+
+Nothing of a sample is kept: a page asks for the columns once, and for the lines of what is on the screen.
+"""
+
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core import StoreError
+from ..store import RunReader
+from ..store.layout import Layout
+from ..store.lock import is_locked
+from .index_file import open_index
+from .journal_index import JournalIndex
+from .records import Record, read_record, snippet_of
+
+MOST_ROWS = 500
+"""Rows of a list that one request may ask for."""
+SCORED = "scored"
+
+
+class RunView:
+    """A run folder, read again whenever it changes."""
+
+    def __init__(self, folder: Path, id: str, name: str) -> None:
+        self.layout = Layout(folder)
+        self.id = id
+        self.name = name
+        self._index: JournalIndex | None = None
+        self._lock = threading.Lock()
+        self._summary: tuple[Any, dict[str, Any], dict[str, Any]] | None = None
+
+    @property
+    def index(self) -> JournalIndex:
+        """The index of the journal as it is now."""
+        with self._lock:
+            index = self._index
+            if not self.layout.journal.exists():
+                if not self.layout.manifest.exists():
+                    raise StoreError("the run is no longer there", where=str(self.layout.folder), fix="reload the list")
+                index = self._index = JournalIndex(self.layout.journal)
+            elif index is None or self.layout.journal.stat().st_size < index.end:
+                index = self._index = open_index(self.layout)
+            else:
+                index.read_on()
+            return index
+
+    def reader(self) -> RunReader:
+        """The run folder as every other command reads it."""
+        return RunReader(self.layout.folder)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a process is writing to the folder now."""
+        return is_locked(self.layout.lock)
+
+    def documents(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """`run.json` and `summary.json`; the second is empty where it is not what the run ended with."""
+        mark = tuple(
+            path.stat().st_mtime_ns if path.exists() else 0 for path in (self.layout.manifest, self.layout.summary)
+        )
+        if self._summary is None or self._summary[0] != mark:
+            reader = self.reader()
+            manifest = reader.manifest if self.layout.manifest.exists() else {}
+            self._summary = mark, manifest, reader.summary
+        return self._summary[1], self._summary[2]
+
+    def columns(self) -> dict[str, Any]:
+        """The samples of the last table as columns, in the order of the data; those of a run that goes on, so far.
+
+        `row` is none where every sample has the row of its place, `cell` where there is only one.
+        """
+        import numpy as np
+
+        index = self.index
+        count = len(index)
+        small = {name: np.array(column, np.int32)[:count] for name, column in index.small.items()}
+        cells = self._cells(index)
+        order = np.where(small["order"] < 0, np.arange(count), small["order"])
+        kept = np.flatnonzero(self._counted(index, small["cell"], small["epoch"]))
+        rows = kept[np.lexsort((small["epoch"][kept], order[kept], small["cell"][kept]))]
+        outcomes = self._outcomes(index, rows)
+        columns: dict[str, Any] = {
+            "n": len(rows),
+            "left_out": count - len(rows),
+            "cells": cells,
+            "outcomes": index.outcomes,
+            "row": None if (rows == np.arange(len(rows))).all() else rows.tolist(),
+            "id": [index.ids[row] for row in rows.tolist()],
+            "cell": small["cell"][rows].tolist() if len(cells) > 1 else None,
+            "epoch": small["epoch"][rows].tolist() if count and small["epoch"].max() > 0 else None,
+            "outcome": outcomes.tolist(),
+            "metrics": {name: _rounded(np.array(column)[rows]) for name, column in index.metrics.items()},
+            "tags": {
+                name: {"values": index.tag_values[name], "codes": np.array(codes)[rows].tolist()}
+                for name, codes in index.tags.items()
+            },
+        }
+        for name in ("chars", "tokens_in", "tokens_out"):
+            columns[name] = small[name][rows].tolist() if (small[name] >= 0).any() else None
+        for name, reals in index.real.items():
+            column = np.array(reals)[:count]
+            columns[name] = None if np.isnan(column).all() else _rounded(column[rows])
+        return columns
+
+    def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
+        """The beginning of question and answer of some rows."""
+        index = self.index
+        wanted = [row for row in rows if 0 <= row < len(index)][:MOST_ROWS]
+        with open(self.layout.journal, "rb") as file:
+            return [snippet_of(row, index.first_lines(row), file) for row in wanted]
+
+    def record(self, row: int) -> Record:
+        """All that the journal says of one row."""
+        index = self.index
+        if not 0 <= row < len(index):
+            raise StoreError(
+                f"the run has no sample in row {row}", where=str(self.layout.folder), fix="reload the page"
+            )
+        return read_record(index, row)
+
+    def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
+        """Task and model of each cell, its numbers by name, and which of them a list shows first."""
+        manifest, summary = self.documents()
+        cells = []
+        described = {(c.get("task"), c.get("model")): c for c in manifest.get("cells", ()) if isinstance(c, Mapping)}
+        for task, model in index.cells:
+            results = [r for r in summary.get("results", ()) if (r["task"], r["model"]) == (task, model)]
+            own = described.get((task, model), {})
+            first = next((r["metric"] for r in results if r["metric"] in index.metrics), None)
+            cells.append(
+                {
+                    "task": task,
+                    "model": model,
+                    "protocol": own.get("protocol") or task,
+                    "scorers": list(own.get("scorers", {})),
+                    "metric": first or self._spoken_metric(index, task, model, own),
+                    "higher_is_better": next((r["higher_is_better"] for r in results), True),
+                    "scale": next(
+                        (r["details"]["scale"] for r in results if "scale" in (r.get("details") or {})), None
+                    ),
+                    "expected": own.get("n_expected"),
+                }
+            )
+        return cells
+
+    def _spoken_metric(self, index: JournalIndex, task: str, model: str, own: Mapping[str, Any]) -> str | None:
+        """Of a cell without a table: a metric of its first scorer, else any that its rows have."""
+        scorers = list(own.get("scorers", {}))
+        for scorer in scorers:
+            for name in index.metrics:
+                if name == scorer or name.startswith(f"{scorer}."):
+                    return name
+        return next(iter(index.metrics), None)
+
+    def _counted(self, index: JournalIndex, cell: Any, epoch: Any) -> Any:
+        """Which rows the last table is about; all, where it does not say."""
+        import numpy as np
+
+        manifest, summary = self.documents()
+        counted = np.ones(len(index), bool)
+        named = {(c.get("task"), c.get("model")) for c in manifest.get("cells", ()) if isinstance(c, Mapping)}
+        for code, own in enumerate(index.cells):
+            if named and own not in named and summary:
+                counted[cell == code] = False
+        for entry in summary.get("counted", ()):
+            if (entry["task"], entry["model"]) not in index.cells:
+                continue
+            code = index.cells.index((entry["task"], entry["model"]))
+            ids = frozenset(entry["ids"])
+            for row in np.flatnonzero(cell == code).tolist():
+                counted[row] = index.ids[row] in ids and (not entry["epochs"] or epoch[row] < entry["epochs"])
+        return counted
+
+    def _outcomes(self, index: JournalIndex, rows: Any) -> Any:
+        """The outcome of each row: of several scorers the first that did not score, else that it was scored."""
+        import numpy as np
+
+        manifest, _ = self.documents()
+        named = {s for c in manifest.get("cells", ()) if isinstance(c, Mapping) for s in c.get("scorers", {})}
+        scored = index.outcomes.index(SCORED) if SCORED in index.outcomes else -1
+        found = np.zeros(len(rows), np.uint8)
+        for scorer, codes in index.verdicts.items():
+            if named and scorer not in named:
+                continue
+            own = np.frombuffer(bytes(codes), np.uint8)[rows]
+            found = np.where((found == 0) | ((found == scored) & (own != 0)), own, found)
+        return found
+
+
+def rows_of(columns: dict[str, Any]) -> list[int]:
+    """The row of each place."""
+    return list(range(columns["n"])) if columns["row"] is None else columns["row"]
+
+
+def _rounded(column: Any) -> list[float]:
+    """Numbers with as many digits as a page can use; what is not a number becomes null in JSON."""
+    import numpy as np
+
+    if np.isfinite(column).all() and (column == np.round(column)).all():
+        return column.astype(np.int64).tolist()  # type: ignore[no-any-return]
+    return np.round(column.astype(np.float64), 6).tolist()  # type: ignore[no-any-return]

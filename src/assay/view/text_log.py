@@ -1,0 +1,90 @@
+"""The words of a journal, kept for searching: lower case, line by line, in compressed blocks.
+
+A search decompresses one block after another, so it takes little memory, and it never meets the names and digests of
+the journal's own members. Compressed words take about a sixth of the journal.
+"""
+
+from array import array
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import zstandard
+
+BLOCK_CHARACTERS = 1 << 20
+LEVEL = 1
+
+
+class TextLog:
+    """Texts by number, from 0 on, as they come."""
+
+    def __init__(self) -> None:
+        self._blocks: list[bytes | Future[bytes]] = []
+        self.firsts = array("q")
+        """The number of the first text of each block."""
+        self._open: list[str] = []
+        self._size = 0
+        self._count = 0
+        self._compressor = ThreadPoolExecutor(1, "words")
+        """Compressing needs no Python: a thread does it beside the reading of lines."""
+
+    def append(self, text: str) -> None:
+        """Adds the next text; a NUL in it, which parts texts from each other here, is as good as a blank."""
+        self._open.append(text.replace("\0", " ") if "\0" in text else text)
+        self._size += len(text)
+        self._count += 1
+        if self._size > BLOCK_CHARACTERS:
+            self.seal()
+
+    def seal(self) -> None:
+        """Ends the block that is being filled."""
+        if self._open:
+            self.firsts.append(self._count - len(self._open))
+            self._blocks.append(self._compressor.submit(_compress, _folded(self._open)))
+            self._open, self._size = [], 0
+
+    def restore(self, blocks: list[bytes], firsts: "array[int]", count: int) -> None:
+        """Takes the place of an empty log: what `blocks`, `firsts` and the number of texts were."""
+        self._blocks, self.firsts, self._count = [*blocks], firsts, count
+
+    @property
+    def blocks(self) -> list[bytes]:
+        """What was sealed, compressed."""
+        for number, block in enumerate(self._blocks):
+            if isinstance(block, Future):
+                self._blocks[number] = block.result()
+        return [block for block in self._blocks if isinstance(block, bytes)]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def search(self, words: str) -> Iterator[int]:
+        """The numbers of the texts that hold some words, in upper or lower case."""
+        wanted = words.replace("\0", "").lower().encode("utf-8", "surrogatepass")
+        if not wanted:
+            return
+        expand = zstandard.ZstdDecompressor().decompress
+        for first, block in zip(self.firsts, self.blocks, strict=True):
+            yield from _hits(expand(block), wanted, first)
+        if self._open:
+            yield from _hits(_folded(self._open), wanted, self._count - len(self._open))
+
+
+def _compress(text: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=LEVEL).compress(text)
+
+
+def _folded(texts: list[str]) -> bytes:
+    return "\0".join(texts).lower().encode("utf-8", "surrogatepass")
+
+
+def _hits(text: bytes, wanted: bytes, first: int) -> Iterator[int]:
+    at = text.find(wanted)
+    number, counted = first, 0
+    while at >= 0:
+        number += text.count(b"\0", counted, at)
+        yield number
+        end = text.find(b"\0", at)
+        if end < 0:
+            return
+        counted = end
+        at = text.find(wanted, end + 1)

@@ -1,0 +1,44 @@
+"""Two finished runs compared from Python, as `--baseline` compares them from the command line."""
+
+import pytest
+
+import assay
+from assay.compare.comparing import compare_runs
+from assay.core import StoreError
+
+ROWS = [{"id": f"s{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(10)]
+
+
+def adder(text):
+    return str(2 * int(text.partition("+")[0]))
+
+
+def run(folder, model):
+    return assay.run(assay.Task("sums", dataset=ROWS, scorers="exact_match"), model, output=str(folder))
+
+
+def test_two_folders_are_compared_sample_by_sample(tmp_path):
+    run(tmp_path / "before", lambda text: "4")
+    run(tmp_path / "after", adder)
+
+    comparison = compare_runs(tmp_path / "before", tmp_path / "after")
+
+    [row] = comparison.rows
+    assert row.verdict == "better" and row.paired is not None
+    assert (row.paired.mean_b, row.paired.mean_a, row.paired.n) == (0.1, 1.0, 10)
+
+
+def test_a_run_at_hand_is_compared_as_its_folder_is(tmp_path):
+    run(tmp_path / "before", lambda text: "4")
+    after = run(tmp_path / "after", adder)
+
+    assert compare_runs(tmp_path / "before", after).to_plain() == compare_runs(
+        tmp_path / "before", tmp_path / "after"
+    ).to_plain()
+
+
+def test_a_folder_without_a_run_is_said(tmp_path):
+    run(tmp_path / "after", adder)
+
+    with pytest.raises(StoreError, match="not a run folder"):
+        compare_runs(tmp_path / "nothing", tmp_path / "after")

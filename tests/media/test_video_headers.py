@@ -1,0 +1,47 @@
+"""Videos that are only passed on: whole ones are, cut ones are said with their place."""
+
+import struct
+
+import pytest
+
+from assay.core import DataError, Video
+from assay.media import check_media
+
+
+def box(name: bytes, body: bytes, *, large: bool = False) -> bytes:
+    if large:
+        return struct.pack(">I4sQ", 1, name, len(body) + 16) + body
+    return struct.pack(">I4s", len(body) + 8, name) + body
+
+
+HEAD = box(b"ftyp", b"isom\0\0\0\0isom")
+WHOLE = HEAD + box(b"mdat", bytes(600)) + box(b"moov", bytes(40))
+AVI = b"RIFF" + struct.pack("<I", 104) + b"AVI " + bytes(100)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        WHOLE,
+        HEAD + box(b"moov", bytes(40)) + box(b"mdat", bytes(600), large=True),
+        HEAD + box(b"moov", bytes(40)) + struct.pack(">I4s", 0, b"mdat") + bytes(99),
+        AVI,
+        b"RIFF\0\0\0\0AVI " + bytes(100),
+    ],
+    ids=["moov last", "large box", "box to the end", "avi", "avi of unknown length"],
+)
+def test_a_whole_video_is_passed_on(data: bytes) -> None:
+    assert check_media(Video(data)).format in ("mp4", "avi")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (WHOLE[:300], "the MP4 is cut off: 300 bytes, and a part goes on to 628"),
+        (WHOLE[: len(HEAD) + 608], "nothing says what is in it"),
+        (AVI[:50], "the AVI is cut off: 50 of 112 bytes"),
+    ],
+)
+def test_a_video_that_was_cut_is_said(data: bytes, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        check_media(Video(data))

@@ -1,0 +1,257 @@
+"""Letter extraction against the labelled corpus, real outputs, random text and hostile text."""
+
+import importlib
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.scorers.choice.choice_rules import extract_choice
+
+HERE = Path(__file__).resolve().parent
+CORPUS = [json.loads(line) for line in (HERE / "corpus" / "choices.jsonl").read_text("utf-8").split("\n") if line]
+MMLU_PRO = HERE.parents[2].parent / "shared" / "data" / "mmlu_pro" / "slice.jsonl"
+PETS = {"A": "cat", "B": "dog", "C": "bird", "D": "a fish"}
+
+# `pred` holds a letter for these although the output names several options (it keeps the first) or none.
+SEVERAL_NAMED = {4709, 6695}
+NO_ANSWER_GIVEN = {
+    2959, 3080, 3288, 3706, 3714, 3826, 3845, 4521, 6583, 6758, 6792, 6933, 6988, 7273, 7763, 7772, 7854, 8511,
+    10416, 10535, 10698, 10700, 10724, 10744, 11257, 11543, 11817, 12135,
+}  # fmt: skip
+
+
+def test_no_labelled_output_gives_another_letter_than_its_own() -> None:
+    found = {row["id"]: extract_choice(row["output"], row["options"]) for row in CORPUS}
+
+    wrong = {row["id"]: found[row["id"]] for row in CORPUS if found[row["id"]].answer not in (None, row["expected"])}
+    assert wrong == {}
+
+
+def test_nearly_every_labelled_output_that_takes_an_option_is_read() -> None:
+    takes_one = [row for row in CORPUS if row["expected"]]
+
+    unread = [row["id"] for row in takes_one if extract_choice(row["output"], row["options"]).answer is None]
+
+    assert len(unread) <= 0.09 * len(takes_one), unread
+
+
+def test_labelled_outputs_that_take_no_option_have_their_outcome() -> None:
+    rows = [row for row in CORPUS if row["expected"] is None]
+
+    outcomes = {row["id"]: extract_choice(row["output"], row["options"]).outcome for row in rows}
+
+    assert outcomes == {row["id"]: row["outcome"] for row in rows}
+
+
+def test_the_corpus_is_large_and_opens_with_the_table_of_metrics() -> None:
+    sources = Counter(row["source"] for row in CORPUS)
+
+    assert len(CORPUS) >= 260
+    assert [row["source"] for row in CORPUS[:15]] == ["metrics-2.1"] * 15
+    assert sources["handwritten-zh"] >= 60
+    assert len({row["id"] for row in CORPUS}) == len(CORPUS)
+
+
+def attacks() -> Iterator[Any]:
+    sys.path.insert(0, str(HERE.parents[2] / "bench"))
+    return importlib.import_module("extraction_attacks").attacks()
+
+
+def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
+    verdicts: dict[str, Counter[str]] = {}
+    for attack in attacks():
+        found = extract_choice(attack.text, attack.options, is_cut=attack.is_cut).answer
+        verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
+        verdicts.setdefault(attack.half, Counter())[verdict] += 1
+
+    assert verdicts.keys() == {"tune", "report", "second", "third", "fourth", "fifth", "fifth-held", "sixth", "seventh"}
+    assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
+    assert all(one["unparsed"] <= 0.03 * one.total() for one in verdicts.values()), verdicts
+
+
+@pytest.mark.parametrize(
+    "half",
+    [
+        "A. cat is the first option. Let us look at it closely, since it may",
+        "The answer is A",
+        "Let's check each option:\n\nA. cat",
+        "So the cat",
+        "It is a dog",
+    ],
+)
+def test_an_answer_cut_by_the_token_limit_gives_only_what_it_declared(half: str) -> None:
+    found = extract_choice(half, PETS, is_cut=True)
+
+    assert found.answer is None
+
+
+@pytest.mark.parametrize(
+    "text", ["B", "(B)", "B\n", "The answer is (B). The reason is th", "\\boxed{B} and this was found by", "B. dog"]
+)
+def test_a_cut_answer_keeps_the_letter_it_declared_or_consists_of(text: str) -> None:
+    found = extract_choice(text, PETS, is_cut=True)
+
+    assert found.answer == "B"
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The answer is B. In the end the answer is C.", "B"),
+        ("The answer is B. Wait, the answer is C.", "C"),
+        ("The answer is B. Final answer: C", "C"),
+        ("The answer is B. The answer is C.", None),
+        ("The answer is B. Wait, that's wrong.", None),
+        ("The answer is B. Wait, let me check the rest. Yes.", "B"),
+    ],
+)
+def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final(text: str, answer: str | None) -> None:
+    assert extract_choice(text, PETS).answer == answer
+
+
+@pytest.mark.skipif(not MMLU_PRO.exists(), reason="shared/data/mmlu_pro is not beside this checkout")
+def test_real_outputs_agree_with_the_published_letters_but_for_the_explained_rows() -> None:
+    rows = [json.loads(line) for line in MMLU_PRO.read_text("utf-8").split("\n") if line]
+
+    found = {
+        row["question_id"]: extract_choice(row["generated_text"], dict(zip("ABCDEFGHIJ", row["options"], strict=False)))
+        for row in rows
+    }
+
+    differing = {row["question_id"] for row in rows if found[row["question_id"]].answer != row["pred"]}
+    assert differing == SEVERAL_NAMED | NO_ANSWER_GIVEN
+    assert all(found[key].outcome == "unparsed" for key in differing)
+    assert {found[key].rule for key in SEVERAL_NAMED} == {"ambiguous"}
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+@pytest.mark.parametrize(
+    "form", ["The answer is {}.", "Answer: ({})", "答案是{}。", "\\boxed{{{}}}", "**{}**", "故选{}", "I choose {}."]
+)
+def test_every_letter_is_read_alike_in_every_form(form: str, letter: str) -> None:
+    found = extract_choice(form.format(letter), PETS)
+
+    assert found.answer == letter
+
+
+FILLER = st.text(alphabet=st.sampled_from("bdefghklmnoprstuvwyz ,\n北京天气很好"), max_size=300)
+
+
+@settings(max_examples=150, deadline=None)
+@given(before=FILLER, after=FILLER, letter=st.sampled_from("ABCD"))
+def test_a_declared_letter_is_found_inside_any_filler(before: str, after: str, letter: str) -> None:
+    found = extract_choice(f"{before}.\nThe answer is ({letter}).\n{after}", dict.fromkeys("ABCD", ""))
+
+    assert (found.answer, found.outcome) == (letter, "scored")
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=400), options=st.dictionaries(st.sampled_from("ABCDEFGHIJ"), st.text(max_size=30)))
+def test_any_text_gives_an_option_or_none_and_never_raises(text: str, options: dict[str, str]) -> None:
+    found = extract_choice(text, options)
+
+    assert found.answer is None or found.answer in options
+    assert (found.outcome == "scored") == (found.answer is not None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800",
+        "\x00B\x00",
+        "\u202eB\u202c",
+        "👩‍👩‍👧 B 🇫🇷",
+        "\ud83d answer is \udc36",
+        "ﷺ" * 50,
+        "<think>" * 20,
+        "</think>" * 20,
+        "\\boxed{",
+        "{" * 99,
+    ],
+)
+def test_broken_unicode_and_markup_never_raise(text: str) -> None:
+    found = extract_choice(text, PETS)
+
+    assert found.outcome in {"scored", "unparsed", "refused"}
+
+
+@pytest.mark.parametrize(
+    "bait",
+    [
+        "a",
+        " ",
+        "A ",
+        "(",
+        "answer is ",
+        "the answer ",
+        "not ",
+        "**",
+        "A, ",
+        "选",
+        "答案",
+        "\n",
+        "<think>",
+        "\\boxed{",
+        "~~",
+        "dog ",
+        "I can ",
+        "{A",
+    ],
+)
+def test_a_megabyte_of_bait_is_read_to_the_end(bait: str) -> None:
+    noise = bait * (1_000_000 // len(bait))
+
+    found = extract_choice("</think>" + noise + "</think>\nThe answer is (C).", PETS)
+
+    assert found.answer == "C"
+
+
+@pytest.mark.parametrize("bait", ["answer is ", "A, B, ", "option A ", "选A", "<think>", "not a dog "])
+def test_a_megabyte_of_bait_alone_gives_no_exception(bait: str) -> None:
+    found = extract_choice(bait * (1_000_000 // len(bait)), PETS)
+
+    assert found.outcome in {"scored", "unparsed"}
+
+
+def test_case_of_the_option_keys_does_not_matter() -> None:
+    found = extract_choice("The answer is B.", {"a": "cat", "b": "dog"})
+
+    assert found.answer == "B"
+
+
+def test_an_option_letter_is_never_taken_from_a_word_of_the_refusal() -> None:
+    found = extract_choice("I cannot answer", dict.fromkeys("ABCDEFGHIJ", ""))
+
+    assert (found.answer, found.rule) == (None, "refusal")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The answer is B. A", "B"), ("The answer is (B) (A)", "B"), ('The answer is (B) "A"', "B"), ("答案 B A", "B"),
+        ("The answer is B. C", None), ("The answer is (B) (C)", None), ("The answer is (A) (B)", None),
+    ],
+)  # fmt: skip
+def test_a_letter_that_is_the_text_of_the_one_before_is_no_second_answer(text: str, answer: str | None) -> None:
+    blood_groups = dict(zip("ABCD", "CADB", strict=True))
+
+    assert extract_choice(text, blood_groups).answer == answer
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+@pytest.mark.parametrize(
+    "form", ["{}", "({})", "{}.", "The answer is {}.", "Answer: {}", "So the answer is ({})", "ANSWER: {}\n"]
+)
+def test_a_short_answer_is_read_at_once_as_the_rules_would_read_it(form: str, letter: str) -> None:
+    short = extract_choice(form.format(letter), PETS)
+
+    by_the_rules = extract_choice("<think></think>" + form.format(letter), PETS)
+
+    assert (short.answer, short.rule, short.outcome) == (by_the_rules.answer, by_the_rules.rule, by_the_rules.outcome)

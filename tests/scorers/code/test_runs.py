@@ -1,0 +1,149 @@
+"""Programs in answers are run against their tests, and a sandbox that fails is no wrong answer."""
+
+import json
+import shutil
+
+import pytest
+from code_scores import score
+
+from assay.core import Outcome, UsageError
+from assay.sandbox import choose
+from assay.scorers.code.humaneval import HumanEval
+from assay.scorers.code.livecodebench import LiveCodeBench
+from assay.scorers.code.runs import Runs
+
+pytestmark = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox holds here: {choose().reasons}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "rule"),
+    [
+        ("def add(a, b):\n    return a + b", 1.0, "text"),
+        ("Here you are:\n```python\ndef add(a, b):\n    return a + b\n```\nIt adds.", 1.0, "fence"),
+        ("First\n```\nadd = 1\n```\nno, better:\n```py\ndef add(a, b): return a + b\n```", 1.0, "fence"),
+        ("```python\ndef add(a, b):\n    return a + b", 1.0, "fence"),
+        ("def add(a, b):\n    return a - b", 0.0, "text"),
+        ("I cannot write that.", 0.0, "text"),
+    ],
+)
+def test_the_program_of_an_answer_is_run_against_the_tests_of_its_column(answer, value, rule):
+    found = score(Runs(), answer, tests="assert add(1, 2) == 3\nassert add(-1, 1) == 0")
+
+    assert (found.value, found.details["rule"]) == (value, rule)
+
+
+def test_tests_may_be_a_list_of_lines_or_stand_in_the_task():
+    right = "def add(a, b): return a + b"
+
+    assert score(Runs(column="test_list"), right, test_list=["assert add(1, 2) == 3"]).value == 1.0
+    assert score(Runs(tests="assert add(1, 2) == four", setup="four = 3"), right).value == 1.0
+
+
+def test_cases_are_read_and_answered():
+    cases = [{"input": "1 2\n", "output": "3\n"}, {"input": "5 5", "output": "10.0"}]
+
+    assert score(Runs(), "print(sum(map(int, input().split())))", tests=cases).value == 1.0
+    wrong = score(Runs(), "print(3)", tests=json.dumps(cases))
+    assert (wrong.value, wrong.details["reason"]) == (0.0, "case 2: printed something else")
+    assert "ZeroDivisionError" in score(Runs(), "1 / 0", tests=cases).details["reason"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_another_interpreter_of_the_machine_runs_its_programs():
+    cases = [{"input": "world", "output": "hello world"}]
+
+    assert score(Runs(language="bash"), "```bash\nread name; echo hello $name\n```", tests=cases).value == 1.0
+    assert score(Runs(language="bash"), "echo 1", tests="assert f()").outcome is Outcome.DATA_ERROR
+
+
+def test_an_interpreter_that_is_not_there_is_refused_before_the_run():
+    with pytest.raises(UsageError, match="there is no interpreter 'cobolx' on this machine; fix: install cobolx"):
+        Runs(language="cobolx")
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"timeout": "soon"}, {"memory_mb": 1}, {"memory_mb": 2.5}])
+def test_limits_that_nothing_could_run_in_are_refused(options):
+    with pytest.raises(UsageError, match=r"scorer 'runs': (timeout|memory_mb) .* is not"):
+        Runs(**options)
+
+
+def test_a_sandbox_that_fails_is_no_wrong_answer():
+    found = score(Runs(), "def add(a, b): return a + b", fails=True, tests="assert add(1, 2) == 3")
+
+    assert (found.value, found.outcome, found.details["kind"]) == (None, Outcome.JUDGE_ERROR, "sandbox")
+
+
+@pytest.mark.parametrize("tests", ["assert add(1, 2 == 3", "def check(:"])
+def test_tests_that_are_no_code_say_nothing_of_the_answer(tests):
+    found = score(Runs(), "def add(a, b): return a + b", tests=tests)
+
+    assert (found.value, found.outcome) == (None, Outcome.JUDGE_ERROR)
+    assert "the tests do not run: SyntaxError" in found.details["reason"]
+
+
+def test_a_setup_that_fails_says_nothing_of_the_answer():
+    scorer = Runs(setup="import nothing_of_that_name")
+
+    found = score(scorer, "def add(a, b): return a + b", tests="assert add(1, 2) == 3")
+
+    assert found.outcome is Outcome.JUDGE_ERROR and "ModuleNotFoundError" in found.details["reason"]
+
+
+def test_a_sample_without_tests_is_a_fault_of_the_data():
+    assert score(Runs(), "x").outcome is Outcome.DATA_ERROR
+
+
+PROMPT = "import math\n\ndef area(r: float) -> float:\n    \"\"\"The area of a circle.\"\"\"\n"
+CHECK = "def check(candidate):\n    assert abs(candidate(1.0) - 3.14159) < 1e-4\n"
+
+
+@pytest.mark.parametrize(
+    ("completion", "value", "rule"),
+    [
+        ("    return math.pi * r ** 2\n", 1.0, "completion"),
+        ("    return math.pi * r ** 2\n\nprint(area(1))\ndef other(", 1.0, "completion"),
+        ("```python\n    return math.pi * r ** 2\n```", 1.0, "fence"),
+        ("Sure:\n```python\ndef area(r):\n    return math.pi * r * r\n```", 1.0, "fence"),
+        ("return math.pi * r ** 2", 0.0, "completion"),
+        ("    return r\n", 0.0, "completion"),
+        ("", 0.0, "completion"),
+    ],
+)
+def test_humaneval_runs_prompt_and_completion(completion, value, rule):
+    found = score(HumanEval(), completion, prompt=PROMPT, entry_point="area", test=CHECK)
+
+    assert (found.value, found.details["rule"]) == (value, rule)
+
+
+def test_humaneval_takes_more_tests_from_another_column():
+    row = {"prompt": PROMPT, "entry_point": "area", "test": CHECK}
+    plus = "def check(candidate):\n    assert candidate(0) == 0\n    assert candidate(2) > 12\n"
+    cheat = "    return 3.14159\n"
+
+    assert score(HumanEval(), cheat, **row).value == 1.0
+    assert score(HumanEval(extra="plus"), cheat, **row, plus=plus).value == 0.0
+    assert score(HumanEval(extra="plus"), "    return math.pi * r ** 2\n", **row, plus=plus).value == 1.0
+
+
+def test_livecodebench_runs_public_and_private_cases():
+    row = {
+        "public_test_cases": json.dumps([{"input": "2\n", "output": "4", "testtype": "stdin"}]),
+        "private_test_cases": json.dumps([{"input": "3\n", "output": "6", "testtype": "stdin"}]),
+        "metadata": "{}",
+    }
+
+    assert score(LiveCodeBench(), "```python\nprint(2 * int(input()))\n```", **row).value == 1.0
+    assert score(LiveCodeBench(), "```python\nprint(4)\n```", **row).value == 0.0
+    assert score(LiveCodeBench(), "print(2 * int(input()))", **row).outcome is Outcome.UNPARSED
+
+
+def test_livecodebench_calls_the_method_of_a_solution():
+    row = {
+        "public_test_cases": json.dumps([{"input": "[1, 2]\n3", "output": "[4, 5]", "testtype": "functional"}]),
+        "metadata": json.dumps({"func_name": "shift"}),
+    }
+    method = "def shift(self, nums: List[int], k: int):\n        return tuple(n + k for n in nums)"
+    right = f"```python\nclass Solution:\n    {method}\n```"
+
+    assert score(LiveCodeBench(), right, **row).value == 1.0
+    assert score(LiveCodeBench(), right.replace("n + k", "n"), **row).value == 0.0

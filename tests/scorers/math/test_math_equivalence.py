@@ -1,0 +1,190 @@
+"""Mathematical equivalence in a process that may be killed."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.core import Candidate, MissingExtra, Outcome, Output, Sample, UsageError
+from assay.scorers._killable import KillableWorker
+from assay.scorers.math import math_equivalence
+from assay.scorers.math.math_equivalence import MathEquivalence
+
+pytest.importorskip("math_verify", reason="math-verify is not installed")
+
+
+def compare(gold, answer, **options):
+    return MathEquivalence(**options)(Sample(id="a", target=gold), Output.of(answer))
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "equal"),
+    [
+        ("1/2", "0.5", True),
+        (r"\frac12", r"\boxed{\frac24}", True),
+        ("0.5", "50%", True),
+        (r"2\sqrt2", r"\sqrt8", True),
+        ("(1,2)", "[1,2]", False),
+        ("{1,2}", "{2,1}", True),
+        ("x=5", "5", True),
+        ("x^2+2x+1", "(x+1)^2", True),
+        ("1,000", "1000", True),
+        ("10", "10.0000001", False),
+        (r"\pi", "3.14159", False),
+        ("1/3", "0.333", False),
+        ("1/3", "0.333333", True),
+        (r"5\text{ cm}", "5", True),
+        ("1000000", "1e6", False),
+        (r"\text{Yes}", "Yes", False),
+        ("[0,1)", r"0\le x<1", False),
+        (r"0\le x<1", "[0,1)", True),
+        ("A", "A", True),
+    ],
+)
+def test_expressions_compare_as_math_verify_does_with_the_gold_first(gold, answer, equal):
+    assert compare(gold, answer).value == float(equal)
+
+
+def test_the_expression_is_found_in_prose():
+    assert compare("72", r"So we get $x = 72$ and the answer is $\boxed{72}$.").value == 1.0
+    assert compare("72", "The answer is 72.").value == 1.0
+
+
+def test_any_of_several_golds_counts():
+    assert compare(("3", "4"), r"\boxed{4}").value == 1.0
+
+
+def test_an_answer_without_mathematics_is_unparsed_and_says_so():
+    score = compare("5", "I do not know")
+
+    assert (score.value, score.outcome) == (0.0, Outcome.UNPARSED)
+    assert score.details["reason"] == "no mathematics in the answer"
+
+
+def test_a_cut_answer_without_mathematics_is_truncated():
+    score = MathEquivalence()(Sample(id="a", target="5"), Output.of("Let us think", stop_reason="length"))
+
+    assert score.outcome is Outcome.TRUNCATED
+
+
+def test_a_power_tower_is_killed_in_time_and_the_next_answer_still_scored():
+    started = time.monotonic()
+
+    hung = compare("1", "$9^{9^{9^9}}$", seconds=1.5)
+    after = compare("1/2", "0.5", seconds=1.5)
+
+    assert (hung.value, hung.outcome, hung.details["reason"]) == (0.0, Outcome.UNPARSED, "timeout")
+    assert after.value == 1.0
+    assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "__import__('os').mkdir('{path}')",
+        "$__import__('os').mkdir('{path}')$",
+        r"\boxed{{__import__('os').mkdir('{path}')}}",
+        "The answer is (1).__class__.__base__.__subclasses__()[0].__init__.__globals__['os'].mkdir('{path}')",
+        "exec(\"import os; os.mkdir('{path}')\")",
+        "1+1 if __import__('os').mkdir('{path}') else 2",
+        "lambda: open('{path}', 'w')",
+        r"\mathrm{{__import__('os').mkdir('{path}')}}",
+    ],
+)
+def test_no_answer_is_ever_executed(attack, tmp_path):
+    trap = tmp_path / "executed"
+
+    compare("2", attack.format(path=trap))
+
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["{" * 10_000, "\\frac{" * 3000, "$" * 20_000, "\ud800\x00‮🙂", "(" * 5000 + "1" + ")" * 5000, "1" * 1_000_000],
+)
+def test_hostile_answers_end_in_time_and_are_not_right(answer):
+    started = time.monotonic()
+
+    score = compare("12345", answer)
+
+    assert score.value == 0.0
+    assert time.monotonic() - started < 20
+
+
+def test_a_comparison_gets_no_more_memory_than_it_was_given():
+    limits = Path("/proc/self/limits")
+    if not limits.exists():
+        pytest.skip("limits of a process can be read on Linux only")
+    compare("1/2", "0.5", memory_mib=512)
+
+    pid = math_equivalence._worker(5.0, 512 << 20)._process.pid
+
+    space = next(line for line in Path(f"/proc/{pid}/limits").read_text().splitlines() if "address space" in line)
+    assert space.split()[3:5] == [str(512 << 20)] * 2
+
+
+@pytest.mark.parametrize("options", [{"seconds": 0}, {"memory_mib": 16}])
+def test_limits_under_which_nothing_could_be_compared_are_refused_before_the_run(options):
+    with pytest.raises(UsageError, match="with so little"):
+        MathEquivalence(**options)
+
+
+def test_environment_variables_do_not_reach_the_comparison(monkeypatch, tmp_path):
+    (tmp_path / "math_verify.py").write_text("raise SystemExit('shadowed')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "math_verify.py"))
+
+    assert compare("1/2", "0.5", seconds=4.9).value == 1.0
+
+
+def test_a_missing_library_is_one_line_with_the_pip_command(tmp_path, monkeypatch):
+    script = tmp_path / "worker.py"
+    script.write_text("print('{\"ready\": false}', flush=True)")
+    unready = KillableWorker(script, seconds=1.0, memory_bytes=1 << 30)
+    monkeypatch.setattr(math_equivalence, "_worker", lambda *_: unready)
+
+    with pytest.raises(MissingExtra, match=r"math-verify is not installed; fix: pip install 'assay\[metrics\]'"):
+        compare("1", "1")
+
+
+def test_an_empty_cut_answer_never_starts_a_comparison():
+    score = MathEquivalence()(Sample(id="a", target="1"), Output((Candidate((), "length"),)))
+
+    assert score.outcome is Outcome.TRUNCATED
+
+
+GOLDS = [
+    r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}", r"\$20", r"\$1{,}000",
+    r"\{1,2,3\}", r"(-\infty, 3]", r"[0,1)\cup(2,3]", r"\text{Monday}", r"\text{(B)}",
+    r"5\text{ cm}", r"50\%", r"90^\circ",
+    "3\\frac{1}{2}", "(1, -2)", r"x \in (1,2)", "x=5", r"2\sqrt{3}+1", "10^{-3}", r"1:2", "P, Q", r"\emptyset", "1,000",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("gold", GOLDS)
+@pytest.mark.parametrize("form", [r"\boxed{%s}", "%s", "$%s$"])
+def test_every_gold_equals_itself_boxed_bare_and_marked(gold, form):
+    assert compare(gold, form % gold).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer"),
+    [
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", "7"),
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"\boxed{1}"),
+        (r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}", r"The answer is \begin{pmatrix} 1 \\ 8 \end{pmatrix}."),
+        ("7", r"\boxed{\begin{pmatrix} 1 \\ 7 \end{pmatrix}}"),
+        (r"\$20", r"\boxed{21}"),
+        ("P, Q", r"\boxed{Q}"),
+        ("P, Q", "P"),
+    ],
+)
+def test_a_number_is_no_matrix_and_another_text_is_not_the_gold(gold, answer):
+    assert compare(gold, answer).value == 0.0
+
+
+def test_a_matrix_in_a_sentence_is_read_whole():
+    gold = r"\begin{pmatrix} 1 \\ 7 \end{pmatrix}"
+
+    assert compare(gold, f"The answer is {gold}.").value == 1.0

@@ -1,0 +1,35 @@
+"""Language detection: repeatable, and clear about a missing library."""
+
+import sys
+
+import pytest
+
+from assay.scorers.text.ifeval.language import detect_language
+
+MIXED = "ok salut hola ciao"
+
+
+def test_detection_is_repeatable_and_leaves_the_shared_detector_unseeded():
+    langdetect = pytest.importorskip("langdetect")
+
+    found = {detect_language(MIXED) for _ in range(20)}
+
+    assert len(found) == 1
+    assert langdetect.DetectorFactory.seed is None
+
+
+def test_nothing_can_be_told_of_digits():
+    pytest.importorskip("langdetect")
+
+    assert detect_language("12345 67") is None
+
+
+def test_a_missing_library_is_named_with_the_pip_line(monkeypatch):
+    from assay.scorers.text.ifeval import language
+
+    language._factory.cache_clear()
+    monkeypatch.setitem(sys.modules, "langdetect", None)
+    monkeypatch.setitem(sys.modules, "langdetect.detector_factory", None)
+
+    with pytest.raises(ImportError, match="pip install langdetect"):
+        detect_language("hello")

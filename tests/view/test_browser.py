@@ -1,0 +1,379 @@
+"""The viewer in a real browser: what a reader does, and what goes wrong."""
+
+import hashlib
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from browser import Browser, file_host, needs_browser
+from made_runs import answered, judged, manifest, png, result, sums, wav, write_run
+
+from assay.core import Audio, Image
+from assay.store.journal import output_line
+
+pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
+
+
+def run_id(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:10]
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> Path:
+    sums(tmp_path / "first", right=30)
+    sums(tmp_path / "second", right=20)
+    return tmp_path
+
+
+def test_the_list_shows_every_run_with_its_number_and_interval(window: Browser, viewer, two_runs: Path):
+    window.open(viewer(two_runs).link())
+
+    window.wait("document.querySelectorAll('.run-name').length === 2")
+    text = window.text("main")
+
+    assert "0.750" in text and "0.500" in text and "0.650 – 0.850" in text
+    assert "token" not in window.js("return location.href")
+
+
+def test_arrow_keys_go_through_samples_and_the_address_follows(window: Browser, viewer, two_runs: Path):
+    server = viewer(two_runs)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+    window.open(f"{server.address}/#/run/{run_id('first')}/samples")
+    window.wait("document.querySelectorAll('.row').length > 5")
+
+    window.keys("ARROW_DOWN", "ARROW_DOWN", "ARROW_DOWN", "ARROW_UP")
+    window.wait("document.querySelector('.sample h1')?.textContent === 's001'")
+
+    assert "id=s001" in window.js("return location.hash")
+    assert window.js("return document.querySelector('.row[aria-selected=true]').textContent").find("s001") >= 0
+
+
+def test_a_deep_link_opens_its_sample_with_the_filter_and_the_answer_marked(window: Browser, viewer, two_runs: Path):
+    server = viewer(two_runs)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('first')}/samples?score=wrong&tag.size=large&id=s035")
+    window.wait("document.querySelector('.sample h1')?.textContent === 's035'")
+
+    assert "6 / 10 of 40" in window.text(".side > p")
+    assert window.text(".conversation mark") == "71"
+    assert "last number" in window.text(".verdict-box")
+
+
+def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, two_runs: Path):
+    server = viewer(two_runs)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+    window.open(f"{server.address}/#/run/{run_id('first')}/samples")
+    window.wait("document.querySelector('.row')")
+
+    window.js(
+        "const s = document.querySelector('.filters input'); s.focus(); s.value = 'what IS 17';"
+        "s.dispatchEvent(new Event('input'))"
+    )
+    window.wait("document.querySelectorAll('.row').length === 1")
+
+    assert "s017" in window.text(".row")
+    assert window.js("return document.activeElement === document.querySelector('.filters input')")
+
+
+def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window: Browser, viewer, two_runs: Path):
+    window.open(viewer(two_runs).link())
+    window.wait("document.querySelectorAll('.card input').length === 2")
+
+    window.click(".card input", 0)
+    window.click(".card input", 1)
+    window.click(".tray .button")
+    sentence = window.wait("document.querySelector('.sentence')?.textContent")
+    window.click(".flip summary")
+    window.wait("document.querySelector('.pairwise del, .pairwise ins')")
+
+    assert "points" in sentence and "95 % interval" in sentence and "10" in sentence and "of 40" in sentence
+    answers = window.js(
+        "return [...document.querySelectorAll('.pairwise .grid .card > .text')].map((t) => t.textContent)"
+    )
+    assert sorted(answers) == ["It is 40.", "It is 41."]
+
+
+def test_images_audio_and_candidates_are_shown(window: Browser, viewer, tmp_path: Path):
+    picture, tone = Image(png()), Audio(wav())
+    prompt = [
+        {
+            "role": "user",
+            "content": [
+                {"type": "image", "sha256": picture.digest, "format": "png"},
+                {"type": "text", "text": "Say it"},
+            ],
+        }
+    ]
+    made = [
+        {"parts": [{"type": "audio", "sha256": tone.digest, "format": "wav", "seconds": 0.5}]},
+        {"text": "second try"},
+    ]
+    lines = [
+        answered("a", prompt, made, task="say"),
+        judged("a", 1.0, task="say", candidates=[1.0, 0.0], details={"answers": ["x", "try"]}),
+    ]
+    write_run(tmp_path / "media", lines, [result("say", "exact", 1.0, 1)], manifest("say"), media=[picture, tone])
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('media')}/samples?id=a")
+    window.wait("document.querySelector('.medium img')?.naturalWidth === 32")
+    window.wait("document.querySelectorAll('.wave rect').length > 20")
+    window.wait("document.querySelector('audio').duration > 0.4")
+
+    assert window.js("return document.querySelectorAll('.beside .answer-box').length") == 2
+    assert window.text(".beside mark") == "try"
+
+
+def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_path: Path):
+    digest, markup = "a" * 64, b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+    drawing = tmp_path / "drawing.svg"
+    drawing.write_bytes(markup)
+    parts = [{"type": "image", "sha256": digest, "format": "png"}, {"type": "text", "text": "and"}]
+    svg = [{"type": "image", "sha256": hashlib.sha256(markup).hexdigest(), "format": "svg", "path": str(drawing)}]
+    lines = [
+        answered("gone", [{"role": "user", "content": parts}], "x"),
+        answered("svg", [{"role": "user", "content": svg}], "y"),
+    ]
+    write_run(tmp_path / "runs" / "broken", lines)
+    server = viewer(tmp_path / "runs")
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=gone")
+    window.wait("document.querySelector('.medium .notice')")
+    assert "lies inside the dataset" in window.text(".medium")
+    window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=svg")
+    window.wait(
+        "document.querySelector('.sample h1')?.textContent === 'svg' && document.querySelector('.medium .notice')"
+    )
+    assert "not an image, audio or video file by its own bytes" in window.text(".medium")
+
+
+def test_rounds_are_turns_and_the_judge_is_heard(window: Browser, viewer, tmp_path: Path):
+    first = [{"role": "user", "content": "Name a river"}]
+    second = [*first, {"role": "assistant", "content": "The Rhine"}, {"role": "user", "content": "And a lake"}]
+    key = "c" * 32
+    asked = output_line(
+        "sums#judge",
+        "the-judge",
+        key,
+        key,
+        [{"role": "user", "content": "Is it right?"}],
+        {"candidates": [{"text": "Nearly: 0.5"}]},
+    )
+    lines = [answered("d", first, "The Rhine"), answered("d", second, "Lake Como", round=1), asked]
+    lines.append(judged("d", 0.5, details={"reason": "one of two", "asked": [["judge", key]]}))
+    write_run(tmp_path / "talk", lines)
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('talk')}/samples?id=d")
+    window.wait("document.querySelector('.judge')")
+
+    turns = window.js("return [...document.querySelectorAll('.conversation .turn .text')].map((t) => t.textContent)")
+    assert turns == ["Name a river", "The Rhine", "And a lake", "Lake Como"]
+    assert (
+        "the-judge" in window.text(".judge")
+        and "Nearly: 0.5" in window.text(".judge")
+        and "one of two" in window.text(".verdict-box")
+    )
+
+
+def test_an_answer_of_ten_megabytes_leaves_the_page_alive(window: Browser, viewer, tmp_path: Path):
+    write_run(tmp_path / "long", [answered("big", "Go on", "word " * 2_000_000), judged("big", 0.0)])
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('long')}/samples?id=big")
+    window.wait("document.querySelector('.sample h1')?.textContent === 'big'")
+
+    assert "more characters" in window.text(".answer-box")
+    assert window.js("return document.querySelector('.answer-box').textContent.length") < 400_000
+
+
+def test_a_damaged_line_and_a_torn_journal_are_said_on_the_page(window: Browser, viewer, tmp_path: Path):
+    folder = sums(tmp_path / "hurt", count=6, right=3)
+    journal = folder / "records.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b"What is 1 + 1", b"What is 1 - 1") + b'{"kind":"out')
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('hurt')}")
+    window.wait("document.querySelector('.notice.bad')")
+
+    assert "damaged line" in window.text(".notice.bad")
+    window.open(f"{server.address}/#/run/{run_id('hurt')}/samples")
+    assert window.wait("document.querySelectorAll('.row').length === 6")
+
+
+def test_a_run_that_is_deleted_while_it_is_viewed_is_said_to_be_gone(window: Browser, viewer, two_runs: Path):
+    server = viewer(two_runs)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+    window.open(f"{server.address}/#/run/{run_id('first')}/samples")
+    window.wait("document.querySelectorAll('.row').length > 3")
+
+    shutil.rmtree(two_runs / "first")
+    window.click(".row", 2)
+
+    window.wait("/no longer there/.test(document.querySelector('.panel').textContent)")
+    window.open(f"{server.address}/#/")
+    window.wait("document.querySelectorAll('.run-name').length === 1")
+
+
+def test_a_folder_with_an_unreadable_run_still_lists_the_others(window: Browser, viewer, two_runs: Path):
+    (two_runs / "broken").mkdir()
+    (two_runs / "broken" / "run.json").write_text("{not json")
+
+    window.open(viewer(two_runs).link())
+    window.wait("document.querySelectorAll('.run-name').length === 3")
+
+    assert "not valid JSON" in window.text("main")
+
+
+def test_without_the_link_there_is_a_sentence_and_no_number(window: Browser, viewer, two_runs: Path):
+    server = viewer(two_runs)
+    window.driver.delete_all_cookies()
+
+    window.open(f"{server.address}/")
+    window.wait("document.querySelector('.notice')")
+
+    assert "open the link" in window.text("main") and "0.750" not in window.text()
+
+
+def test_a_run_that_goes_on_is_watched(window: Browser, viewer, tmp_path: Path):
+    import assay.store as store
+
+    described = manifest("sums")
+    described["cells"][0]["n_expected"] = 8
+    with store.RunWriter(tmp_path / "going") as writer:
+        writer.write_manifest({**described, "status": "running"})
+        for n in range(3):
+            writer.journal.append(answered(f"s{n}", "?", "4"))
+            writer.journal.append(judged(f"s{n}", float(n > 0), order=n))
+        writer.journal.append(judged("s3", None, "data_error", order=3, details={"error": "row 3: no question"}))
+        writer.journal.flush()
+        server = viewer(tmp_path)
+        window.open(server.link())
+        window.wait("document.querySelector('.badge.live')")
+        window.open(f"{server.address}/#/run/{run_id('going')}/live")
+        window.wait("/4 of 8/.test(document.body.textContent)")
+        writer.journal.append(answered("s4", "?", "4"))
+        writer.journal.append(judged("s4", 1.0, order=4))
+        writer.journal.flush()
+        window.wait("/5 of 8/.test(document.body.textContent)")
+
+    text = window.text("main")
+    assert "1 data error" in text and "running" in text
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, dark: bool):
+    sums(tmp_path / "first", right=30)
+    groups = {"size": {"small": result("sums", "exact", 0.8, 20), "large": result("sums", "exact", 0.3, 20)}}
+    second = sums(tmp_path / "second", right=20)
+    summary = json.loads((second / "summary.json").read_text())
+    summary["results"][0] |= {"groups": groups, "value": 19 / 40}
+    shutil.rmtree(second)
+    lines = []
+    for n in range(40):
+        lines += [
+            answered(f"s{n:03}", f"What is {n}?", f"It is {n}", str(n)),
+            judged(
+                f"s{n:03}",
+                float(n < 20),
+                "scored" if n else "unparsed",
+                tags={"size": "small" if n < 20 else "large"},
+                answer=str(n),
+                order=n,
+            ),
+        ]
+    write_run(second, lines, summary["results"], notes=["one note"])
+    server = viewer(tmp_path)
+    window.dark(dark)
+    window.open(server.link())
+    window.wait("document.querySelectorAll('.run-name').length === 2")
+    first, other = run_id("first"), run_id("second")
+    found = {"runs": window.axe()}
+    pages = {
+        f"/#/run/{other}": ".grid.figures svg",
+        f"/#/run/{first}/samples?id=s033": ".sample h1",
+        f"/#/compare/{first}/{other}": ".sentence",
+    }
+    for page, ready in pages.items():
+        window.open(server.address + page)
+        window.wait("document.querySelector(arguments[0])", ready)
+        if "compare" in page:
+            window.click(".flip summary")
+            window.wait("document.querySelector('.pairwise .card')")
+        time.sleep(0.2)
+        found[page] = window.axe()
+    window.dark(False)
+
+    assert {page: faults for page, faults in found.items() if faults} == {}
+
+
+def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_runs: Path):
+    server = viewer(two_runs)
+    window.size(390, 844)
+    try:
+        window.open(server.link())
+        window.wait("document.querySelector('.run-name')")
+        window.open(f"{server.address}/#/run/{run_id('first')}/samples")
+        window.wait("document.querySelectorAll('.row').length > 3")
+        assert window.js("return document.documentElement.scrollWidth") <= 390
+        window.click(".row", 1)
+        window.wait("document.querySelector('.sample h1')?.offsetParent")
+        assert window.js("return document.querySelector('.list').offsetParent") is None
+        window.click(".back")
+        window.wait("document.querySelector('.list').offsetParent")
+    finally:
+        window.size(1280, 800)
+
+
+def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Browser, two_runs: Path, tmp_path: Path):
+    from assay.cli.view import statistics
+    from assay.view.bundle import write_bundle
+
+    target = tmp_path / "site"
+    write_bundle(two_runs, target, statistics())
+
+    with file_host(target) as address:
+        window.open(f"{address}/")
+        window.wait("document.querySelectorAll('.run-name').length === 2")
+        window.open(f"{address}/#/run/{run_id('first')}/samples?q=17+%2B+17")
+        window.wait("document.querySelectorAll('.row').length === 1")
+        window.click(".row")
+        window.wait("document.querySelector('.sample h1')?.textContent === 's017'")
+        window.open(f"{address}/#/compare/{run_id('first')}/{run_id('second')}")
+        assert "points" in window.wait("document.querySelector('.sentence')?.textContent")
+
+
+def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Path, tmp_path: Path):
+    from assay.cli.view import statistics
+    from assay.view.report_file import html_report
+
+    path = tmp_path / "report.html"
+    path.write_text(html_report([two_runs / "first", two_runs / "second"], statistics(), samples=6), "utf-8")
+
+    window.open(path.as_uri())
+    window.wait("document.querySelectorAll('.tile').length === 12")
+    window.click(".tile summary")
+    window.wait("document.querySelector('.tile .sample h1')")
+    window.count()
+
+    text = window.text()
+    assert "was evaluated on sums" in text and "points" in text and "0.750" in text
+    assert window.js("return document.querySelectorAll('.grid.figures svg').length") >= 4
+    assert (window.foreign, window.violations, window.ran) == ([], [], 0)

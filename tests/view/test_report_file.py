@@ -1,0 +1,96 @@
+"""Reports: what is chosen, what is said, and what a spreadsheet may not do with it."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+from made_runs import answered, judged, png, result, sums, write_run
+
+from assay.cli.view import statistics
+from assay.core import Image
+from assay.view.report_file import choose, csv_report, html_report, markdown_report
+from assay.view.run_view import RunView
+
+
+def test_samples_are_chosen_from_failures_low_scores_and_the_rest(tmp_path: Path):
+    lines = []
+    for n in range(100):
+        outcome = "unparsed" if n >= 90 else "scored"
+        lines += [answered(f"s{n}", "?", "x"), judged(f"s{n}", None if n >= 90 else float(n < 50), outcome, order=n)]
+    run = RunView(write_run(tmp_path / "run", lines, [result("sums", "exact", 0.5, 100)]), "r", "run")
+
+    chosen = choose(run, 12)
+
+    assert len(chosen) == 12
+    assert sum(row >= 90 for row in chosen) == 3 and sum(50 <= row < 90 for row in chosen) == 6
+    assert choose(run, 0) == [] and len(choose(run, 500)) == 100
+
+
+def test_media_lie_in_the_report_once(tmp_path: Path):
+    picture = Image(png(side=200))
+    content = [{"role": "user", "content": [{"type": "image", "sha256": picture.digest, "format": "png"}]}]
+    lines = [line for n in range(5) for line in (answered(f"s{n}", content, "x"), judged(f"s{n}", 1.0, order=n))]
+    folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 1.0, 5)], media=[picture])
+
+    page = html_report([folder], statistics())
+
+    assert page.count("data:image/png;base64,") == 1
+    held = json.loads(re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1].replace("\\u003c", "<"))
+    assert list(held["media"]) == [f"{picture.digest}:full", f"{picture.digest}:small"]
+    assert str(tmp_path) not in json.dumps(held["samples-r0-0"])
+
+
+def test_markdown_has_the_table_the_comparison_and_the_methods_and_no_markup_of_names(tmp_path: Path):
+    sums(tmp_path / "a_<b>", right=30)
+    sums(tmp_path / "second", right=20)
+
+    text = markdown_report([tmp_path / "a_<b>", tmp_path / "second"], statistics())
+
+    assert "| sums | model | exact | ↑ | 0.750 |" in text
+    assert "points, 95 % interval" in text and "was evaluated on sums" in text
+    assert "## a\\_\\<b\\>" in text
+
+
+def test_csv_has_a_row_for_each_number_and_no_formula(tmp_path: Path):
+    name = "=HYPERLINK(1)"
+    lines = [answered("a", "?", "x", task=name), judged("a", 1.0, task=name)]
+    write_run(tmp_path / "run", lines, [result(name, "exact", 1.0, 1)])
+
+    rows = list(csv.DictReader(io.StringIO(csv_report([tmp_path / "run"]))))
+
+    assert rows[0]["task"] == f"'{name}" and rows[0]["low"] == "0.9" and rows[0]["outcomes"] == "1 scored"
+
+
+def test_a_report_of_ten_thousand_samples_holds_a_few_and_draws_all(tmp_path: Path):
+    lines = []
+    for n in range(300):
+        lines += [answered(f"s{n}", f"question {n}", "x"), judged(f"s{n}", float(n % 2), order=n)]
+    folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 0.5, 300)])
+
+    page = html_report([folder], statistics(), samples=10)
+
+    held = json.loads(re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1])
+    assert held["columns-r0"]["n"] == 300
+    assert sum(len(held[name]) for name in held if name.startswith("samples-")) == 10
+
+
+def test_the_methods_say_how_many_what_interval_and_what_failed():
+    from assay.report.methods import methods_paragraph
+
+    row = result(
+        "sums", "exact", 0.5, 38, n_expected=40, outcomes={"scored": 38, "model_error": 2}, bounds=[0.475, 0.525]
+    )
+    manifest = {
+        "cells": [{"task": "sums", "model": "m", "protocol": "sums@5shot", "num_fewshot": 5, "scorers": {"exact": "d"}}]
+    }
+
+    text = methods_paragraph(manifest, {"results": [{**row, "model": "m"}]})[0]
+
+    assert text == (
+        "m was evaluated on sums under protocol sums@5shot. Generation: 5 solved examples in the prompt. "
+        "Scored by exact. "
+        "exact is 0.5, 95 % interval 0.4 to 0.6 (Wilson's score interval), n = 38 of 40. Not scored: 2 model_error. "
+        "If all samples without a verdict were wrong it would be 0.475, if all were right 0.525."
+    )

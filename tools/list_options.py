@@ -1,0 +1,34 @@
+"""Writes the tables of docs/options.md from the one list of options: `python tools/list_options.py`."""
+
+from itertools import groupby
+from pathlib import Path
+
+from assay.cli.run_flags import option_rows
+from assay.runner.option_fields import GROUPS
+
+PAGE = Path(__file__).parents[1] / "docs" / "options.md"
+TABLE = "| flag | config key | environment | default | meaning |\n| --- | --- | --- | --- | --- |"
+HEAD = """\
+# Options of a run
+
+All of them, as `assay run` takes them. In a config file (`--config FILE`, YAML or JSON) an option has the name in the
+second column, or any of its flags without the dashes. An environment variable sets it where neither the command nor
+the config file does; a line on stderr says which were used. Options that grant trust or forget a run have to be typed.
+Generation options (`--temperature`, `--max_tokens`, …) have variables of their own, too: `ASSAY_RUN_TEMPERATURE`.
+
+In Python they are the fields of `assay.RunOptions` and the keywords of `assay.run`.
+"""
+
+
+def main() -> None:
+    """Writes the page."""
+    rows = sorted(option_rows(), key=lambda row: GROUPS.index(row[0]))
+    parts = [HEAD]
+    for group, members in groupby(rows, key=lambda row: row[0]):
+        parts.append(f"\n## {group.capitalize()}\n\n{TABLE}\n")
+        parts += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row[1:]) + " |\n" for row in members]
+    PAGE.write_text("".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
