@@ -96,6 +96,20 @@ NOTEBOOKS: Mapping[str, Replace] = {
     "apps/visualize_attenion_auto_reg.ipynb": _for_llava,
     "apps/visualize_attenion_cross_attn.ipynb": _for_idefics,
 }
+
+
+def _beside(path: Path, folder: Path, work: Path) -> Path:
+    """A folder like the notebook's own, of links: what its cells write does not land in the checkout."""
+    place = work / f"of_{path.stem}" / path.parent.name
+    place.mkdir(parents=True)
+    for original, link in (
+        (folder / "testbed", place.parent / "testbed"),
+        *((inner, place / inner.name) for inner in path.parent.iterdir() if inner.suffix != ".ipynb"),
+    ):
+        link.symlink_to(original)
+    return place
+
+
 CELL = "print('== cell {} of {}', flush=True)\n"
 
 
@@ -107,9 +121,10 @@ def _notebook(folder: Path, name: str, work: Path) -> Outcome:
     code = "\n".join(CELL.format(at, len(texts)) + text for at, text in enumerate(texts, start=1))
     for theirs, ours in {**CUDA, **NOTEBOOKS[name](work)}.items():
         code = code.replace(theirs, ours)
-    script = work / f"{path.stem}.py"
+    place = _beside(path, folder, work)
+    script = place / f"{path.stem}.py"
     script.write_text(code, encoding="utf-8")
-    done = assay("python", str(script), folder=path.parent, seconds=600)
+    done = assay("python", str(script), folder=place, seconds=600)
     kind = "tutorial" if name.startswith("examples") else "notebook"
     made = outcome(kind, path.stem, done, runs="to its last cell")
     reached = [line for line in done.stdout.splitlines() if line.startswith("== cell")]
