@@ -66,3 +66,15 @@ def _key(identity):
     from assay.core import DEFAULT_OPTIONS, Message, Prompt
 
     return KeyMaker(identity).key_of(Prompt((Message.of("user", "x"),)), DEFAULT_OPTIONS)
+
+
+def test_a_folder_named_behind_a_local_path_is_no_secret_and_a_key_there_is():
+    said = veiled({"data": "annotations?images_dir=/data/my_pictures&api_key=abcdefgh12345678"})["data"]
+
+    assert said.startswith("annotations?images_dir=/data/my_pictures&api_key=[redacted")
+
+
+def test_behind_an_address_a_value_that_looks_like_a_path_may_be_a_secret():
+    said = veiled({"data": "https://example.com/rows?sig=aGVsbG8/d29ybGQ9"})["data"]
+
+    assert "aGVsbG8" not in said

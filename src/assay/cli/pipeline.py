@@ -12,6 +12,7 @@ from .run import stdout_for_people
 def command(arguments: Sequence[str]) -> int:
     """Runs one evaluation, prints the table or one JSON document, and returns the exit code."""
     from ..dialects.pipeline import command as dialect
+    from ..dialects.protocol import UPSTREAM, choose, is_upstream
 
     p = Parser(
         prog="assay pipeline",
@@ -30,11 +31,14 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
+    if given.upstream:
+        choose("pipeline", UPSTREAM)
     with stdout_for_people(given.json) as stdout:
         register = dialect.register_all(given.register, Path())
         if given.list:
             sys.stdout.write("\n".join(dialect.listing()) + "\n")
             return 0
+        from ..store import read_json
         from .display import finish, watcher
 
         evaluation = dialect.evaluation_of(given, register, _base(given))
@@ -42,6 +46,8 @@ def command(arguments: Sequence[str]) -> int:
         finish(result, stdout, given.json)
         if file is not None and not given.json:
             stdout.write(f"result file: {file}\n")
+            if is_upstream("pipeline"):
+                stdout.write("\n".join(dialect.final_lines(read_json(file))) + "\n")
         return result.exit_code
 
 

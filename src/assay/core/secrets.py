@@ -241,16 +241,20 @@ def _in_url(url: str, hide: Hide) -> str:
     user, at, host = authority.rpartition("@")
     if HIDDEN.sub("", user).strip(":"):
         user = ":".join(_hidden(part, hide, True) for part in user.split(":", 1))
-    query = "&".join(_member(member, hide) for member in query.split("&"))
+    is_local = "://" not in url
+    query = "&".join(_member(member, hide, is_local) for member in query.split("&"))
     path, fragment = (without_forms(part, lambda key: hide(key, True)) for part in (path, fragment))
     return f"{before}{user}{at}{host}{slash}{path}{question}{query}{mark}{fragment}"
 
 
-def _member(member: str, hide: Hide) -> str:
+def _member(member: str, hide: Hide, is_local: bool) -> str:
     name, equals, value = member.partition("=")
     if not equals:
         return without_forms(member, lambda key: hide(key, True))
     if name.lower() in HARMLESS_MEMBERS or _PLAIN_MEMBER.fullmatch(value):
+        return member
+    # Behind a local path stand options of a loader, such as the folder of its images.
+    if is_local and ("/" in value or os.path.exists(value)) and not is_secret_name(name) and not has_known_form(value):
         return member
     return f"{name}={_hidden(value, hide, is_secret_name(name))}"
 

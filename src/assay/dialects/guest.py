@@ -25,6 +25,7 @@ from typing import Any
 from ..core import AssayError, UsageError, trust
 from ..sources import leave_inits_out
 from ..userfiles import describe_failure, failing_line
+from .libraries import Libraries
 from .outside import Outside, installed_mount
 from .overlay import Overlay, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
@@ -97,6 +98,7 @@ class Guest:
         self._lock = threading.RLock()
         self._builtins = {**vars(builtins), "__import__": self._import}
         self._importlib = with_names(importlib, {"import_module": self.import_module})
+        self._libraries = Libraries(dialect)
 
     @classmethod
     def of_file(cls, dialect: str, names: Mapping[str, str], file: Path, *, force: bool = False) -> "Guest":
@@ -123,8 +125,12 @@ class Guest:
         return self._import(name, fromlist=("*",))
 
     def provides(self, name: str) -> bool:
-        """Whether a dotted name is one of the dialect's, or lies in a package the user shares with it."""
-        return name.partition(".")[0] in self._tops
+        """Whether a dotted name is one of the dialect's, or a library's in which the dialect has names of its own."""
+        return name.partition(".")[0] in self._tops or name in self._libraries
+
+    def is_library(self, name: str) -> bool:
+        """Whether a name is a library's, which only the guest's own files get with names of ours in it."""
+        return name in self._libraries
 
     def import_for(self, name: str, wanted: Sequence[str]) -> ModuleType:
         """What an `import` statement gets for a name the dialect provides."""
@@ -213,6 +219,8 @@ class Guest:
         if absolute == "importlib" or (absolute.startswith("importlib.") and not wanted):
             importlib.import_module(absolute)
             return self._importlib
+        if absolute in self._libraries:
+            return self._libraries.of(absolute)
         try:
             return builtins.__import__(absolute, globals, locals, wanted, 0)
         except ModuleNotFoundError as error:
@@ -352,6 +360,8 @@ class Guest:
 
     def _taken_from(self, package: str, module: str, level: int, there: str) -> Any:
         target = absolute_name(package, module, level)
+        if target == package:  # `from . import part`: a module of the package, which is asked already
+            return self._module(f"{package}.{there}")
         source = self._module(target or package)
         return getattr(source, there) if hasattr(source, there) else self._module(f"{target}.{there}")
 

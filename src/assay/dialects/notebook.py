@@ -17,6 +17,7 @@ from .outside import installed_mount
 from .protocol import OURS, choose
 from .recognise import DIALECTS
 
+_ASSAY = Path(__file__).parents[1]
 _guests: dict[str, Guest] = {}
 
 
@@ -45,10 +46,12 @@ def disable(dialect: str) -> None:
 def _import_of_guest(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
     """What code that is typed here gets for a name of an enabled dialect."""
     guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
-    return guest.import_for(name, wanted) if guest is not None and _is_served(scope, name, guest.root) else None
+    if guest is None or not _is_served(scope, name, guest.root, is_library=guest.is_library(name)):
+        return None
+    return guest.import_for(name, wanted)
 
 
-def _is_served(scope: Mapping[str, Any], name: str, folder: Path) -> bool:
+def _is_served(scope: Mapping[str, Any], name: str, folder: Path, *, is_library: bool = False) -> bool:
     """Whether code is a cell, typed at the prompt, or a file that can mean nothing but the dialect by the name.
 
     The user's own files in the working folder are asked for nothing else; any other file only where no package of that
@@ -57,5 +60,7 @@ def _is_served(scope: Mapping[str, Any], name: str, folder: Path) -> bool:
     file = scope.get("__file__")
     if scope.get("__name__") == "__main__" or file is None:
         return True
+    if _ASSAY in Path(file).parents:
+        return False  # also where somebody works in a checkout of ours
     is_here = folder in Path(file).parents and "site-packages" not in Path(file).parts
-    return is_here or installed_mount(name.partition(".")[0]) is None
+    return is_here or (not is_library and installed_mount(name.partition(".")[0]) is None)

@@ -33,6 +33,13 @@ class Overlay(ModuleType):
         setattr(self, attribute, value)
         return value
 
+    def __setattr__(self, attribute: str, value: Any) -> None:
+        """A name of ours that a guest replaces is replaced where our own functions look it up."""
+        super().__setattr__(attribute, value)
+        ours = self.__dict__.get("_ours")
+        if ours is not None and ours.__name__.startswith("assay.") and attribute in self.__dict__["_kept"]:
+            setattr(ours, attribute, value)
+
     def own_names(self) -> list[str]:
         """The public names of ours."""
         ours = self.__dict__["_ours"]

@@ -125,6 +125,13 @@ class Gguf:
                 self._renderer = Renderer(self._engine.tokenizer, where=self.path)
                 self._weigher = Weigher(self._completed, self._engine.tokenizer)
 
+    @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into the model's tokens; the weights are read for it."""
+        self.load()
+        assert self._engine is not None
+        return self._engine.tokenizer
+
     def close(self) -> None:
         """Frees the weights."""
         with self._lock:

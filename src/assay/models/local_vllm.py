@@ -136,6 +136,12 @@ class LocalVllm:
             self._llm = self._renderer = None
 
     @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into the model's tokens; the engine is started for it."""
+        self.load()
+        return self.renderer.tokenizer
+
+    @property
     def renderer(self) -> Renderer:
         """Where text becomes token ids."""
         self.load()

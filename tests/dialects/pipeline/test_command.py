@@ -8,6 +8,8 @@ from pipeline_files import make_exam, write_rows
 
 from assay.cli.pipeline import command
 from assay.core import AssayError, UsageError
+from assay.dialects import protocol
+from assay.dialects.pipeline.driver import is_cost
 
 ASK = ["--dataset", "exam", "--dataset-path", "exam.jsonl", "--evaluator", "exam"]
 MODEL = ["--model", "model.py:generate"]
@@ -128,3 +130,48 @@ def test_files_of_other_systems_called_register_are_left_alone(here: Path):
     (here / "register_users.py").write_text("raise SystemExit('was run')\n")
 
     assert command(["--list"]) == 0
+
+
+@pytest.fixture
+def ours_again():
+    yield
+    protocol.choose("pipeline", protocol.OURS)
+
+
+def test_as_upstream_the_result_is_upstreams_and_the_numbers_end_the_output(
+    here: Path, ours_again: None, capsys: pytest.CaptureFixture[str]
+):
+    make_exam(here)
+
+    command([*ASK, *MODEL, "--upstream"])
+
+    printed = capsys.readouterr().out
+    assert "Final Results:\n  accuracy: 0.5000\n  correct: 5\n  total: 10\n" in printed
+    [file] = (here / "eval_results").glob("*.json")
+    assert list(json.loads(file.read_text())) == ["timestamp", "dataset", "evaluator", "config", "metrics"]
+
+
+def test_less_perplexity_and_less_time_are_better_and_speeds_stand_behind_the_numbers(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    write_rows(here / "l.jsonl", [{"text": "the cat and the dog"}])
+    stub = Path(__file__).parent / "stub_model.py"
+    options = ["--dataset", "lambada", "--dataset-path", "l.jsonl", "--evaluator", "perplexity"]
+
+    command([*options, "--model", f"{stub}:StubModel", "--json"])
+
+    results = {one["metric"]: one for one in json.loads(capsys.readouterr().out)["results"]}
+    assert not results["perplexity"]["higher_is_better"] and results["accuracy"].get("higher_is_better", True)
+    [file] = (here / "eval_results").glob("*.json")
+    names = list(json.loads(file.read_text())["metrics"])
+    assert names[-4:] == ["forward_tps", "full_tps", "step_forward_ms_p50", "step_full_ms_p50"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_less_better"),
+    [("perplexity", True), ("total_time", True), ("loss", True), ("step_full_ms_p50", True), ("WER", True),
+     ("accuracy", False), ("total", False), ("throughput", False), ("times_right", False), ("powers", False),
+     ("subject_accuracies.time management", False)],
+)  # fmt: skip
+def test_the_direction_of_a_number_is_read_off_its_name(name: str, is_less_better: bool):
+    assert is_cost(name) is is_less_better

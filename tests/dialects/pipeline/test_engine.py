@@ -205,14 +205,24 @@ def test_the_most_probable_next_tokens_come_best_first():
     assert engine.tokenizer.decode([one["token"] for one in made]) == "ab"
 
 
+class Reporting:
+    """Reports the tokens it writes, and cannot weigh others."""
+
+    abilities = Abilities(logprobs=True)
+    identity = {"reporting": 1}  # noqa: RUF012
+
+    def generate(self, requests: Any) -> list[Output]:
+        return [Output((Candidate((Text("a"),), tokens=(Token("a", -1.0),)),)) for _ in requests]
+
+
 def test_what_a_model_cannot_do_is_refused_by_name():
     plain = engine_of(lambda messages: "x")
     weighing = engine_of(Scripted("x"))
 
     with pytest.raises(ModalityMismatch, match="generate_with_logprobs: this model does not report"):
         plain.generate_with_logprobs(["a"])
-    with pytest.raises(ModalityMismatch, match=r"generate_with_logprobs\(echo=True\)"):
-        weighing.generate_with_logprobs(["a"], echo=True)
+    with pytest.raises(ModalityMismatch, match=r"generate_with_logprobs\(echo=True\): this model cannot weigh"):
+        engine_of(Reporting()).generate_with_logprobs(["a"], echo=True)
     with pytest.raises(ModalityMismatch, match="forward_batch: this model cannot weigh given tokens"):
         plain.model.forward_batch([[1]], None, full_output=True)
     with pytest.raises(ModalityMismatch, match=r"forward_batch\(full_output=False\)"):
@@ -281,3 +291,28 @@ def test_the_engine_by_itself_asks_any_model_and_saves_what_it_said(tmp_path: Pa
         (0, "a", "A", "me"),
         (1, "b", "B", "me"),
     ]
+
+
+def test_tokens_that_are_parts_of_a_character_are_no_certainty():
+    from stub_model import StubModel
+
+    model = StubModel()
+    engine = RWKVInferenceEngine(model)
+    context, target = engine.tokenizer.encode("caf"), engine.tokenizer.encode("ß")
+
+    [out] = engine.model.forward_batch([[0, *context, *target]], None, full_output=True)
+    total = sum(float(out[len(context) + n][token]) for n, token in enumerate(target))
+
+    assert len(target) == 2
+    assert total == pytest.approx(engine.weigh(["caf"], ["ß"], ["caf"])[0].logprob)
+    assert total < -1
+
+
+def test_the_prompts_own_tokens_come_first_with_echo():
+    from stub_model import StubModel
+
+    [made] = RWKVInferenceEngine(StubModel()).generate_with_logprobs(["A B"], max_length=2, echo=True)
+
+    assert made["token_strs"][:3] == ["A", " ", "B"] and made["text"].startswith("A B")
+    assert made["logprobs"][0] == 0.0 and made["top_logprobs"][0] == {}
+    assert len(made["tokens"]) == len(made["logprobs"]) == 5

@@ -113,7 +113,7 @@ def test_a_letter_is_read_where_it_is_an_answer(answer: str, ours: str | None, u
     raw = {"question": "?", "options": [f"option {n}" for n in range(10)]}
 
     assert read_choice(answer, raw) == ours
-    assert first_letter(answer, raw) == upstream
+    assert first_letter(answer) == upstream
 
 
 @pytest.mark.parametrize(("reference", "letter"), [(0, "A"), (9, "J"), ("b", "B"), ("C. law", "C"), ("7", "7")])

@@ -12,6 +12,7 @@ import pytest
 from pipeline_files import exam_rows, make_exam, write_rows
 
 import assay
+from assay.cli.main import main
 from assay.core import AssayError, DataError, ModalityMismatch, UnknownName, UsageError
 from assay.dialects.pipeline.claims import NAMES, claims
 from assay.dialects.recognise import dialect_of
@@ -430,3 +431,25 @@ def test_a_run_with_an_answer_that_never_came_is_scored_again_as_it_was(tmp_path
     assert [(r.metric, r.value, r.outcomes) for r in again] == [(r.metric, r.value, r.outcomes) for r in first]
     assert first[0].outcomes == {"model_error": 1}
     assert any("too hard" in note for note in again.notes)
+
+
+def test_modules_of_a_checkout_are_found_in_its_packages_whose_start_files_are_not_run(here: Path, capsys):
+    for part, kind in (("tasks", "Dataset"), ("evaluators", "Evaluator")):
+        (here / part).mkdir()
+        (here / part / f"{kind.lower()}_registry.py").write_text(f"class {kind}Registry:\n    pass\n")
+        (here / part / "__init__.py").write_text(
+            f"from .{kind.lower()}_registry import {kind}Registry\nfrom . import register_mine\nraise RuntimeError\n"
+        )
+        (here / part / "register_mine.py").write_text(
+            f"from .{kind.lower()}_registry import {kind}Registry\nVALUE = {kind}Registry.__module__\n"
+        )
+    (here / "script.py").write_text(
+        "from tasks import register_mine\nfrom evaluators import register_mine as other\nimport tasks.register_mine\n"
+        "print(register_mine.VALUE)\nprint(other.VALUE)\n"
+    )
+
+    assert main(["python", "script.py"]) == 0
+
+    facade = "assay.dialects.pipeline.facade"
+    expected = [f"{facade}.tasks.dataset_registry", f"{facade}.evaluators.evaluator_registry"]
+    assert capsys.readouterr().out.split() == expected

@@ -1,8 +1,12 @@
 """Files a user of the testbed would bring, and stand-ins for what needs torch."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 from assay.models.scripted import Scripted
 from assay.runner.run import run

@@ -54,9 +54,14 @@ def plain(conversation):
         (
             Idefics2,
             "idefics2-8b",
-            "Image:<image> Question: q1 Answer: a1<end_of_utterance>\nImage:<image> Question: q2 Answer:",
+            "Image:<image><end_of_utterance>\nQuestion: q1<end_of_utterance>\nAnswer: a1<end_of_utterance>\n"
+            "Image:<image><end_of_utterance>\nQuestion: q2<end_of_utterance>\nAnswer:",
         ),
-        (Idefics2, "idefics2-8b-base", "Image:<image> Question: q1 Answer: a1\nImage:<image> Question: q2 Answer:"),
+        (
+            Idefics2,
+            "idefics2-8b-base",
+            "Image:<image>\nQuestion: q1\nAnswer: a1\nImage:<image>\nQuestion: q2\nAnswer:",
+        ),
         (
             LLaVa,
             "llava-1.5-7b-hf",
@@ -65,8 +70,9 @@ def plain(conversation):
         (
             LLaVa,
             "llava-interleave-qwen-7b-hf",
-            "<|im_start|>image\n<image>\n<|im_end|>\n<|im_start|>question\nq1<|im_end|>\n<|im_start|>answer\na1<|im_end|>\n"
-            "<|im_start|>image\n<image>\n<|im_end|>\n<|im_start|>question\nq2<|im_end|>\n<|im_start|>answer\n",
+            "<|im_start|>image\n<image><|im_end|>\n<|im_start|>question\n\nq1<|im_end|>\n"
+            "<|im_start|>answer\n\na1<|im_end|>\n<|im_start|>image\n<image><|im_end|>\n"
+            "<|im_start|>question\n\nq2<|im_end|>\n<|im_start|>answer\n",
         ),
     ],
 )
@@ -86,7 +92,7 @@ def test_visual_families_render_one_shot_in_either_form_of_content(kinds, family
     ],
 )
 def test_text_families_render_texts_and_lists_of_texts_alike(kinds, family, expected):
-    model = built(family, kinds, "any")
+    model = built(family, kinds, "Qwen2-7B")
     as_lists = [
         {**turn, "content": [{"type": "text", "text": turn["content"]}]} if "content" in turn else turn for turn in CHAT
     ]
@@ -100,9 +106,9 @@ def test_an_instruction_is_a_header(kinds):
 
     assert built(Mistral, kinds, "any").apply_prompt_template(conversation).startswith("Instruction: Be brief.\nUser:")
     assert (
-        built(Qwen2, kinds, "any")
+        built(Qwen2, kinds, "Qwen2-7B")
         .apply_prompt_template(conversation)
-        .startswith("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nq1")
+        .startswith("<|im_start|>instruction\nBe brief.<|im_end|>\n<|im_start|>user\nq1")
     )
 
 
@@ -295,3 +301,80 @@ def test_a_model_that_returns_too_few_texts_is_named(tmp_path, stand_in_file):
 
     assert output.error is not None
     assert "generate was given 1 prompts and returned 0 texts" in output.error.message
+
+
+BOOLS = "{% for m in messages %}{{ m['role'] }}:{% if 'content' in m %}{% for part in m['content'] %}{{ part['text'] }}{% endfor %};{% endif %}{% endfor %}"  # noqa: E501
+
+
+@pytest.mark.parametrize("label", [True, False, 0, 3, 1.5, "True"])
+def test_a_label_that_is_no_text_is_written_by_a_template_for_lists_of_parts(mine, label):
+    shown = [{"role": "q", "content": "1"}, {"role": "a", "content": label}]
+    turns = [*shown, {"role": "q", "content": "2"}, {"role": "a"}]
+
+    assert mine.apply_prompt_template(turns, prompt_template=BOOLS) == f"q:1;a:{label};q:2;a:"
+
+
+@pytest.mark.parametrize("label", [True, 0, 3])
+def test_a_label_that_is_no_text_is_written_by_a_family_for_texts(kinds, label):
+    turns = [{"role": "user", "content": "1"}, {"role": "assistant", "content": label}]
+
+    assert built(Mistral, kinds, "any").apply_prompt_template(turns) == f"User: 1\nAssistant: {label}\n"
+
+
+def test_what_no_form_of_content_renders_is_the_templates_own_error(mine):
+    with pytest.raises(Exception, match="no such thing"):
+        mine.apply_prompt_template(CHAT, prompt_template="{{ raise_exception('no such thing') }}")
+
+
+def test_texts_and_lists_in_one_conversation_are_both_rendered(kinds):
+    turns = [
+        {"role": "user", "content": [{"type": "text", "text": "What?"}, {"type": "image"}]},
+        {"role": "assistant", "content": "A dog."},
+        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "And this?"}]},
+        {"role": "assistant"},
+    ]
+
+    made = built(Idefics, kinds, "idefics-9b").apply_prompt_template(turns)
+
+    assert made == "User: What? <image> Assistant: A dog.\nUser:<image> And this? Assistant:"
+
+
+def test_a_name_outside_the_list_speaks_the_models_own_template_with_a_warning(kinds):
+    class Own(kinds.Processor):
+        chat_template = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}{% endfor %}"
+
+        def get_chat_template(self):
+            return self.chat_template
+
+    model = Qwen2("w/Qwen2.5-7B", processor_class=Own, model_class=kinds.Net)
+
+    with pytest.warns(UserWarning, match=r"'Qwen2.5-7B' is none of Qwen2-… and Qwen1.5-…: its own chat template"):
+        assert model.apply_prompt_template(CHAT[:1]) == "<user>q1"
+    model.model_name = "Qwen2-7B"
+    assert model.apply_prompt_template(CHAT[:1]).startswith("<|im_start|>system")
+
+
+def test_idefics_is_given_texts_and_images_in_turn(kinds):
+    class Pieces(kinds.Processor):
+        def __call__(self, text, padding, return_tensors):
+            return text
+
+    model = Idefics("w/idefics-9b", processor_class=Pieces, model_class=kinds.Net)
+
+    assert model.process_input([["one", "two"]], [VISUAL]) == [
+        ["Image:", "one", " Question: q1 Answer: a1\nImage:", "two", " Question: q2 Answer:"]
+    ]
+    assert model.process_input("Only words") == [["Only words"]]
+    with pytest.raises(ValueError, match="prompt 0 has 2 places for 1 images"):
+        model.process_input([["one"]], [VISUAL])
+
+
+def test_llava_counts_image_tokens_by_what_its_configuration_says(kinds):
+    from types import SimpleNamespace
+
+    class Net(kinds.Net):
+        config = SimpleNamespace(vision_config=SimpleNamespace(patch_size=14), vision_feature_select_strategy="full")
+
+    model = LLaVa("w/llava-1.5-7b-hf", processor_class=kinds.Processor, model_class=Net)
+
+    assert (model.processor.patch_size, model.processor.vision_feature_select_strategy) == (14, "full")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.dialects import disable, enable
+
 NOTEBOOK = Path(__file__).parent / "tutorial.ipynb"
 
 KERNEL = """
@@ -100,3 +102,18 @@ def test_a_script_and_its_neighbours_run_with_assay_python(tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["['b', 'B', 'a', None] a", "False"]
+
+
+def test_libraries_that_import_datasets_get_the_library_itself():
+    pytest.importorskip("datasets")
+    enable("testbed")
+    try:
+        scope = {"__name__": "__main__"}
+        exec("import datasets\nimport evaluate\ntyped = datasets.load_dataset", scope)
+        library = {"__name__": "some.library", "__file__": "/usr/lib/python3/site-packages/some/library.py"}
+        exec("import datasets\nown = datasets.load_dataset", library)
+    finally:
+        disable("testbed")
+
+    assert scope["typed"].__module__.startswith("assay.")
+    assert library["own"].__module__.startswith("datasets.")

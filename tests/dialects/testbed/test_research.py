@@ -86,19 +86,37 @@ def test_a_tracker_keeps_what_modules_return_pass_by_pass(model):
 
     model.forward(1), model.forward(5)
 
-    assert tracker.outputs == {"first": [2, 10], "second": [4, 20]}
-    assert tracker.passes == 2
+    assert tracker.outputs == [[2, 4], [10, 20]]
+    assert tracker.inputs == [[(1,), (2,)], [(5,), (10,)]]
     tracker.remove()
     model.forward(7)
-    assert tracker.outputs["first"] == [2, 10]
+    with pytest.raises(RuntimeError, match="follows no model"):
+        tracker.outputs
+
+
+def test_a_tracker_stops_at_the_end_of_its_block(model):
+    with ForwardTracker() as tracker:
+        model.add_tracker("first", tracker)
+        model.forward(1)
+        assert tracker.outputs == [[2]]
+
+    assert not tracker.is_tracking
+    assert model.model.first.hooks == []
 
 
 def test_a_tracker_of_locals_sees_them_when_forward_returns(model):
-    tracker = LocalsTracker(["doubled"])
-    model.add_tracker(["first"], tracker)
+    tracker = LocalsTracker("forward", ["doubled"])
+    model.add_tracker(["first", "second"], tracker)
 
     assert model.forward(3) == 12
-    assert tracker.outputs == {"first": [{"doubled": 6}]}
+    assert tracker.get("doubled") == [[6, 12]]
+    with pytest.raises(KeyError, match="doubled are"):
+        tracker.get("other")
+
+
+def test_a_tracker_of_locals_names_a_variable_the_method_does_not_have(model):
+    with pytest.raises(ValueError, match=r"Layer.forward has no local variable tripled"):
+        model.add_tracker("first", LocalsTracker("forward", ["tripled"]))
 
 
 def test_a_hook_is_told_the_name_of_its_module(model):

@@ -222,6 +222,17 @@ def test_item_7_a_metric_in_either_folder_is_usable_by_name(tree, raw, evaluate_
     assert found["share.perKind.shape"][0] == 3.0
 
 
+def test_a_metric_of_the_users_stands_before_a_scorer_of_the_same_name(tree, raw, evaluate_on):
+    pytest.importorskip("evaluate", reason="evaluate is not installed")
+    home = tree.parents[2] / "testbed" / "evaluate" / "vqa_accuracy"
+    home.mkdir(parents=True)
+    (home / "vqa_accuracy.py").write_text(METRIC.format(name="VqaAccuracy"))
+
+    result, _ = evaluate_on(tree, ["red", "green", "blue"], data=str(raw), scorers=("vqa_accuracy",))
+
+    assert {r.metric for r in result.results} >= {"vqa_accuracy.overall", "vqa_accuracy.perKind.shape"}
+
+
 def test_item_7_a_metric_nobody_has_is_an_unknown_scorer(tree, raw, evaluate_on):
     with pytest.raises(UnknownName, match="unknown scorer 'shaer'"):
         evaluate_on(tree, "red", data=str(raw), scorers=("shaer",))

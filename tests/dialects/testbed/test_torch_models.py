@@ -166,9 +166,9 @@ def test_a_forward_tracker_keeps_what_layers_return_pass_by_pass(qwen2_folder):
         model.model(**inputs)
         model.model(**inputs)
 
-    [kept] = tracker.outputs.values()
-    assert len(kept) == 2 and torch.equal(kept[0], kept[1])
-    assert kept[0].shape[-1] == SIZES["hidden_size"]
+    [first], [second] = tracker.outputs
+    assert torch.equal(first, second)
+    assert first.shape[-1] == SIZES["hidden_size"]
 
 
 def test_a_grad_tracker_keeps_gradients_and_lets_go(qwen2_folder):
@@ -178,25 +178,26 @@ def test_a_grad_tracker_keeps_gradients_and_lets_go(qwen2_folder):
     inputs = model.process_input(TURNS)
 
     model.model(**inputs, labels=inputs["input_ids"]).loss.backward()
+
+    [[(kept,)]] = tracker.grad_outputs
+    assert float(kept.abs().sum()) > 0
     tracker.remove()
     model.model(**inputs, labels=inputs["input_ids"]).loss.backward()
-
-    [kept] = tracker.outputs.values()
-    assert len(kept) == 1 and float(kept[0][0].abs().sum()) > 0
+    assert not tracker.is_tracking
 
 
 def test_a_locals_tracker_keeps_the_variables_of_a_forward(qwen2_folder):
     import torch
 
     model = Qwen2(str(qwen2_folder))
-    tracker = LocalsTracker(["down_proj"])
+    tracker = LocalsTracker("forward", ["down_proj"])
     model.add_tracker(["model.layers.0.mlp"], tracker)
 
     with torch.no_grad():
         model.model(**model.process_input(TURNS))
 
-    [[held]] = tracker.outputs.values()
-    assert held["down_proj"].shape[-1] == SIZES["hidden_size"]
+    [[held]] = tracker.get("down_proj")
+    assert held.shape[-1] == SIZES["hidden_size"]
 
 
 def test_a_hook_and_a_replaced_method_change_what_a_real_layer_does(qwen2_folder):

@@ -1,14 +1,24 @@
-"""The evaluators that are there before anybody registers one: exact match, perplexity, generation."""
+"""The evaluators that are there before anybody registers one: exact match, perplexity, generation.
 
+They drive our engine, or one of the user's own with the members the documents name. As upstream (the names, or the
+whole dialect), they count as upstream does.
+"""
+
+import inspect
 import json
 import math
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ...core import Likelihood
 from ...store.file_ledger import own_file
 from ..plain import plain
+from ..protocol import is_upstream
+from . import checkout
 from .engine import Engine
+from .own_engine import weigh_tokens
 
 Items = Sequence[Mapping[str, Any]]
 
@@ -20,80 +30,81 @@ def batches(data: Items, size: int) -> Iterator[Items]:
 
 
 def exact_match(
-    engine: Engine, data: Items, batch_size: int = 128, max_length: int = 100, noise: float = 0.0, **kwargs: Any
+    engine: Any, data: Items, batch_size: int = 128, max_length: int = 100, noise: float = 0.0, **kwargs: Any
 ) -> dict[str, Any]:
     """The share of answers equal to the reference, case and outer blanks aside."""
     correct = 0
     for batch in batches(data, batch_size):
-        tokens, _ = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)
+        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
         for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
             correct += answer.strip().lower() == str(item["reference"]).strip().lower()
-    return {"accuracy": correct / len(data) if data else 0.0, "correct": correct, "total": len(data)}
+    return {"accuracy": correct / len(data) if data else 0, "correct": correct, "total": len(data)}
 
 
 def perplexity(
-    engine: Engine, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
+    engine: Any, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
 ) -> dict[str, Any]:
     """exp of the mean negative log-probability of a row's target, by row; accuracy: greedy decoding would write it.
 
     The target is the reference; a row that has a `text` and no reference is read as LAMBADA, whose target is the last
     word. `mode` says which. A row without a target is a failure of that row.
     """
-    total, greedy, logprob = 0, 0, 0.0
+    usable: list[tuple[str, str, str]] = []
     modes: set[str] = set()
-    for batch in batches(data, batch_size):
-        weighed: list[tuple[str, str, str]] = []
-        for item in batch:
-            mode, context, target = _target(item)
-            if target:
-                modes.add(mode)
-                weighed.append((context, target, item["prompt"]))
-            else:
-                engine.reject(item, "there is no target to weigh: no reference, and no second word in `text`")
-        if not weighed:
-            continue
-        contexts, targets, prompts = zip(*weighed, strict=True)
-        for likelihood in engine.weigh(contexts, targets, prompts):
-            if likelihood is not None:
-                total += 1
-                greedy += likelihood.greedy
-                logprob += likelihood.logprob
-    mean = -logprob / total if total else math.inf
-    return {
-        "perplexity": math.exp(mean) if mean < 700 else math.inf,
-        "accuracy": greedy / total if total else 0.0,
-        "total": total,
-        "mode": "+".join(sorted(modes)),
-    }
+    for item in data:
+        mode, context, target = _target(item)
+        if target:
+            modes.add(mode)
+            usable.append((context, target, item["prompt"]))
+        else:
+            _reject(engine, item, "there is no target to weigh: no reference, and no second word in `text`")
+    weighed = _weighed(engine, usable, batch_size, pad_eod)
+    return {**_summed(weighed), "mode": "+".join(sorted(modes))}
 
 
 def perplexity_as_upstream(
-    engine: Engine, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
+    engine: Any, data: Items, batch_size: int = 64, pad_eod: bool = True, print_interval: int = 1000, **kwargs: Any
 ) -> dict[str, Any]:
     """The same as upstream counts: any `text` column makes a row LAMBADA, and a row without a target is right."""
+    rows: list[tuple[str, str, str]] = []
+    for item in data:
+        raw = item.get("raw") or {}
+        context, target = item["prompt"], item["reference"]
+        if "text" in raw:
+            context, *last = raw["text"].rsplit(" ", 1)
+            target = f" {last[0]}" if last else ""
+        rows.append((context, str(target), item["prompt"]))
+    certain = [Likelihood(0.0, True) for row in rows if not row[1]]
+    return _summed([*certain, *_weighed(engine, [row for row in rows if row[1]], batch_size, pad_eod)])
+
+
+def _weighed(engine: Any, rows: Sequence[tuple[str, str, str]], batch_size: int, pad_eod: bool) -> Iterator[Likelihood]:
+    """How probable the target of each row is after its context; rows that got no answer are left out."""
+    for start in range(0, len(rows), batch_size):
+        contexts, targets, prompts = zip(*rows[start : start + batch_size], strict=True)
+        if isinstance(engine, Engine):
+            yield from (made for made in engine.weigh(contexts, targets, prompts) if made is not None)
+        else:
+            yield from weigh_tokens(engine, contexts, targets, pad_eod=pad_eod)
+
+
+def _summed(weighed: Iterator[Likelihood] | Sequence[Likelihood]) -> dict[str, Any]:
     total, greedy, logprob = 0, 0, 0.0
-    for batch in batches(data, batch_size):
-        weighed: list[tuple[str, str, str]] = []
-        for item in batch:
-            text = (item.get("raw") or {}).get("text")
-            context, blank, word = text.rpartition(" ") if isinstance(text, str) else (item["prompt"], "", "")
-            target = (blank + word if blank else "") if isinstance(text, str) else str(item["reference"])
-            if target:
-                weighed.append((context, target, item["prompt"]))
-            else:
-                total, greedy = total + 1, greedy + 1
-        if not weighed:
-            continue
-        contexts, targets, prompts = zip(*weighed, strict=True)
-        for likelihood in engine.weigh(contexts, targets, prompts):
-            if likelihood is not None:
-                total, greedy, logprob = total + 1, greedy + likelihood.greedy, logprob + likelihood.logprob
+    for one in weighed:
+        total, greedy, logprob = total + 1, greedy + one.greedy, logprob + one.logprob
     mean = -logprob / total if total else math.inf
     return {
         "perplexity": math.exp(mean) if mean < 700 else math.inf,
         "accuracy": greedy / total if total else 0.0,
         "total": total,
     }
+
+
+def _reject(engine: Any, item: Mapping[str, Any], why: str) -> None:
+    if isinstance(engine, Engine):
+        engine.reject(item, why)
+    else:
+        warnings.warn(f"a row is left out: {why} (its prompt: {item['prompt'][:40]!r})", stacklevel=3)
 
 
 def _target(item: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -105,7 +116,7 @@ def _target(item: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def generation(
-    engine: Engine,
+    engine: Any,
     data: Items,
     batch_size: int = 128,
     max_length: int = 100,
@@ -116,27 +127,46 @@ def generation(
 ) -> dict[str, Any]:
     """Texts in a JSONL file of `prompt, generated, reference`; how long they are and how fast they came.
 
-    Tokens are those written, as the model counted them where it does; the fill of short rows is none.
+    Tokens are those written, as the model counted them where it does; as upstream, and with an engine of the user's
+    own, the fill of short rows counts too.
     """
-    lines, spent, tokens_before = [], 0.0, engine.written
+    counts = isinstance(engine, Engine) and not is_upstream("pipeline")
+    spent: float = 0
+    lines, size, speeds = [], 0, []
+    before = engine.written if counts else 0
     for batch in batches(data, batch_size):
-        prompts = [item["prompt"] for item in batch]
-        tokens, seconds = engine.generate_batch(prompts, max_length=max_length, noise=noise)
-        spent += seconds
+        tokens, seconds, speed = _generated(engine, [item["prompt"] for item in batch], max_length, noise)
+        spent, size = spent + seconds, size + int(tokens.size)
+        speeds += [speed] if speed else []
         for item, text in zip(batch, engine.decode_tokens(tokens), strict=True):
-            lines.append({"prompt": item["prompt"], "generated": text, "reference": item["reference"]})
+            lines.append({"prompt": item["prompt"], "generated": text, "reference": item.get("reference", "")})
     if save_outputs:
-        file = own_file(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl")
-        text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
-        file.write_text(text, encoding="utf-8")
-    written = engine.written - tokens_before
-    rate = written / spent if spent > 0 else 0.0
+        _save(output_file or f"generation_outputs_{time.strftime('%Y%m%d_%H%M%S')}.jsonl", lines)
+    written = engine.written - before if counts else size
+    rate = written / spent if spent > 0 else 0
+    speeds = [{"forward_tps": rate, "full_tps": rate}] if counts else speeds
+    means = {name: sum(speed[name] for speed in speeds) / len(speeds) for name in _SPEEDS} if speeds else {}
     return {
         "total_samples": len(data),
         "total_tokens": written,
         "total_time": spent,
         "throughput": rate,
-        "avg_length": written / len(data) if data else 0.0,
-        "forward_tps": rate,
-        "full_tps": rate,
+        "avg_length": written / len(data) if data else 0,
+        **means,
     }
+
+
+_SPEEDS = ("forward_tps", "full_tps")
+
+
+def _generated(engine: Any, prompts: list[str], max_length: int, noise: float) -> tuple[Any, float, Any]:
+    """Tokens, seconds and speed; an engine of the earlier era knows nothing of the last."""
+    takes_it = "return_speed" in inspect.signature(engine.generate_batch).parameters
+    asks = {"return_speed": True} if takes_it and checkout.measures_speed() else {}
+    made = engine.generate_batch(prompts, max_length=max_length, noise=noise, **asks)
+    return made[0], made[1], made[2] if len(made) > 2 else None
+
+
+def _save(name: str, lines: Sequence[Mapping[str, Any]]) -> None:
+    text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
+    own_file(name).write_text(text, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from ...core import UsageError
 from ...runner.events import Watcher
 from ...runner.options import DEFAULT_MODEL, RunOptions
 from ...runner.result import RunResult
+from ..protocol import is_upstream
 from .facade.evaluators.evaluator_registry import EvaluatorRegistry
 from .facade.tasks.dataset_registry import DatasetRegistry
 from .launch import Evaluation, document_of, save
@@ -32,6 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--register", action="extend", nargs="+", default=[], metavar="FILE",
                         help="files that register more")  # fmt: skip
     parser.add_argument("--cot", action="store_true", help="with a name: its variant that thinks aloud")
+    parser.add_argument("--upstream", action="store_true", help="follow upstream's own rule wherever it differs")
     parser.add_argument("--list", action="store_true", help="datasets and evaluators, then leave")
 
 
@@ -45,9 +47,15 @@ def register_all(files: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 
 def listing() -> list[str]:
-    """What is registered, a line each."""
-    datasets = [DatasetRegistry._registry[name] for name in DatasetRegistry.list_datasets()]
-    evaluators = [EvaluatorRegistry._registry[name] for name in EvaluatorRegistry.list_evaluators()]
+    """What is registered, a line each; as upstream, with the sizes and the metrics."""
+    datasets = [d for name in DatasetRegistry.list_datasets() if (d := DatasetRegistry.get(name))]
+    evaluators = [e for name in EvaluatorRegistry.list_evaluators() if (e := EvaluatorRegistry.get(name))]
+    if is_upstream("pipeline"):
+        sizes = [f"(batch_size={d.default_batch_size}, max_length={d.default_max_length})" for d in datasets]
+        metrics = [f"metrics: {', '.join(e.metrics)}" for e in evaluators]
+        head = ["", "=" * 80, "Available Components", "=" * 80, ""]
+        below = ["", "Evaluators:", *_bullets(evaluators, metrics), ""]
+        return [*head, "Datasets:", *_bullets(datasets, sizes), *below]
     width = max(len(name) for name in (*DatasetRegistry.list_datasets(), *EvaluatorRegistry.list_evaluators()))
     return [
         "datasets:",
@@ -55,6 +63,19 @@ def listing() -> list[str]:
         "evaluators:",
         *(f"  {e.name:<{width}}  {e.description}".rstrip() for e in evaluators),
     ]
+
+
+def _bullets(entries: Sequence[Any], below: Sequence[str]) -> Iterator[str]:
+    for entry, more in zip(entries, below, strict=True):
+        yield f"  • {entry.name:15s} - {entry.description}"
+        yield f"    {'':15s}   {more}"
+
+
+def final_lines(document: Mapping[str, Any]) -> list[str]:
+    """The numbers of a result, a line each, as run_pipeline.py ends."""
+    numbers = document["metrics"].items()
+    lines = [f"  {name}: {value:.4f}" if isinstance(value, float) else f"  {name}: {value}" for name, value in numbers]
+    return ["", "📊 Final Results:", *lines, ""]
 
 
 def evaluation_of(given: argparse.Namespace, register: tuple[str, ...], base: RunOptions) -> Evaluation:

@@ -1,7 +1,9 @@
 """The driver of a task of this dialect: hands an evaluator its rows and an engine that records."""
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,16 @@ from ...datasets.faults import NamedFault
 from ...runner.flow.drivers import Driven, RecordingEngine
 from ...runner.summary.results import flatten
 from ..plain import plain
+from ..protocol import UPSTREAM, following
 from .engine import Engine
 from .facade.evaluators.evaluator_registry import EvaluatorConfig
 from .facade.tasks.dataset_registry import DatasetConfig
 from .rows import Unusable, read_rows
+
+
+def as_upstream(holds: bool) -> AbstractContextManager[None]:
+    """Upstream's rule for one task, where it was asked for; else whatever the process follows."""
+    return following("pipeline", UPSTREAM) if holds else nullcontext()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,7 +53,8 @@ class Rows:
         if self.path is None:
             raise UsageError(f"dataset {self.config.name!r} reads a file and none is given", fix="--data FILE")
         config = self.config
-        rows = list(read_rows(config.loader, config.prompt_template, self.path, is_upstream=self.is_upstream))
+        with as_upstream(self.is_upstream):
+            rows = list(read_rows(config.loader, config.prompt_template, self.path))
         column = id_column([row.raw for row in rows if isinstance(row.raw, Mapping)])
         return [
             _fault(row, self.path, self.config, column)
@@ -84,6 +93,7 @@ class Drive:
     """Keywords for the evaluator beside batch size and length."""
     max_length: int
     batch_size: int = field(default=64, compare=False)
+    is_upstream: bool = False
 
     def __call__(self, recording: RecordingEngine) -> Driven:
         samples: list[Sample] = []
@@ -112,6 +122,7 @@ class Drive:
             n_expected=expected,
             protocol=f"{cell.task.protocol}@{mode}" if isinstance(mode, str) and mode else "",
             details={"metrics": plain(made), "speed": engine.speed},
+            lower_is_better=frozenset(name for name in flatten(made) if is_cost(name)),
         )
 
     def _evaluate(self, engine: Engine, samples: list[Sample], recording: RecordingEngine) -> Mapping[str, Any]:
@@ -120,7 +131,8 @@ class Drive:
         function = self.evaluator.evaluator
         given = {"batch_size": self.batch_size, "max_length": self.max_length, **self.settings}
         try:
-            made = function(engine, items, **_accepted(function, given, self.settings))
+            with as_upstream(self.is_upstream):
+                made = function(engine, items, **_accepted(function, given, self.settings))
         except AssayError:
             raise
         except Exception as error:
@@ -131,6 +143,18 @@ class Drive:
         if not flatten(made):
             raise ComponentError(f"returned no numbers: {shorten(dict(made))}", where=where, fix="return metrics")
         return made
+
+
+LESS_IS_BETTER = re.compile(
+    r"(.*[_ -])?(perplexity|ppl|loss|nll|wer|cer|ter|mae|mse|rmse|latency|time|seconds|ms|errors?|error_rate)(_p\d+)?",
+    re.IGNORECASE,
+)
+
+
+def is_cost(name: str) -> bool:
+    """Whether less of a number is better, as far as its name says: an evaluator declares no direction."""
+    # A group's own name (`by_subject.time management`) says nothing about the number in it.
+    return "." not in name and LESS_IS_BETTER.fullmatch(name) is not None
 
 
 def _accepted(function: Any, given: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from statistics import quantiles
 from typing import Any, Protocol
@@ -27,6 +28,7 @@ from ...core import (
 )
 from ...store.file_ledger import own_file
 from .arity import Generated
+from .echo import echoed, joined, written
 from .logits import Logits, WeighedModel
 from .tokenizers import Tokenizer, tokenizer_of
 
@@ -79,6 +81,8 @@ class Engine:
         self._asked: Counter[str] = Counter()
         self._speeds: list[tuple[int, int, float]] = []
         """Of each batch: its size, the tokens written, the seconds spent."""
+        self._read: list[tuple[int, int, float]] = []
+        """The same of each batch that was weighed, with the tokens read."""
 
     def generate_batch(
         self, prompts: Sequence[str], max_length: int = 100, noise: float = 0.0, return_speed: bool = False
@@ -108,34 +112,37 @@ class Engine:
     def generate_with_logprobs(
         self, prompts: Sequence[str], max_length: int = 100, echo: bool = False, top_logprobs: int = 1
     ) -> list[dict[str, Any]]:
-        """Each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`."""
+        """Each answer token by token: `tokens, token_strs, logprobs, top_logprobs, text`.
+
+        With `echo` the prompt's own tokens come first, the very first without a probability; each is asked for.
+        """
         if not self.asker.model.abilities.logprobs:
             raise ModalityMismatch(
                 "generate_with_logprobs: this model does not report log-probabilities",
                 fix="choose a model that does (gguf/…, openai/…), or an evaluator that only generates",
             )
-        if echo:
+        if echo and not self.asker.model.abilities.likelihood:
             raise ModalityMismatch(
-                "generate_with_logprobs(echo=True): no model of assay reports log-probabilities of the prompt's tokens",
-                fix="use the perplexity evaluator, which weighs given texts",
+                "generate_with_logprobs(echo=True): this model cannot weigh the tokens of a prompt",
+                fix="choose a model with likelihood, or leave echo out",
             )
-        made = []
-        for output in self._ask(prompts, self._with(max_length, 0.0, top_logprobs)):
-            written = output.candidates[0].tokens if output.candidates else ()
-            texts = [token.text for token in written]
-            made.append(
-                {
-                    "tokens": [self.tokenizer.encode(text)[0] if text else 0 for text in texts],
-                    "token_strs": texts,
-                    "logprobs": [token.logprob for token in written],
-                    "top_logprobs": [dict(token.top) or {token.text: token.logprob} for token in written],
-                    "text": output.text,
-                }
-            )
-        return made
+        outputs = self._ask(prompts, self._with(max_length, 0.0, top_logprobs))
+        return [
+            joined([*(echoed(self, prompt, top_logprobs) if echo else ()), *written(self, output)])
+            for prompt, output in zip(prompts, outputs, strict=True)
+        ]
 
-    def analyze_next_token(self, prompt: str, top_k: int = 10) -> list[dict[str, Any]]:
-        """The most probable next tokens, best first: `token, token_str, logprob, probability`."""
+    def analyze_next_token(self, prompts: Sequence[str] | str, top_k: int = 5) -> list[dict[str, Any]] | None:
+        """Prints the most probable next tokens of each prompt; of a single text they come back, best first."""
+        if isinstance(prompts, str):
+            return self._likely(prompts, top_k)
+        for prompt in prompts:
+            print(f"\nPrompt: {prompt}")
+            for one in self._likely(prompt, top_k):
+                print(f"  {one['token_str']!r:<20} [probability {one['probability']:.2%}]")
+        return None
+
+    def _likely(self, prompt: str, top_k: int) -> list[dict[str, Any]]:
         [made] = self.generate_with_logprobs([prompt], max_length=1, top_logprobs=top_k)
         likely = made["top_logprobs"][0] if made["top_logprobs"] else {}
         best = sorted(likely.items(), key=lambda pair: pair[1], reverse=True)[:top_k]
@@ -162,12 +169,8 @@ class Engine:
         """Prompts and answers in a file of their own, whose path comes back."""
         if len(prompts) != len(responses):
             raise ValueError(f"{len(prompts)} prompts and {len(responses)} responses")
-        file = own_file(Path(output_dir) / f"{task_name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl")
-        with file.open("w", encoding="utf-8") as out:
-            for index, (prompt, response) in enumerate(zip(prompts, responses, strict=True)):
-                line = {"index": index, "prompt": prompt, "response": response, **(metadata or {})}
-                out.write(json.dumps(line, ensure_ascii=False) + "\n")
-        return str(file)
+        pairs = zip(prompts, responses, strict=True)
+        return _saved(task_name, output_dir, [{"prompt": p, "response": r} for p, r in pairs], metadata or {})
 
     def generate_and_save(
         self,
@@ -178,11 +181,26 @@ class Engine:
         save_tokens: bool = False,
         metadata: Mapping[str, Any] | None = None,
     ) -> tuple[list[str], str]:
-        """Answers, and the file they were written to."""
+        """Answers, and the file they were written to, with their tokens if asked for."""
+        start = time.perf_counter()
         tokens, seconds = self.generate_batch(prompts, max_length=max_length)
         responses = self.decode_tokens(tokens)
-        told = {"task": task_name, "max_length": max_length, "inference_time": round(seconds, 4), **(metadata or {})}
-        return responses, self.save_qa_to_jsonl(prompts, responses, task_name, output_dir, told)
+        spent = max(time.perf_counter() - start, 1e-9)
+        told = {
+            "task": task_name,
+            "max_length": max_length,
+            "num_samples": len(prompts),
+            "inference_time": round(seconds, 4),
+            "total_time": round(spent, 4),
+            "throughput": round(len(prompts) / spent, 2),
+            **(metadata or {}),
+        }
+        lines: list[dict[str, Any]] = [
+            {"prompt": prompt, "response": response} for prompt, response in zip(prompts, responses, strict=True)
+        ]
+        for line, row in zip(lines, tokens.tolist() if save_tokens else (), strict=False):
+            line.update(tokens=row, num_tokens=len(row))
+        return responses, _saved(task_name, output_dir, lines, told)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the engine of the pipeline dialect has no {name!r}")
@@ -204,6 +222,8 @@ class Engine:
         ]
         samples = [self._sample(text, place) for place, text in enumerate(asked)]
         outputs = self.asker.generate(prompts, self._options, [s.id for s in samples], list(continuations))
+        tokens = sum(map(_tokens_read, outputs))
+        self._read.append((len(outputs), tokens, sum(output.seconds or 0.0 for output in outputs)))
         return [output.likelihoods[0] if output.likelihoods else None for output in outputs]
 
     def reject(self, item: Mapping[str, Any], why: str) -> None:
@@ -218,8 +238,8 @@ class Engine:
 
     @property
     def speed(self) -> dict[str, float]:
-        """The speed of all that was generated; empty if nothing was."""
-        return speed_of(self._speeds) if self.written else {}
+        """The speed of all that was generated or, where nothing was, of what was weighed; empty without either."""
+        return speed_of(self._speeds if self.written else self._read) if self.written or self._read else {}
 
     def logits(self, tokens: Sequence[int]) -> Logits:
         """What the model thinks of each given token after those before it."""
@@ -271,6 +291,20 @@ class Engine:
             return ""
 
 
+def _saved(name: str, folder: str, lines: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+    path = Path(folder) / f"{name}_{time.strftime('%Y%m%d_%H%M%S')}.jsonl"
+    with own_file(path).open("w", encoding="utf-8") as out:
+        for index, line in enumerate(lines):
+            whole = {"index": index, **line, "timestamp": datetime.now().isoformat(), **told}
+            out.write(json.dumps(whole, ensure_ascii=False) + "\n")
+    return str(path)
+
+
+def _tokens_read(output: Output) -> int:
+    read = output.usage.input_tokens if output.usage is not None else None
+    return (read or 0) + sum(likelihood.tokens or 0 for likelihood in output.likelihoods)
+
+
 def _written(output: Output, row: Sequence[int]) -> int:
     counted = output.usage.output_tokens if output.usage is not None else None
     return counted if counted is not None else len(row)
@@ -287,7 +321,7 @@ def speed_of(batches: Sequence[tuple[int, int, float]], percentile: int = 50) ->
     steps = sorted(1000 * spent * size / written for size, written, spent in batches if written) or [0.0]
     at = quantiles(steps, n=100, method="inclusive")[percentile - 1] if len(steps) > 1 else steps[0]
     return {
-        "batch_size": float(max((size for size, _, _ in batches), default=0)),
+        "batch_size": max((size for size, _, _ in batches), default=0),
         "forward_tps": rate,
         "full_tps": rate,
         f"step_forward_ms_p{percentile}": at,

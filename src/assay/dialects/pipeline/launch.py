@@ -14,6 +14,8 @@ from ...runner.result import RunResult
 from ...runner.run import run
 from ...store import RunReader, write_json
 from ..file_names import file_name
+from ..protocol import is_upstream
+from . import checkout
 from .facade.tasks.dataset_registry import DatasetRegistry
 from .reference import Reference
 
@@ -94,36 +96,55 @@ def _name(model: Model | Any) -> str:
     return str(getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__)
 
 
-def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
-    """The result as this dialect writes it, with what upstream leaves out: model, seed, run folder, failed rows."""
-    if not result.results:
-        raise ModelError(result.notes[-1] if result.notes else "the run gave no numbers", where=str(result.folder))
-    details = result[0].details
+def config_of(evaluation: Evaluation) -> dict[str, Any]:
+    """What the evaluator is given: the dataset's sizes where none were named."""
     config = DatasetRegistry.get(evaluation.dataset)
-    assert config is not None
+    if config is None:
+        raise ValueError(f"Dataset {evaluation.dataset!r} is not registered")
     batch_size, max_length = evaluation.batch_size, evaluation.max_length
-    speed = {name: value for name, value in details.get("speed", {}).items() if name in SPEED}
+    return {
+        "batch_size": config.default_batch_size if batch_size is None else batch_size,
+        "max_length": config.default_max_length if max_length is None else max_length,
+        **evaluation.settings,
+    }
+
+
+def rounded(speed: Mapping[str, float]) -> dict[str, float]:
+    """The four speeds as result files have them."""
+    return {name: round(speed[name], 2 if name.endswith("tps") else 3) for name in SPEED if name in speed}
+
+
+def document(evaluation: Evaluation, size: int, metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as this dialect writes it."""
     return {
         "timestamp": time.strftime("%Y%m%d_%H%M%S"),
         "dataset": {
             "name": evaluation.dataset,
             "path": evaluation.path,
-            "size": result[0].n_expected,
+            "size": size,
             "limit": evaluation.limit,
         },
         "evaluator": evaluation.evaluator,
-        "config": {
-            "batch_size": config.default_batch_size if batch_size is None else batch_size,
-            "max_length": config.default_max_length if max_length is None else max_length,
-            **evaluation.settings,
-        },
-        "metrics": {**speed, **details.get("metrics", {})},
-        "model": result[0].model,
-        "seed": evaluation.seed,
-        "status": result.status,
-        "run": str(result.folder),
-        "failed": failed_rows(result),
+        "config": config_of(evaluation),
+        "metrics": dict(metrics),
     }
+
+
+def document_of(evaluation: Evaluation, result: RunResult) -> dict[str, Any]:
+    """The result of a run, with what upstream leaves out: model, seed, run folder, failed rows.
+
+    As upstream, nothing more than upstream has.
+    """
+    if not result.results:
+        raise ModelError(result.notes[-1] if result.notes else "the run gave no numbers", where=str(result.folder))
+    details = result[0].details
+    measured = details.get("speed", {}) if checkout.measures_speed() else {}
+    metrics = {**details.get("metrics", {}), **rounded(measured)}
+    made = document(evaluation, result[0].n_expected or 0, metrics)
+    if is_upstream("pipeline"):
+        return made
+    more = {"model": result[0].model, "seed": evaluation.seed, "status": result.status, "run": str(result.folder)}
+    return {**made, **more, "failed": failed_rows(result)}
 
 
 def failed_rows(result: RunResult) -> list[dict[str, Any]]:

@@ -79,12 +79,20 @@ class Logits(Sequence[Any]):
 
     def _row(self, place: int) -> Any:
         following = int(self._tokens[place + 1])
-        decode = self._engine.tokenizer.decode
-        context, piece = decode(self._tokens[: place + 1]), decode([following])
+        tokenizer = self._engine.tokenizer
+        start = next((at for at, token in enumerate(self._tokens) if token not in (0, tokenizer.end)), place + 1)
+        context = tokenizer.decode(self._tokens[start : place + 1])
+        # A token that only begins a character writes nothing yet: the one that ends it carries the whole of it.
+        piece = tokenizer.decode(self._tokens[start : place + 2])[len(context) :]
+        if not piece:
+            return self._as_torch(_spread(Likelihood(0.0, True), following))
         [weighed] = self._engine.weigh([context], [piece], [context])
         if weighed is None:
             raise ModalityMismatch("forward_batch: the model gave no answer")
-        row = _spread(weighed, following)
+        return self._as_torch(_spread(weighed, following))
+
+    @staticmethod
+    def _as_torch(row: Any) -> Any:
         torch = sys.modules.get("torch")  # whoever imported it expects its tensors
         return row if torch is None else torch.from_numpy(row)
 

@@ -12,14 +12,14 @@ from ...scorers.choice.choice_rules import extract_choice
 from ...store.file_ledger import own_file
 from ..plain import plain
 from .builtin import Items, batches
-from .engine import Engine
 from .prompts import LETTERS, options_of
 
-Read = Callable[[str, Mapping[str, Any]], str | None]
+Judge = Callable[[str, Mapping[str, Any]], dict[str, Any]]
+"""What is kept of an answer to a row."""
 
 
 def evaluate(
-    engine: Engine,
+    engine: Any,
     data: Items,
     batch_size: int = 64,
     max_length: int = 10,
@@ -28,20 +28,20 @@ def evaluate(
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Accuracy with its counts, and by `category` or `subject`; each answer in `inferoutput` if it is given."""
-    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, read_choice)
+    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, _line)
 
 
 def evaluate_as_upstream(
-    engine: Engine,
+    engine: Any,
     data: Items,
     batch_size: int = 64,
-    max_length: int = 10,
+    max_length: int = 1,
     noise: float = 0.0,
     inferoutput: str | None = None,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    """The same with the first letter A to J anywhere in the answer."""
-    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, first_letter)
+    """The same with the first letter A to J anywhere in the answer, and one token of it unless more are asked for."""
+    return _evaluate(engine, data, batch_size, max_length, noise, inferoutput, _line_as_upstream)
 
 
 def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
@@ -50,7 +50,7 @@ def read_choice(answer: str, raw: Mapping[str, Any]) -> str | None:
     return extract_choice(answer, dict(zip(LETTERS, texts, strict=False))).answer
 
 
-def first_letter(answer: str, raw: Mapping[str, Any]) -> str | None:
+def first_letter(answer: str) -> str | None:
     """The first letter A to J, whatever word it begins."""
     return next((letter for letter in answer.strip().upper() if letter in LETTERS), None)
 
@@ -63,20 +63,28 @@ def right_letter(reference: Any) -> str:
     return next((letter for letter in text if letter in LETTERS), text)
 
 
+def right_letter_as_upstream(reference: Any) -> str:
+    """The same without a look at whether an index has a letter; what is neither index nor text is its own text."""
+    if isinstance(reference, int):
+        return LETTERS[reference]
+    text = str(reference).upper()
+    return next((letter for letter in text if letter in LETTERS), text) if isinstance(reference, str) else text
+
+
 def _evaluate(
-    engine: Engine,
+    engine: Any,
     data: Items,
     batch_size: int,
     max_length: int,
     noise: float,
     inferoutput: str | None,
-    read: Read,
+    judge: Judge,
 ) -> dict[str, Any]:
     lines: list[dict[str, Any]] = []
     for batch in batches(data, batch_size):
-        tokens, _ = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)
+        tokens = engine.generate_batch([item["prompt"] for item in batch], max_length=max_length, noise=noise)[0]
         for answer, item in zip(engine.decode_tokens(tokens), batch, strict=True):
-            lines.append(_line(answer, item, read))
+            lines.append(judge(answer, item))
     if inferoutput:
         file = own_file(inferoutput)
         text = "".join(json.dumps(plain(line), ensure_ascii=False, default=str) + "\n" for line in lines)
@@ -86,7 +94,7 @@ def _evaluate(
         subjects.setdefault(line["category"], []).append(line["is_correct"])
     correct = sum(line["is_correct"] for line in lines)
     return {
-        "accuracy": correct / len(lines) if lines else 0.0,
+        "accuracy": correct / len(lines) if lines else 0,
         "correct": correct,
         "total": len(lines),
         "subject_accuracies": {name: sum(right) / len(right) for name, right in subjects.items()},
@@ -94,13 +102,27 @@ def _evaluate(
     }
 
 
-def _line(answer: str, item: Mapping[str, Any], read: Read) -> dict[str, Any]:
+def _line(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
     raw = item["raw"]
-    chosen, right = read(answer, raw), right_letter(item["reference"])
+    options = raw.get("options", raw.get("choices", []))
+    category = str(raw.get("category", raw.get("subject", "unknown")))
+    return _judged(answer, item, read_choice(answer, raw), right_letter(item["reference"]), options, category)
+
+
+def _line_as_upstream(answer: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    raw = item["raw"]
+    category = raw.get("category", raw.get("subject", "unknown"))
+    right = right_letter_as_upstream(item["reference"])
+    return _judged(answer, item, first_letter(answer), right, raw.get("options", []), category)
+
+
+def _judged(
+    answer: str, item: Mapping[str, Any], chosen: str | None, right: str, options: Any, category: str
+) -> dict[str, Any]:
     return {
-        "question": raw.get("question", ""),
-        "options": raw.get("options", raw.get("choices", [])),
-        "category": str(raw.get("category", raw.get("subject", "unknown"))),
+        "question": item["raw"].get("question", ""),
+        "options": options,
+        "category": category,
         "prompt": item["prompt"],
         "prediction": answer,
         "predicted_answer": chosen,

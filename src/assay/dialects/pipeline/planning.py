@@ -8,13 +8,14 @@ from typing import Any
 from ...core import GenerateOptions, Task, UnknownName, UsageError
 from ...runner.options import RunOptions
 from ..guest import Guest
+from ..protocol import is_upstream as chose_upstream
 from ..recognise import imported_names
-from . import builtin, mmlu_pro
+from . import builtin, checkout, mmlu_pro
 from .claims import NAMES, claims
-from .driver import Drive, Rows
+from .driver import Drive, Rows, as_upstream
 from .engine import as_turn
 from .facade.evaluators.evaluator_registry import EvaluatorConfig, EvaluatorRegistry
-from .facade.tasks.dataset_registry import DatasetConfig, DatasetRegistry
+from .facade.tasks.dataset_registry import DatasetConfig, DatasetRegistry, asks_in_own_words
 from .reference import Reference, parse
 
 DEFAULT_EVALUATOR = "generation"
@@ -23,6 +24,8 @@ NEEDS = dict.fromkeys(("perplexity", "perplexity@upstream"), frozenset({"likelih
 UPSTREAM = "@upstream"
 SHIPPED = (builtin.perplexity, mmlu_pro.evaluate)
 """Evaluators of ours that upstream counts otherwise."""
+
+HINT = "`assay pipeline --list` prints all; --register FILE makes more known"
 
 _registered_here = False
 
@@ -62,6 +65,7 @@ def tasks_of(text: str, run: RunOptions, *, is_upstream: bool = False) -> Sequen
 def load(path: str | Path) -> tuple[list[str], list[str]]:
     """Runs a file that registers things; the names of the datasets and evaluators it registered."""
     file = Path(path).expanduser()
+    checkout.notice(file)
     datasets, evaluators = dict(DatasetRegistry._registry), dict(EvaluatorRegistry._registry)
     Guest.of_file("pipeline", NAMES, file).load(file)
     new_datasets = [n for n, config in DatasetRegistry._registry.items() if datasets.get(n) is not config]
@@ -81,7 +85,9 @@ def make_task(
 
     As upstream, an empty answer, 0 and `False` are none, and evaluators that ship have their own upstream form.
     """
-    dataset = _dataset(reference.dataset or "")
+    is_upstream = is_upstream or chose_upstream("pipeline")
+    with as_upstream(is_upstream):
+        dataset, in_own_words = _dataset(reference.dataset or ""), asks_in_own_words(reference.dataset or "")
     asked = reference.evaluator or (run.scorers[0] if run.scorers else None)
     evaluator = _evaluator(asked or _matching(dataset.name, evaluators))
     if is_upstream and evaluator.evaluator in SHIPPED and EvaluatorRegistry.get(f"{evaluator.name}{UPSTREAM}"):
@@ -94,10 +100,11 @@ def make_task(
         dict(reference.settings),
         dataset.default_max_length if length is None else int(length),
         run.batch_size if isinstance(run.batch_size, int) else dataset.default_batch_size,
+        is_upstream,
     )
     return Task(
         name=name,
-        protocol=f"{name}{UPSTREAM}" if is_upstream else name,
+        protocol=f"{name}{_protocol(is_upstream, in_own_words)}",
         dataset=Rows(dataset, run.data, is_upstream),
         template=as_turn,
         driver=drive,
@@ -106,6 +113,13 @@ def make_task(
         description=f"{dataset.description or dataset.name}, judged by {evaluator.name}",
         data_hint="the file its loader reads",
     )
+
+
+def _protocol(is_upstream: bool, in_own_words: bool) -> str:
+    """As upstream, and in whose words: a sentence of ours stands where no checkout is at hand to take it from."""
+    if not is_upstream:
+        return ""
+    return f"{UPSTREAM}+own_words" if in_own_words else UPSTREAM
 
 
 def source_files(reference: Reference) -> tuple[str, ...]:
@@ -123,19 +137,15 @@ def source_files(reference: Reference) -> tuple[str, ...]:
 def _dataset(name: str) -> DatasetConfig:
     config = DatasetRegistry.get(name)
     if config is None:
-        raise UnknownName("dataset", name, DatasetRegistry.list_datasets(), hint=_hint())
+        raise UnknownName("dataset", name, DatasetRegistry.list_datasets(), hint=HINT)
     return config
 
 
 def _evaluator(name: str) -> EvaluatorConfig:
     config = EvaluatorRegistry.get(name)
     if config is None:
-        raise UnknownName("evaluator", name, EvaluatorRegistry.list_evaluators(), hint=_hint())
+        raise UnknownName("evaluator", name, EvaluatorRegistry.list_evaluators(), hint=HINT)
     return config
-
-
-def _hint() -> str:
-    return "`assay pipeline --list` prints all; --register FILE makes more known"
 
 
 def _matching(dataset: str, evaluators: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """Rows of this dialect: what a loader gives, with the prompt a template makes of each."""
 
+import json
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +9,8 @@ from typing import Any
 
 from ...core import AssayError, ComponentError, DataError, UsageError, blamed, shorten
 from ...core.errors import TemplateError
-from ...datasets.files import open_files
+from ...datasets.files import format_of, open_files
+from ..protocol import is_upstream
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,9 @@ def read_rows(
     template: Callable[[Any], str],
     path: str,
     limit: int | None = None,
-    *,
-    is_upstream: bool = False,
 ) -> Iterator[Usable | Unusable]:
     """The rows in order; one that the template cannot handle costs no other."""
-    reference = reference_as_upstream if is_upstream else reference_of
+    reference = reference_as_upstream if is_upstream("pipeline") else reference_of
     name = getattr(template, "__name__", "prompt_template")
     for number, raw in enumerate(_loaded(loader, path), 1):
         if limit is not None and number > limit:
@@ -105,14 +105,69 @@ def _loaded(loader: Callable[[str], Any], path: str) -> Any:
 
 def read_file(path: str) -> list[Mapping[str, Any]]:
     """All rows of a data file of any format assay reads; a row that cannot be read stops it with its place."""
+    return _unwrapped(_read(Path(path).expanduser(), None))
+
+
+def read_lines(path: str) -> list[Mapping[str, Any]]:
+    """The rows of a JSONL file, whatever its name ends with, or of any other file assay reads; blank lines aside."""
+    file = Path(path).expanduser()
+    if is_upstream("pipeline"):
+        with file.open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+    return read_file(path) if format_of(file) is not None or not file.is_file() else list(_lines(file))
+
+
+def read_json(path: str) -> list[Mapping[str, Any]]:
+    """The rows of a JSON file: a list, the list under `data` or `examples`, or one object, which is one row."""
+    file = Path(path).expanduser()
+    if is_upstream("pipeline"):
+        made = json.loads(file.read_text(encoding="utf-8"))
+        rows: list[Mapping[str, Any]] = made
+        return made.get("data", made.get("examples", [made])) if isinstance(made, Mapping) else rows
+    single = _single_object(file)
+    return read_file(path) if single is None else _unwrapped([single])
+
+
+def read_test_split(path: str) -> list[Mapping[str, Any]]:
+    """The rows of a file, or of the test split of a folder that has one."""
+    folder = Path(path).expanduser()
+    has_test = folder.is_dir() and any("test" in file.name for file in folder.rglob("*") if file.is_file())
+    return _read(folder, "test") if has_test else read_file(path)
+
+
+def _read(path: Path, split: str | None) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
-    shards, _ = open_files(Path(path).expanduser(), None, "")
+    shards, _ = open_files(path, split, "")
     for shard in shards:
         for _, _, row in shard.rows():
             if isinstance(row, DataError):
                 raise row
             if isinstance(row, Mapping):
                 rows.append(row)
+    return rows
+
+
+def _lines(file: Path) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise DataError(f"the line is not JSON: {error}", file=str(file), row=number) from error
+
+
+def _single_object(file: Path) -> Mapping[str, Any] | None:
+    """The object a JSON file consists of; `None` for any other file, which the readers of rows know."""
+    if file.suffix != ".json" or not file.is_file():
+        return None
+    try:
+        made = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    return made if isinstance(made, Mapping) else None
+
+
+def _unwrapped(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if len(rows) == 1:
         inner = next((rows[0][name] for name in ("data", "examples") if isinstance(rows[0].get(name), list)), None)
         return rows if inner is None else inner

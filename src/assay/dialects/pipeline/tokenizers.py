@@ -4,8 +4,10 @@ A private id stands for a piece of text that was seen: a word with the blanks be
 reported it. Decoding gives back exactly the text. 0 is the end of the text and fills short rows.
 """
 
+import inspect
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 from ...core import Candidate, Model
@@ -17,8 +19,8 @@ _PIECES = re.compile(r"\s*\S+|\s+")
 class Tokenizer(Protocol):
     """What evaluators call, and how an answer becomes a row of ids."""
 
-    end: int
-
+    @property
+    def end(self) -> int: ...
     def encode(self, text: str) -> list[int]: ...
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str: ...
     def row(self, candidate: Candidate, most: int) -> list[int]: ...
@@ -64,36 +66,63 @@ class PrivateTokenizer:
 
 
 class ModelTokenizer:
-    """The tokenizer of a model that has one."""
+    """The tokenizer of a model that has one; the model is loaded when it is first asked."""
 
-    def __init__(self, own: Any) -> None:
-        self._own = own
-        end = getattr(own, "eos_token_id", None)
-        self.end = END_OF_TEXT if end is None else int(end)
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    @cached_property
+    def _own(self) -> Any:
+        return self._model.tokenizer
+
+    @cached_property
+    def end(self) -> int:
+        """What ends a text, and fills short rows."""
+        end = getattr(self._own, "eos_token_id", None)
+        return END_OF_TEXT if end is None else int(end)
 
     def encode(self, text: str) -> list[int]:
-        """The model's ids."""
-        return [int(token) for token in self._own.encode(text)]
+        """The model's ids, without those that only begin or end a text."""
+        return [int(token) for token in self._own.encode(text, **_taken(self._own.encode, add_special_tokens=False))]
 
     def decode(self, tokens: Iterable[int], utf8_errors: str = "ignore") -> str:
-        """The text of the ids, without the end that fills a row."""
+        """The text of the ids, without the end that fills a row; of a character that is cut in two, nothing."""
         kept = _plain(tokens)
         while kept and kept[-1] == self.end:
             kept.pop()
-        return str(self._own.decode(kept))
+        options = _taken(self._own.decode, utf8_errors=utf8_errors, skip_special_tokens=False)
+        text = str(self._own.decode(kept, **options))
+        return text.rstrip("\ufffd") if utf8_errors == "ignore" else text
 
     def row(self, candidate: Candidate, most: int) -> list[int]:
         """The ids the model reported; of an answer without ids, those of its text."""
         return list(candidate.token_ids or self.encode(candidate.text))[:most]
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         return getattr(self._own, name)
+
+
+def _taken(method: Any, **options: Any) -> dict[str, Any]:
+    """Those of the options that a method of somebody's tokenizer has parameters for."""
+    known = _parameters(getattr(method, "__func__", method))
+    return {name: value for name, value in options.items() if name in known}
+
+
+@lru_cache(maxsize=64)
+def _parameters(function: Any) -> frozenset[str]:
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
 
 
 def tokenizer_of(model: Model) -> Tokenizer:
     """The model's own tokenizer where it declares tokens and has one; else private ids."""
-    own = getattr(model, "tokenizer", None) if model.abilities.tokens else None
-    return PrivateTokenizer() if own is None else ModelTokenizer(own)
+    # Looked for without asking: a model may have to be loaded to give it.
+    has_one = hasattr(type(model), "tokenizer") or "tokenizer" in getattr(model, "__dict__", ())
+    return ModelTokenizer(model) if model.abilities.tokens and has_one else PrivateTokenizer()
 
 
 def _plain(tokens: Any) -> list[int]:

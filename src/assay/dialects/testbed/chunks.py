@@ -15,14 +15,17 @@ from ...datasets.faults import NamedFault
 from ...datasets.memory import Rows
 from ...runner.options import RunOptions
 from ...runner.tasks.locate import find_data
+from ..protocol import UPSTREAM as FOLLOWED
+from ..protocol import following
 from . import planning
 
 UPSTREAM = "@upstream"
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
-    """The tasks of a testbed file, asked in upstream's contexts."""
-    return [_chunked(task, run) for task in planning.tasks(reference, run)]
+    """The tasks of a testbed file, asked in upstream's contexts; a loader that it makes itself has them too."""
+    with following("testbed", FOLLOWED):
+        return [_chunked(task, run) for task in planning.tasks(reference, run)]
 
 
 def _chunked(task: Task, run: RunOptions) -> Task:

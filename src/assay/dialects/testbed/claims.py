@@ -5,6 +5,12 @@ from pathlib import Path
 
 NAMES = {"testbed": "assay.dialects.testbed.facade"}
 
+LIBRARIES = {
+    "datasets": "assay.dialects.testbed.dataset_calls",
+    "evaluate": "assay.dialects.testbed.metric_calls",
+}
+"""Libraries in which such files find names of ours."""
+
 BUILDERS = ("GeneratorBasedBuilder", "ArrowBasedBuilder")
 
 

@@ -12,9 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from ...core import MissingExtra, Output, Sample, ScorerError, UsageError
+from ...core.sample import REFERENCE_COLUMNS
 from .loading import guest_for
 from .rows import Reading
 
+REFERENCE_LISTS = (*REFERENCE_COLUMNS, "sentences_raw", "captions")
+"""Columns in which a row may hold several references."""
 SPELLINGS = ("testbed/evaluate", "testbed/evaluate/metrics", "evaluate", "evaluate/metrics")
 
 
@@ -85,13 +88,21 @@ class FolderMetric:
         return cast(sample.fields[column], shape)
 
     def _reference(self, sample: Sample, shape: Any) -> Any:
-        """All annotators' answers where several references are taken; else the target, read as predictions are."""
-        if is_list(shape) and isinstance(sample.fields.get("answers"), Sequence):
-            answers = sample.fields["answers"]
-            return [answer["answer"] if isinstance(answer, Mapping) else answer for answer in answers]
+        """All references of the row where the metric takes several; else the target, read as predictions are."""
+        if is_list(shape):
+            several = _several(sample)
+            if several is not None:
+                return several
         if sample.target is None:
             raise ScorerError("no reference", where=f"metric {self.name!r}, sample {sample.id!r}")
         return self.reading(sample.target) if isinstance(sample.target, str) and not is_list(shape) else sample.target
+
+
+def _several(sample: Sample) -> list[Any] | None:
+    """Every reference a row has: a target that is a list, the annotators' answers, or all captions of the image."""
+    given = [sample.target, *(sample.fields.get(column) for column in REFERENCE_LISTS)]
+    found = next((value for value in given if isinstance(value, (list, tuple)) and value), None)
+    return None if found is None else [one["answer"] if isinstance(one, Mapping) else one for one in found]
 
 
 def is_list(shape: Any) -> bool:

@@ -6,7 +6,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ... import registry
 from ...core import AssayError, DataSource, Fewshot, Sample, Task, UnknownName, UsageError
 from ...datasets import open_dataset
 from ...runner.options import RunOptions
@@ -29,7 +28,7 @@ class RetrievedTask(Task):
     """The metric a name stands for, or `None`."""
 
     def but(self, **changes: Any) -> "RetrievedTask":
-        """A copy with some fields changed; scorers nobody registered are looked for among the user's metrics."""
+        """A copy with some fields changed; scorers are looked for among the user's metrics first."""
         if self.metric is not None and "scorers" in changes:
             changes["scorers"] = tuple(self._scorer(entry) for entry in changes["scorers"])
         changed = Task.but(self, **changes)
@@ -37,7 +36,8 @@ class RetrievedTask(Task):
         return changed
 
     def _scorer(self, entry: Any) -> Any:
-        if not isinstance(entry, str) or entry in registry.scorers or self.metric is None:
+        """A metric of the user's own stands before a scorer of ours that has the same name."""
+        if not isinstance(entry, str) or self.metric is None:
             return entry
         found = self.metric(entry)
         return entry if found is None else found

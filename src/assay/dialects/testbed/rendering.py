@@ -16,7 +16,7 @@ from jinja2.parser import Parser
 
 from ...core import as_messages, generation_role
 from ...rendering import PlainSandbox, plain_values
-from .conversation import query_last
+from .conversation import HEAD_ROLES, query_last
 
 Conversation = Sequence[Mapping[str, Any]]
 Render = Callable[[Conversation], str]
@@ -71,30 +71,32 @@ def arranged(conversation: Conversation, *, asks: bool) -> list[dict[str, Any]]:
 
 
 def in_either_form(conversation: Conversation, renders: Render) -> str:
-    """What `renders` gives for the conversation as it is, or in the other form of content if that loses less."""
-    try:
-        text = renders(conversation)
-        error = None
-    except (TypeError, jinja2.TemplateError) as raised:
-        text, error = "", raised
-    if error is None and not lost(conversation, text):
+    """What `renders` gives for the conversation as it is, or with content in the other form if that loses less.
+
+    A label that is a number or a bool is written as text where the template cannot take it otherwise. What no form
+    renders whole, and the conversation's own form not at all, is the error that form gave.
+    """
+    text, error = _attempt(conversation, renders)
+    if error is None and not (missing := lost(conversation, text)):
         return text
-    other = [_in_other_form(message) for message in conversation]
-    if other == list(conversation):
-        return _or_raise(text, error)
-    try:
-        again = renders(other)
-    except (TypeError, jinja2.TemplateError):
-        return _or_raise(text, error)
-    if error is not None or len(lost(conversation, again)) < len(lost(conversation, text)):
-        return again
-    return text
-
-
-def _or_raise(text: str, error: Exception | None) -> str:
-    if error is not None:
+    best, fewest = text, len(missing) if error is None else None
+    for form in (_as_lists, _as_texts):
+        other = [form(message) for message in conversation]
+        again, failed = _attempt(other, renders)
+        if failed is not None or (count := len(lost(conversation, again))) >= (1 if fewest is None else fewest):
+            continue
+        best, fewest = again, count
+    if fewest is None:
+        assert error is not None
         raise error
-    return text
+    return best
+
+
+def _attempt(conversation: Conversation, renders: Render) -> tuple[str, Exception | None]:
+    try:
+        return renders(conversation), None
+    except (TypeError, jinja2.TemplateError) as error:
+        return "", error
 
 
 def lost(conversation: Conversation, text: str) -> list[str]:
@@ -108,14 +110,35 @@ def _texts(message: Mapping[str, Any]) -> list[str]:
     return [str(p.get("text", "")) if isinstance(p, Mapping) else str(p) for p in pieces]
 
 
-def _in_other_form(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A text as a list of one part, or a list of texts as one text; images keep a list a list."""
+def _is_head(message: Mapping[str, Any]) -> bool:
+    return str(message.get("role", "")).lower() in HEAD_ROLES
+
+
+def _as_lists(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Content as a list of parts; what instructs at the head is text in every template."""
+    if "content" not in message:
+        return message
+    if _is_head(message):
+        return _as_texts(message)
+    content = message["content"]
+    if isinstance(content, (list, tuple)):
+        return {**message, "content": [_part(piece) for piece in content]}
+    return {**message, "content": [_part(content)]}
+
+
+def _part(piece: Any) -> Any:
+    if not isinstance(piece, Mapping):
+        return {"type": "text", "text": str(piece)}
+    text = piece.get("text", "")
+    return piece if isinstance(text, str) else {**piece, "text": str(text)}
+
+
+def _as_texts(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Content as one text; images keep a list a list."""
     if "content" not in message:
         return message
     content = message["content"]
-    if isinstance(content, str):
-        return {**message, "content": [{"type": "text", "text": content}]}
     pieces = content if isinstance(content, (list, tuple)) else [content]
     if any(isinstance(piece, Mapping) and piece.get("type", "text") != "text" for piece in pieces):
-        return {**message, "content": list(pieces)}
+        return {**message, "content": [_part(piece) for piece in pieces]}
     return {**message, "content": " ".join(_texts(message))}

@@ -78,7 +78,7 @@ class ScriptData:
     def splits(self) -> dict[str, Mapping[str, Any]]:
         """The splits the script offers, with what its generator is called with."""
         if self._splits is None:
-            builder = self._build()
+            builder = self.builder
             try:
                 made = builder._split_generators(Downloads(self.script.parent, allow_private=self.allow_private))
             except Exception as error:
@@ -89,7 +89,7 @@ class ScriptData:
     def examples(self, split: str) -> Iterator[dict[str, Any]]:
         """What the builder yields for a split, in the form its features give it."""
         arguments = self.splits()[split]
-        builder = self._build()
+        builder = self.builder
         features = builder.info.features
         try:
             for _, example in builder._generate_examples(**arguments):
@@ -97,7 +97,9 @@ class ScriptData:
         except Exception as error:
             raise self._fault(f"failed in split {split!r}", error) from error
 
-    def _build(self) -> Any:
+    @property
+    def builder(self) -> Any:
+        """The script's builder, made when it is first wanted."""
         if self._builder is None:
             kind = self._class()
             self._cache = TemporaryDirectory(prefix="assay-script-")

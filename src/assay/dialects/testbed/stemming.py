@@ -6,7 +6,8 @@ model says is stemmed here before the two are compared.
 
 import re
 
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?", re.IGNORECASE)
+from .words import words_of
+
 _VOWELS = "aeiou"
 _KNOWN = {
     "men": "man", "women": "woman", "children": "child", "feet": "foot", "teeth": "tooth", "mice": "mouse",
@@ -14,7 +15,7 @@ _KNOWN = {
     "shelves": "shelf", "halves": "half", "loaves": "loaf", "calves": "calf", "scarves": "scarf", "shoes": "shoe",
     "oxen": "ox", "movies": "movie", "cookies": "cookie", "ties": "tie", "pies": "pie", "horses": "horse",
     "houses": "house", "vases": "vase", "noses": "nose", "roses": "rose", "purses": "purse", "nurses": "nurse",
-    "buses": "bus", "clothes": "cloth", "using": "use",
+    "buses": "bus", "clothes": "cloth", "using": "use", "potatoe": "potato", "tomatoe": "tomato",
 }  # fmt: skip
 _UNCHANGED = frozenset(
     {
@@ -27,14 +28,14 @@ _UNCHANGED = frozenset(
 
 
 def stemmed(text: str) -> str:
-    """The text with each word reduced; everything between the words stays."""
-    return _WORD.sub(lambda found: stem(found[0]), text)
+    """The words of a text, each reduced, with a blank between them: `men's shirts` is `man 's shirt`."""
+    return " ".join(stem(word) for word in words_of(text))
 
 
 def stem(word: str) -> str:
     """One word reduced: `riding` is `ride`, `dogs` is `dog`, `yes` stays."""
     low = word.lower()
-    if low in _UNCHANGED:
+    if low in _UNCHANGED or not low.isalpha():
         return word
     if low in _KNOWN:
         return _KNOWN[low]

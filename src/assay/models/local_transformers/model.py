@@ -149,6 +149,12 @@ class LocalTransformers:
                 loaded = self._loaded = self._loaded or self._load()
         return loaded
 
+    @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into the model's tokens; the weights are read for it."""
+        loaded = self._ready()
+        return getattr(loaded, "renderer", loaded).tokenizer
+
     def close(self) -> None:
         """Frees the weights."""
         with self._lock:

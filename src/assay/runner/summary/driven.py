@@ -33,6 +33,8 @@ class Driven:
     """Kept with the first number: what the driver said beside numbers."""
     results: Sequence[Result] = ()
     """Rows that already are results."""
+    lower_is_better: frozenset[str] = frozenset()
+    """Numbers of which less is better."""
 
 
 def driven_results(cell: Cell, made: Any, calls: int, outcomes: Mapping[str, int] = EMPTY) -> list[Result]:
@@ -60,6 +62,7 @@ def driven_results(cell: Cell, made: Any, calls: int, outcomes: Mapping[str, int
                 n=n,
                 n_expected=expected,
                 protocol=driven.protocol or cell.task.protocol,
+                higher_is_better=(name or "value") not in driven.lower_is_better,
                 ci=low_high,
                 interval=interval,
                 outcomes=unresolved,

@@ -1,33 +1,55 @@
-"""`pipeline`: evaluations from Python, one or several."""
+"""`pipeline`: a dataset, a model and an evaluator in one call.
 
+What is evaluated is recorded as any run of assay is. An engine of the user's own, put in the place of ours, is driven
+by itself: then nothing is recorded, and the result is what upstream writes.
+"""
+
+import errno
+import os
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import launch
-from ..planning import registered_here, source_files
+from ....core import UnknownName
+from ...protocol import is_upstream
+from .. import checkout, launch
+from ..planning import HINT, registered_here, source_files
 from ..reference import Reference
 from .batch_engine import RWKVInferenceEngine
 from .evaluators.evaluator_registry import EvaluatorRegistry
-from .tasks.dataset_registry import DatasetRegistry
+from .tasks.dataset_registry import DatasetRegistry, is_shipped
 
-__all__ = ["DatasetRegistry", "EvaluationPipeline", "EvaluatorRegistry", "PipelineBuilder", "quick_eval"]
+__all__ = ["EvaluationPipeline", "PipelineBuilder", "quick_eval"]
+
+_OURS = RWKVInferenceEngine
 
 
 class EvaluationPipeline:
-    """Runs evaluators on datasets with one model; the model loads when it is first asked."""
+    """Evaluates one model; results lie in `output_dir`."""
 
     def __init__(
-        self,
-        model_path: Any,
-        vocab_path: str | None = None,
-        seed: int = 42,
-        output_dir: str = "./eval_results",
+        self, model_path: Any, vocab_path: str | None = None, seed: int = 42, output_dir: str = "./eval_results"
     ) -> None:
         self.model_path = model_path
         self.seed = seed
         self.output_dir = output_dir
-        self.engine = RWKVInferenceEngine(model_path, vocab_path=vocab_path, seed=seed)
+        Path(output_dir).mkdir(parents=True, exist_ok=True)
+        self._engine: Any = None
+        self._is_own = RWKVInferenceEngine is not _OURS
+        if self._is_own:
+            self._engine = RWKVInferenceEngine(model_path=model_path, vocab_path=vocab_path, seed=seed)
+
+    @property
+    def engine(self) -> Any:
+        """The engine over the model, for whoever drives it himself; made when first asked for."""
+        if self._engine is None:
+            self._engine = RWKVInferenceEngine(self.model_path, seed=self.seed)
+        return self._engine
+
+    @engine.setter
+    def engine(self, engine: Any) -> None:
+        self._engine, self._is_own = engine, True
 
     def run(
         self,
@@ -41,33 +63,62 @@ class EvaluationPipeline:
         **eval_kwargs: Any,
     ) -> dict[str, Any]:
         """The result as a dictionary, also written to `output_dir`; the same call again asks nothing twice."""
+        _check(dataset_name, str(dataset_path), evaluator_name)
         evaluation = launch.Evaluation(
-            self.model_path,
-            dataset_name,
-            str(dataset_path),
-            evaluator_name,
-            batch_size,
-            max_length,
-            limit,
-            self.seed,
-            self.output_dir,
-            eval_kwargs,
-            source_files(Reference(None, dataset_name, evaluator_name)),
-        )
-        with registered_here():
-            result = evaluation.run()
-        document = launch.document_of(evaluation, result)
+            self.model_path, dataset_name, str(dataset_path), evaluator_name, batch_size, max_length, limit, self.seed,
+            self.output_dir, eval_kwargs, source_files(Reference(None, dataset_name, evaluator_name)),
+        )  # fmt: skip
+        document = self._driven(evaluation) if self._is_own else self._recorded(evaluation)
         if save_results:
             launch.save(document, self.output_dir, f"{dataset_name}_{evaluator_name}")
         return document
 
+    def _recorded(self, evaluation: launch.Evaluation) -> dict[str, Any]:
+        with registered_here():
+            result = evaluation.run()
+        return launch.document_of(evaluation, result)
+
+    def _driven(self, evaluation: launch.Evaluation) -> dict[str, Any]:
+        """The evaluator on an engine of the user's own."""
+        data = DatasetRegistry.load_dataset(evaluation.dataset, evaluation.path, evaluation.limit)
+        config = launch.config_of(evaluation)
+        metrics = EvaluatorRegistry.evaluate(evaluation.evaluator, self._engine, data, **config)
+        size = len(data) + getattr(data, "left_out", 0)
+        return launch.document(evaluation, size, {**metrics, **self._speeds(config["batch_size"])})
+
+    def _speeds(self, batch_size: int) -> dict[str, float]:
+        """What the engine measures of itself, where it does."""
+        if not hasattr(self._engine, "measure_decode_speed") or not checkout.measures_speed():
+            return {}
+        return launch.rounded(self._engine.measure_decode_speed(batch_size=batch_size, length=32))
+
     def run_multiple(self, tasks: Sequence[Mapping[str, Any]], save_summary: bool = True) -> list[dict[str, Any]]:
         """The results of several, one after another, and a file that holds them all."""
         results = [self.run(**task) for task in tasks]
-        if save_summary and results:
-            summary = {"timestamp": results[-1]["timestamp"], "total_tasks": len(tasks), "results": results}
+        if save_summary and (results or is_upstream("pipeline")):
+            stamp = time.strftime("%Y%m%d_%H%M%S")
+            summary = {"timestamp": stamp, "total_tasks": len(tasks), "results": results}
             launch.save(summary, Path(self.output_dir), "summary")
         return results
+
+
+class UnknownRegistered(UnknownName, ValueError):
+    """A name that nobody registered, said with the nearest one; scripts that expect a `ValueError` get one."""
+
+
+def _check(dataset: str, path: str, evaluator: str) -> None:
+    """Refuses names that nobody registered, and a file that is not there, with the errors scripts expect."""
+    for kind, name, known in (
+        ("dataset", dataset, DatasetRegistry.list_datasets()),
+        ("evaluator", evaluator, EvaluatorRegistry.list_evaluators()),
+    ):
+        found = DatasetRegistry.get(name) if kind == "dataset" else EvaluatorRegistry.get(name)
+        if found is None and is_upstream("pipeline"):
+            raise ValueError(f"{kind} {name!r} is not registered. Available: {known}")
+        if found is None:
+            raise UnknownRegistered(kind, name, known, hint=HINT)
+    if is_shipped(dataset) and not Path(path).expanduser().exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
 
 class PipelineBuilder:

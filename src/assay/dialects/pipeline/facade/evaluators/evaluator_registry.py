@@ -1,15 +1,17 @@
 """`evaluator_registry`: functions that drive a model and return numbers, by name."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from ... import builtin, mmlu_pro
+from ....protocol import is_upstream
+from ... import builtin, checkout, mmlu_pro
 
 Evaluator = Callable[..., Any]
 
 
-@dataclass(frozen=True)
+@dataclass
 class EvaluatorConfig:
     """What was registered under a name."""
 
@@ -33,8 +35,15 @@ class EvaluatorRegistry:
 
     @classmethod
     def get(cls, name: str) -> EvaluatorConfig | None:
-        """What was registered under a name; `None` if nothing was."""
-        return cls._registry.get(name)
+        """What was registered under a name; `None` if nothing was.
+
+        `NAME@upstream` is upstream's form of one that ships; as upstream, so is the name alone.
+        """
+        config = cls._registry.get(name) or AS_UPSTREAM.get(name)
+        if config is None or config is not _shipped.get(name) or not is_upstream("pipeline"):
+            return config
+        form = AS_UPSTREAM.get(f"{name}@upstream", config)
+        return replace(config, evaluator=form.evaluator, **checkout.words_of_evaluator(name))
 
     @classmethod
     def list_evaluators(cls) -> list[str]:
@@ -43,27 +52,42 @@ class EvaluatorRegistry:
 
     @classmethod
     def evaluate(cls, name: str, engine: Any, data: Any, **kwargs: Any) -> Any:
-        """What the evaluator of that name says of a model on some rows."""
+        """What the evaluator of that name says of a model on some rows.
+
+        Rows that could not be loaded are said again: the numbers are not about them.
+        """
         config = cls.get(name)
         if config is None:
             raise ValueError(f"Evaluator {name!r} is not registered. Available: {cls.list_evaluators()}")
-        return config.evaluator(engine, data, **kwargs)
+        made = config.evaluator(engine, data, **kwargs)
+        left_out = getattr(data, "left_out", 0)
+        if not left_out or not isinstance(made, Mapping):
+            return made
+        rows = f"{left_out} of {len(data) + left_out} rows"
+        warnings.warn(f"{name}: the numbers leave out {rows}, which could not be loaded (`left_out`)", stacklevel=2)
+        return {**made, "left_out": left_out}
 
 
-_LETTERS = ("accuracy", "correct", "total", "subject_accuracies", "num_subjects")
-_LENGTHS = ("total_samples", "total_tokens", "total_time", "throughput", "avg_length", "forward_tps", "full_tps")
+_CHOSEN = ("accuracy", "correct", "total", "subject_accuracies", "num_subjects")
+_LENGTHS = ("total_samples", "total_tokens", "throughput", "avg_length")
+_LIKELY = ("perplexity", "accuracy", "total")
 
 for _config in (
-    EvaluatorConfig("exact_match", builtin.exact_match, "the answer is the reference", _LETTERS[:3]),
-    EvaluatorConfig("perplexity", builtin.perplexity, "how probable a target is", ("perplexity", "accuracy", "total")),
+    EvaluatorConfig("exact_match", builtin.exact_match, "the answer is the reference", _CHOSEN[:3]),
+    EvaluatorConfig("perplexity", builtin.perplexity, "how probable a target is", _LIKELY),
     EvaluatorConfig("generation", builtin.generation, "texts, their lengths, the speed", _LENGTHS),
-    EvaluatorConfig("mmlu_pro", mmlu_pro.evaluate, "the chosen letter, by subject", _LETTERS),
-    EvaluatorConfig("mmlu_pro@upstream", mmlu_pro.evaluate_as_upstream, "the first letter anywhere", _LETTERS),
-    EvaluatorConfig(
-        "perplexity@upstream",
-        builtin.perplexity_as_upstream,
-        "any `text` is LAMBADA, no target is right",
-        ("perplexity", "accuracy", "total"),
-    ),
+    EvaluatorConfig("mmlu_pro", mmlu_pro.evaluate, "the chosen letter, by subject", _CHOSEN),
 ):
     EvaluatorRegistry.register(_config.name, _config.evaluator, _config.description, _config.metrics)
+_shipped = dict(EvaluatorRegistry._registry)
+
+AS_UPSTREAM = {
+    one.name: one
+    for one in (
+        EvaluatorConfig("mmlu_pro@upstream", mmlu_pro.evaluate_as_upstream, "the first letter anywhere", _CHOSEN),
+        EvaluatorConfig(
+            "perplexity@upstream", builtin.perplexity_as_upstream, "any `text` is LAMBADA, no target is right", _LIKELY
+        ),
+    )
+}
+"""Upstream's form of what ships, found by name and not listed."""

@@ -2,14 +2,15 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ... import prompts
-from ...rows import Unusable, read_file, read_rows
+from ....protocol import is_upstream
+from ... import checkout, prompts
+from ...rows import Unusable, read_json, read_lines, read_rows, read_test_split, reference_as_upstream
 
 
-@dataclass(frozen=True)
+@dataclass
 class DatasetConfig:
     """What was registered under a name."""
 
@@ -19,6 +20,12 @@ class DatasetConfig:
     description: str = ""
     default_batch_size: int = 128
     default_max_length: int = 100
+
+
+class LoadedRows(list[dict[str, Any]]):
+    """Rows of a dataset, and how many of it could not be used: whoever divides by their number must know."""
+
+    left_out: int = 0
 
 
 class DatasetRegistry:
@@ -43,8 +50,14 @@ class DatasetRegistry:
 
     @classmethod
     def get(cls, name: str) -> DatasetConfig | None:
-        """What was registered under a name; `None` if nothing was."""
-        return cls._registry.get(name)
+        """What was registered under a name; `None` if nothing was.
+
+        As upstream, what ships has the words of a checkout at hand.
+        """
+        config = cls._registry.get(name)
+        if config is None or not is_shipped(name) or not is_upstream("pipeline"):
+            return config
+        return _in_their_words(config)
 
     @classmethod
     def list_datasets(cls) -> list[str]:
@@ -55,41 +68,81 @@ class DatasetRegistry:
     def load_dataset(cls, name: str, path: str, limit: int | None = None) -> list[dict[str, Any]]:
         """The rows as `{"prompt", "reference", "raw"}`; a row whose prompt cannot be built is left out with a warning.
 
-        An `answer` of 0, `False` or `""` is the reference; only an absent or null one falls back to `reference`.
+        An `answer` of 0, `False` or `""` is the reference; only an absent or null one falls back to `reference`. As
+        upstream, they fall back too, and the first row that fails ends it.
         """
         config = cls.get(name)
         if config is None:
             raise ValueError(f"Dataset {name!r} is not registered. Available: {cls.list_datasets()}")
-        rows: list[dict[str, Any]] = []
-        unusable: list[Unusable] = []
+        if is_upstream("pipeline"):
+            loaded = config.loader(path)
+            chosen = loaded[:limit] if limit else loaded
+            return [
+                {"prompt": config.prompt_template(raw), "reference": reference_as_upstream(raw), "raw": raw}
+                for raw in chosen
+            ]
+        rows = LoadedRows()
+        first = ""
         for row in read_rows(config.loader, config.prompt_template, path, limit or None):
             if isinstance(row, Unusable):
-                unusable.append(row)
+                rows.left_out += 1
+                first = first or f"row {row.number}: {row.error}"
             else:
                 rows.append(row.as_item())
-        if unusable:
-            first = f"row {unusable[0].number}: {unusable[0].error}"
-            count = f"{len(unusable)} of {len(rows) + len(unusable)} rows left out"
+        if rows.left_out:
+            count = f"{rows.left_out} of {len(rows) + rows.left_out} rows left out"
             warnings.warn(f"{name}: {count}; the first, {first}", stacklevel=2)
         return rows
 
 
 def load_jsonl(path: str) -> list[Mapping[str, Any]]:
     """The rows of a JSONL file; blank lines do not count."""
-    return read_file(path)
+    return read_lines(path)
 
 
 def load_json(path: str) -> list[Mapping[str, Any]]:
-    """The rows of a JSON file: a list, or the list under `data` or `examples`."""
-    return read_file(path)
+    """The rows of a JSON file: a list, the list under `data` or `examples`, or one object."""
+    return read_json(path)
 
 
-for _shipped in prompts.SHIPPED:
+_LOADERS = {**dict.fromkeys(("cot", "math"), load_json), **dict.fromkeys(("mmlu_pro", "mmlu_pro_cot"), read_test_split)}
+_shipped: dict[str, DatasetConfig] = {}
+_theirs: dict[str, DatasetConfig] = {}
+"""What a checkout's task files register, by their path and the name."""
+
+for _one in prompts.SHIPPED:
     DatasetRegistry.register(
-        _shipped.name,
-        read_file,
-        _shipped.prompt,
-        _shipped.description,
-        default_batch_size=_shipped.batch_size,
-        default_max_length=_shipped.max_length,
+        _one.name, _LOADERS.get(_one.name, load_jsonl), _one.prompt, _one.description, _one.batch_size, _one.max_length
     )
+    _shipped[_one.name] = DatasetRegistry._registry[_one.name]
+
+
+def _in_their_words(config: DatasetConfig) -> DatasetConfig:
+    file = checkout.task_file(config.name.removesuffix("_cot"))
+    if file is None:
+        words = checkout.words_of_dataset(config.name)
+        return replace(config, **words) if words else config
+    if f"{file}:{config.name}" not in _theirs:
+        from ....guest import Guest
+        from ...claims import NAMES
+
+        before = dict(DatasetRegistry._registry)
+        try:
+            Guest.of_file("pipeline", NAMES, file).load(file)
+            made = {n: c for n, c in DatasetRegistry._registry.items() if before.get(n) is not c}
+        finally:
+            DatasetRegistry._registry.clear()
+            DatasetRegistry._registry.update(before)
+        _theirs.update({f"{file}:{name}": one for name, one in made.items()})
+    return _theirs.get(f"{file}:{config.name}", config)
+
+
+def is_shipped(name: str) -> bool:
+    """Whether a name still means what ships under it."""
+    return name in _shipped and DatasetRegistry._registry.get(name) is _shipped[name]
+
+
+def asks_in_own_words(name: str) -> bool:
+    """Whether a prompt holds a sentence of ours where upstream has its own: no checkout is at hand to take it from."""
+    config = DatasetRegistry.get(name)
+    return name in prompts.OWN_WORDS and config is not None and config.prompt_template is _shipped[name].prompt_template

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ....protocol import is_upstream
 from ...conversation import cut_at
+from ...nearby import register_nearby
 from . import builtin as _builtin
 from .common import (
     DATASET_RETRIEVER_MAPPING,
@@ -12,6 +14,7 @@ from .common import (
     register_dataset_retriever,
     register_postprocess,
 )
+from .inputs import prepare_input
 from .loader import PASSED_ON, ContextLoader
 from .sampler import ConcatSampler, MultiBatchSampler
 
@@ -39,11 +42,16 @@ def prepare_dataloader(
     collate_fn: Callable[[list[list[Any]]], Any] | None = None,
     samplers: Any = None,
     **kwargs: Any,
-) -> ContextLoader:
+) -> Any:
     """A loader of batches of contexts, each `num_shots + 1` rows with the query last.
 
-    Without samplers every row of the last dataset is the query once, whatever the number of shots.
+    Without samplers every row of the last dataset is the query once, whatever the number of shots; as upstream, rows
+    are cut into chunks in their order.
     """
+    if is_upstream("testbed"):
+        from .chunk_loader import chunk_loader
+
+        return chunk_loader(datasets, batch_size, num_shots, num_per_dataset, collate_fn, samplers, **kwargs)
     # A list holds datasets, unless it holds rows: then it is one.
     holds_datasets = isinstance(datasets, (list, tuple)) and not (datasets and isinstance(datasets[0], Mapping))
     given = list(datasets) if holds_datasets else [datasets]
@@ -81,82 +89,18 @@ def _counts(datasets: Sequence[Any], num_shots: int | None, num_per_dataset: Any
     return counts
 
 
-def prepare_input(dataset_name: Any, batch: Sequence[Sequence[Any]], instruction: str | None = None) -> Any:
-    """The conversations of a batch of contexts; with extra outputs of the retrievers, a tuple of both.
+def postprocess_generation(dataset_name: str, predictions: Any, stop_words: Sequence[str] | None = None) -> Any:
+    """Predictions cut at the first stop word, stripped, and given to the registered post-process.
 
-    `dataset_name` is one name, a list with one for each context, a list with one for each row of a context, or, where
-    the two numbers are equal, a list of lists.
+    As upstream, a list of stop words that is empty, or holds an empty one, stops at the very start.
     """
-    names = _names_by_row(dataset_name, batch)
-    conversations: list[list[Any]] = []
-    extras: list[list[tuple[Any, ...] | None]] = []
-    for context, row_names in zip(batch, names, strict=True):
-        messages: list[Any] = [] if instruction is None else [{"role": "instruction", "content": instruction}]
-        rest: list[tuple[Any, ...] | None] = []
-        for at, (item, name) in enumerate(zip(context, row_names, strict=True)):
-            made = DATASET_RETRIEVER_MAPPING[name](item, at == len(context) - 1)
-            if isinstance(made, tuple):
-                messages += made[0]
-                rest.append(tuple(made[1:]))
-            else:
-                messages += made
-                rest.append(None)
-        conversations.append(messages)
-        extras.append(rest)
-    return _with_extras(conversations, extras)
+    register_nearby(dataset_name, dataset_name in POSTPROCESS_MAPPING)
+    if dataset_name not in POSTPROCESS_MAPPING:
+        raise ValueError(f"the post-process of {dataset_name!r} is not registered, use `register_postprocess` first")
+    process = POSTPROCESS_MAPPING[dataset_name]
+    stops_at_once = is_upstream("testbed") and stop_words is not None and (not stop_words or "" in stop_words)
 
+    def read(prediction: str) -> Any:
+        return process("" if stops_at_once else cut_at(prediction, stop_words or ()))
 
-def _with_extras(conversations: list[list[Any]], extras: list[list[tuple[Any, ...] | None]]) -> Any:
-    numbers = {None if rest is None else len(rest) for context in extras for rest in context}
-    if numbers <= {None}:
-        return conversations
-    if len(numbers) != 1:
-        raise RuntimeError("the retrievers gave different numbers of extra outputs for the rows of this batch")
-    (number,) = numbers
-    columns = [
-        [[rest[at] for rest in context if rest is not None] for context in extras] for at in range(int(number or 0))
-    ]
-    return (conversations, *columns)
-
-
-def _names_by_row(given: Any, batch: Sequence[Sequence[Any]]) -> list[list[str]]:
-    if isinstance(given, str):
-        names = [[given] * len(context) for context in batch]
-    elif given and not isinstance(given[0], str):
-        names = [list(row_names) for row_names in given]
-        if [len(row_names) for row_names in names] != [len(context) for context in batch]:
-            raise ValueError("the lists of names must have one list for each context, and in it a name for each row")
-    else:
-        names = _spread(list(given), batch)
-    for name in dict.fromkeys(name for row_names in names for name in row_names):
-        if name not in DATASET_RETRIEVER_MAPPING:
-            raise ValueError(f"the retriever of {name!r} is not registered, use `register_dataset_retriever` first")
-    return names
-
-
-def _spread(names: list[str], batch: Sequence[Sequence[Any]]) -> list[list[str]]:
-    per_context = len(names) == len(batch)
-    per_row = all(len(names) == len(context) for context in batch)
-    if per_context and per_row and len(set(names)) > 1:
-        raise ValueError(
-            f"{len(names)} names could be one for each context or one for each row of a context;"
-            " write a list of lists, a name for each row of each context"
-        )
-    if per_context:
-        return [[name] * len(context) for name, context in zip(names, batch, strict=True)]
-    if per_row:
-        return [list(names) for _ in batch]
-    raise ValueError(
-        f"{len(names)} dataset names for {len(batch)} contexts of {len(batch[0]) if batch else 0} rows;"
-        " give one for each context or one for each row"
-    )
-
-
-def postprocess_generation(dataset: str, predictions: Any, stop_words: Sequence[str] | None = None) -> Any:
-    """Predictions cut at the first stop word, stripped, and given to the registered post-process."""
-    if dataset not in POSTPROCESS_MAPPING:
-        raise ValueError(f"the post-process of {dataset!r} is not registered, use `register_postprocess` first")
-    process = POSTPROCESS_MAPPING[dataset]
-    if isinstance(predictions, str):
-        return process(cut_at(predictions, stop_words or ()))
-    return [process(cut_at(prediction, stop_words or ())) for prediction in predictions]
+    return read(predictions) if isinstance(predictions, str) else [read(prediction) for prediction in predictions]

@@ -4,15 +4,14 @@ Row schemas: vqav2, ok_vqa and ocr_vqa `image, question, answer`; coco and flick
 `img, text, label`; seed_bench `image, question, choice_a` to `choice_d`, `answer`.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...stemming import stemmed
+from ...words import words_of
 from .common import register_dataset_retriever, register_postprocess
 
 Row = Mapping[str, Any]
-_WORD = re.compile(r"[a-z]+(?:-[a-z]+)?")
 _HATEFUL = frozenset({"yes", "y", "hateful", "hate"})
 _BENIGN = frozenset({"no", "n", "non-hateful", "benign"})
 
@@ -55,7 +54,7 @@ def unchanged(text: str) -> str:
 
 def is_hateful(text: str) -> int:
     """1 if the first word that says yes or no says yes; 0 if it says no, or if no word does."""
-    for word in _WORD.findall(text.lower()):
+    for word in words_of(text.lower()):
         if word in _HATEFUL:
             return 1
         if word in _BENIGN:

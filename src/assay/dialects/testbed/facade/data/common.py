@@ -2,7 +2,6 @@
 
 import inspect
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,8 @@ def _registers(
 
 def most_common_from_dict(dct: Iterable[Mapping[str, Any]]) -> Any:
     """The most frequent `answer` of a list of annotations; of equally frequent ones the first."""
-    return Counter(entry["answer"] for entry in dct).most_common(1)[0][0]
+    answers = [entry["answer"] for entry in dct]
+    return max(dict.fromkeys(answers), key=answers.count)
 
 
 def split_generators(

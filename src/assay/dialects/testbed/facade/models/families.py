@@ -1,19 +1,23 @@
 """The model families the testbed brings: which classes of `transformers` they load, and how they are prompted."""
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .....core import EMPTY, MissingExtra
 from . import templates
-from .model_base import ModelBase
+from .model_base import ModelBase, is_conversation
 
-HF_IDEFICS2 = ("idefics2-8b", "idefics2-8b-base", "idefics2-8b-chatty")
-HF_LLAVA_15 = ("llava-1.5-7b-hf", "llava-1.5-13b-hf", "bakLlava-v1-hf")
-HF_LLAVA_INTERLEAVE = (
-    "llava-interleave-qwen-0.5b-hf",
-    "llava-interleave-qwen-7b-hf",
-    "llava-interleave-qwen-7b-dpo-hf",
-)
+HF_IDEFICS2 = ["idefics2-8b", "idefics2-8b-base", "idefics2-8b-chatty"]
+HF_LLAVA = {
+    "llava-1.5": ["llava-1.5-7b-hf", "llava-1.5-13b-hf", "bakLlava-v1-hf"],
+    "llava-interleave": [
+        "llava-interleave-qwen-0.5b-hf",
+        "llava-interleave-qwen-7b-hf",
+        "llava-interleave-qwen-7b-dpo-hf",
+    ],
+}
+QWEN = ("Qwen2-", "Qwen1.5-")
 
 
 class Family(ModelBase):
@@ -21,7 +25,7 @@ class Family(ModelBase):
 
     processor_name = "AutoProcessor"
     model_name_in_transformers = "AutoModelForCausalLM"
-    support: tuple[str, ...] | None = None
+    support: Sequence[str] | None = None
     default_processor_args: Mapping[str, Any] = EMPTY
     accepts = frozenset({"text", "image"})
 
@@ -44,6 +48,15 @@ class Family(ModelBase):
             **common_args,
         )
 
+    def _own_template(self, known: str) -> str:
+        """The model's own chat template, with a warning: its name is none that the family has a template for."""
+        warnings.warn(
+            f"{self.model_name!r} is none of {known}: its own chat template is used; set `prompt_template`, or"
+            " `model_name` to one of these",
+            stacklevel=3,
+        )
+        return super().default_prompt_template
+
 
 class Idefics(Family):
     """Idefics: images and text interleaved."""
@@ -53,26 +66,37 @@ class Idefics(Family):
     @property
     def default_prompt_template(self) -> str:
         """`Image:<image> Question: … Answer: …`."""
-        return templates.idefics("\\n")
+        return templates.idefics()
 
     def process_input(
         self, images: Any = None, text: Any = None, prompt_template: str | None = None, **kwargs: Any
     ) -> Any:
-        """The same as of every model, once each prompt has as many images as places for them."""
-        given = text if text is not None else images
-        if text is not None and images is not None:
-            prompts = self._rendered(given, prompt_template) if not _is_text(given) else given
-            several = [prompts] if isinstance(prompts, str) else list(prompts)
-            shown = [images] if isinstance(prompts, str) else list(images)
-            for at, (prompt, own) in enumerate(zip(several, shown, strict=True)):
-                if prompt.count("<image>") != len(own):
-                    raise ValueError(f"prompt {at} has {prompt.count('<image>')} places for {len(own)} images")
-            return super().process_input(shown, several, **kwargs)
-        return super().process_input(images, text, prompt_template, **kwargs)
+        """Each prompt as the texts and images it consists of: so its processor keeps images in their places."""
+        if text is None:
+            images, text = None, images
+        if isinstance(text, str) or (is_conversation(text) and isinstance(text[0], Mapping)):
+            text, images = [text], None if images is None else [images]
+        prompts = self._rendered(text, prompt_template) if is_conversation(text) else list(text)
+        shown: Sequence[Any] = [() for _ in prompts] if images is None else images
+        if len(prompts) != len(shown):
+            raise ValueError(f"{len(prompts)} prompts and {len(shown)} lists of images")
+        pieces = [list(_interleaved(at, *pair)) for at, pair in enumerate(zip(prompts, shown, strict=True))]
+        padding, tensors = kwargs.pop("padding", True), kwargs.pop("return_tensors", "pt")
+        return self.processor(text=pieces, padding=padding, return_tensors=tensors, **kwargs)
+
+
+def _interleaved(at: int, prompt: str, images: Sequence[Any]) -> Iterator[Any]:
+    texts = prompt.split("<image>")
+    if len(texts) - 1 != len(images):
+        raise ValueError(f"prompt {at} has {len(texts) - 1} places for {len(images)} images")
+    for before, image in zip(texts, images, strict=False):
+        yield from (before, image) if before else (image,)
+    if texts[-1]:
+        yield texts[-1]
 
 
 class Idefics2(Family):
-    """Idefics2: the same prompts, with a token that ends a round; the base model has none."""
+    """Idefics2: one message a line, closed by a token; the base model has none."""
 
     model_name_in_transformers = "AutoModelForImageTextToText"
     support = HF_IDEFICS2
@@ -81,20 +105,36 @@ class Idefics2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """As of Idefics; `<end_of_utterance>` ends a round unless the model is the base one."""
-        return templates.idefics("\\n" if self.model_name.endswith("-base") else "<end_of_utterance>\\n")
+        """`<end_of_utterance>` ends a message unless the model is the base one."""
+        return templates.idefics2("" if self.model_name == "idefics2-8b-base" else "<end_of_utterance>")
 
 
 class LLaVa(Family):
     """LLaVA 1.5, and its interleaved successor."""
 
     model_name_in_transformers = "LlavaForConditionalGeneration"
-    support = (*HF_LLAVA_15, *HF_LLAVA_INTERLEAVE)
+    support = [name for names in HF_LLAVA.values() for name in names]  # noqa: RUF012 - read only
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Older snapshots keep these with the model alone, and the processor counts image tokens by them.
+        vision = getattr(self.config, "vision_config", None)
+        for name, holder in (("patch_size", vision), ("vision_feature_select_strategy", self.config)):
+            if hasattr(holder, name):
+                setattr(self.processor, name, getattr(holder, name))
 
     @property
     def default_prompt_template(self) -> str:
-        """By the name of the model: `ROLE: …` for 1.5, marked turns for the interleaved ones."""
-        return templates.marked(with_images=True) if "interleave" in self.model_name else templates.llava()
+        """By the name of the model: `ROLE: …` for 1.5, marked turns for the interleaved ones, else the model's own."""
+        if self.model_name in HF_LLAVA["llava-1.5"]:
+            return templates.llava()
+        if self.model_name in HF_LLAVA["llava-interleave"]:
+            return templates.llava_interleaved()
+        return self._own_template(", ".join(self.support))
+
+    @property
+    def _speaks_own_template(self) -> bool:
+        return self.model_name not in self.support
 
     def process_input(
         self, images: Any = None, text: Any = None, prompt_template: str | None = None, **kwargs: Any
@@ -110,6 +150,7 @@ class Mistral(Family):
 
     processor_name = "AutoTokenizer"
     accepts = frozenset({"text"})
+    default_processor_args = {"chat_template": templates.mistral()}  # noqa: RUF012 - read only
 
     @property
     def default_prompt_template(self) -> str:
@@ -125,12 +166,14 @@ class Qwen2(Family):
 
     @property
     def default_prompt_template(self) -> str:
-        """Marked turns after a system text."""
-        return templates.marked("You are a helpful assistant.")
+        """Marked turns after a system text; the model's own where its name is another one."""
+        if self.model_name.startswith(QWEN):
+            return templates.qwen("You are a helpful assistant.")
+        return self._own_template(" and ".join(f"{start}…" for start in QWEN))
 
-
-def _is_text(given: Any) -> bool:
-    return isinstance(given, str) or (bool(given) and isinstance(given[0], str))
+    @property
+    def _speaks_own_template(self) -> bool:
+        return not self.model_name.startswith(QWEN)
 
 
 def from_transformers(name: str) -> Any:

@@ -7,15 +7,17 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
+from ....protocol import is_upstream
 from ...rendering import arranged, in_either_form, render
 from .research import WhiteBox
 
 
-class ModelBase(WhiteBox):
+class ModelBase(WhiteBox):  # a torch module where torch is installed
     """A model, its processor and its prompt template; subclasses give `default_prompt_template`."""
 
     def __init__(
@@ -28,6 +30,7 @@ class ModelBase(WhiteBox):
         model_args: Mapping[str, Any] | None = None,
         **common_args: Any,
     ) -> None:
+        super().__init__()
         self.prompt_template: str | None = None
         self.processor = _instantiate(processor_class, model_root, {**(processor_args or {}), **common_args})
         self.model = _instantiate(model_class, model_root, {**(model_args or {}), **common_args})
@@ -43,6 +46,8 @@ class ModelBase(WhiteBox):
 
     def _pad_left(self) -> None:
         """New tokens are cut off after the longest prompt of a batch, so shorter ones are filled up in front."""
+        if is_upstream("testbed"):
+            return
         for holder in self._holders():
             if hasattr(holder, "padding_side") and not getattr(self.config, "is_encoder_decoder", False):
                 holder.padding_side = "left"
@@ -73,18 +78,29 @@ class ModelBase(WhiteBox):
     ) -> Any:
         """A conversation as a prompt, or a list of them; the place to write stands at the very end.
 
-        The template is the argument, else `self.prompt_template`, else the default one.
+        The template is the argument, else `self.prompt_template`, else the default one. As upstream, messages stay
+        where they stand, and the template alone decides who writes and which form of content it takes.
         """
         if conversation and not isinstance(conversation[0], Mapping):
             return [self.apply_prompt_template(one, prompt_template, tokenize, **kwargs) for one in conversation]
-        asks = bool(kwargs.pop("add_generation_prompt", False))
-        messages = arranged(conversation, asks=asks)
         template = prompt_template if prompt_template is not None else self.prompt_template
-        if template is None and type(self).default_prompt_template is ModelBase.default_prompt_template:
+        is_bare = template is None and type(self).default_prompt_template is ModelBase.default_prompt_template
+        # A processor may render by itself without saying by which template.
+        chosen = None if is_bare and not is_upstream("testbed") else template or self._default_template()
+        if tokenize:
+            kwargs.setdefault("return_dict", False)  # ids alone, whatever the library's default is
+        if is_upstream("testbed"):
+            return self._apply(chosen)(conversation, tokenize=tokenize, **kwargs)
+        messages = arranged(conversation, asks=bool(kwargs.pop("add_generation_prompt", False)))
+        if template is None and self._speaks_own_template:
             # The processor's own template knows nothing of open messages: it writes the assistant's header itself.
             spoken = [message for message in messages if "content" in message]
-            return self._render(spoken, None, tokenize, add_generation_prompt=len(spoken) < len(messages), **kwargs)
-        return self._render(messages, template or self._default_template(), tokenize, **kwargs)
+            kwargs["add_generation_prompt"] = len(spoken) < len(messages)
+            messages = spoken
+        apply = self._apply(chosen)
+        if tokenize:
+            return apply(messages, tokenize=True, **kwargs)
+        return in_either_form(messages, lambda given: str(apply(given, tokenize=False, **kwargs)))
 
     apply_prompt_tempalte = apply_prompt_template
     """As the how-to document spells it."""
@@ -93,17 +109,23 @@ class ModelBase(WhiteBox):
         given: Any = self.default_prompt_template
         return str(given() if callable(given) else given)
 
-    def _render(self, messages: list[dict[str, Any]], template: str | None, tokenize: bool, **kwargs: Any) -> Any:
+    @property
+    def _speaks_own_template(self) -> bool:
+        """Whether the default template is the one the processor brings."""
+        return type(self).default_prompt_template is ModelBase.default_prompt_template
+
+    def _apply(self, template: str | None) -> Callable[..., Any]:
+        """What renders a conversation: the processor's own method, its tokenizer's, or, without either, ours."""
         apply = next((h.apply_chat_template for h in self._holders() if hasattr(h, "apply_chat_template")), None)
-        if apply is None:
+        if apply is not None:
+            return apply if template is None else partial(apply, chat_template=template)
+
+        def rendered(given: Sequence[Any], *, tokenize: bool, **kwargs: Any) -> str:
             if tokenize:
                 raise RuntimeError(f"{type(self.processor).__name__} cannot tokenize a conversation")
-            chosen = template if template is not None else self._default_template()
-            return in_either_form(messages, lambda given: render(chosen, given, **kwargs))
-        settings = {**kwargs, **({} if template is None else {"chat_template": template})}
-        if tokenize:
-            return apply(messages, tokenize=True, **settings)
-        return in_either_form(messages, lambda given: str(apply(given, tokenize=False, **settings)))
+            return render(template or self._default_template(), given, **kwargs)
+
+        return rendered
 
     def process_input(
         self, images: Any = None, text: Any = None, prompt_template: str | None = None, **kwargs: Any
@@ -121,6 +143,8 @@ class ModelBase(WhiteBox):
         """Conversations as prompts that ask someone to speak; whichever spelling a subclass overrides is used."""
         is_misspelt = type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
         apply = self.apply_prompt_tempalte if is_misspelt else self.apply_prompt_template
+        if is_upstream("testbed"):
+            return apply(text, prompt_template=prompt_template)
         several = not isinstance(text[0], Mapping)
         whole = [arranged(one, asks=True) for one in (text if several else [text])]
         return apply(whole if several else whole[0], prompt_template=prompt_template)
@@ -136,7 +160,8 @@ class ModelBase(WhiteBox):
         """The new text of each prompt; `generate(images, text)` or `generate(text)`."""
         with _no_gradients():
             processed = self._processed(inputs, processor_args or {})
-            start = processed["input_ids"].shape[-1]
+            ids = processed["input_ids"] if isinstance(processed, Mapping) else processed.input_ids
+            start = ids.shape[-1]
             generated = self.model.generate(**processed, **generate_args)[:, start:]
         outputs = self.processor.batch_decode(generated, skip_special_tokens=True)
         if not return_inputs and not return_generated_ids:
@@ -148,8 +173,6 @@ class ModelBase(WhiteBox):
         """What the model itself returns for the processed inputs."""
         return self.model(**self._processed(inputs, processor_args or {}), **kwargs)
 
-    __call__ = forward
-
     def _processed(self, inputs: Sequence[Any], processor_args: Mapping[str, Any]) -> Any:
         given = list(inputs)
         try:
@@ -157,7 +180,12 @@ class ModelBase(WhiteBox):
         except TypeError:
             given.insert(0, None)  # a subclass that insists on images is told that there are none
         processed = self.process_input(*given, **processor_args)
-        return processed.to(self.device) if hasattr(processed, "to") else processed
+        if not hasattr(processed, "to"):
+            return processed
+        moved = processed.to(self.device)
+        if "pixel_values" in moved and (kind := getattr(self.model, "dtype", None)) is not None:
+            moved["pixel_values"] = moved["pixel_values"].to(kind)  # as exact as the weights
+        return moved
 
 
 def is_conversation(text: Any) -> bool:

@@ -1,72 +1,87 @@
 """White-box extras of the testbed's models: hooks by module name, trackers, modules and methods replaced.
 
-They work on whatever has torch's `named_modules` and `register_*_hook`; torch itself is not imported.
+A model is a torch module that holds the one it wraps as `model`, so that `to`, `eval`, `state_dict` and `parameters`
+are torch's. Without torch, and for a model that only looks like torch's, they are the wrapped model's own.
 """
 
 import inspect
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from types import MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-CHANGES_ITSELF = frozenset(
-    {"to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_"}
-)
+from ..utils import try_inject_params
+
+if TYPE_CHECKING:
+    Module: Any = object
+else:
+    try:
+        from torch.nn import Module
+    except ImportError:
+        Module = object
+
+CHANGES_ITSELF = ("to", "cuda", "cpu", "half", "float", "double", "bfloat16", "eval", "train", "requires_grad_")
 
 
-class WhiteBox:
+class WhiteBox(Module):  # type: ignore[misc]
     """What looks inside `self.model`."""
 
     model: Any
     processor: Any
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else a torch module has (`to`, `eval`, `parameters`, …) is the wrapped model's."""
-        model = self.__dict__.get("model")
+        """What neither this nor a torch module has is the wrapped model's."""
+        if Module is not object:
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                pass
+        held = self.__dict__
+        model = held.get("model") or (held.get("_modules") or {}).get("model")
         if model is None or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        found = getattr(model, name)
-        if name not in CHANGES_ITSELF:
-            return found
-
-        def changed(*args: Any, **kwargs: Any) -> "WhiteBox":
-            found(*args, **kwargs)
-            return self
-
-        return changed
+        return getattr(model, name)
 
     def _watch(self) -> None:
         """Lets trackers count the passes of the model."""
-        self._trackers: list[Any] = []
+        self._trackers_dict: OrderedDict[int, Any] = OrderedDict()
         if hasattr(self.model, "register_forward_pre_hook"):
-            self.model.register_forward_pre_hook(self._count_pass)
+            self.model.register_forward_pre_hook(self._count_pass, prepend=True)
 
     def _count_pass(self, *_: Any) -> None:
         """Returns nothing, since torch takes anything else for the arguments of the pass."""
-        for tracker in self._trackers:
-            tracker.next_pass()
+        for tracker in self._trackers_dict.values():
+            tracker.incre_next_index()
+
+    def _named(self, wanted: Any) -> dict[str, Any]:
+        """Modules by name: a text is a pattern, a list holds exact names."""
+        if isinstance(wanted, str):
+            named = dict(self.model.named_modules())
+            found = {n: m for n, m in named.items() if re.search(wanted, n)}
+            return found or {n: m for n, m in named.items() if re.search(wanted, former_name(n))}
+        if isinstance(wanted, (list, tuple)):
+            return {n: m for n, m in self.model.named_modules() if n in wanted}
+        raise TypeError(f"modules are named by a pattern or a list of names, not {wanted!r}")
 
     def _matching(self, wanted: Any) -> dict[str, Any]:
-        """Modules by name: a text is a pattern, a list holds exact names, a class matches its instances."""
-        if isinstance(wanted, str):
-            chosen = {n: m for n, m in self.model.named_modules() if re.search(wanted, n)}
-        elif isinstance(wanted, (list, tuple)):
-            chosen = {n: m for n, m in self.model.named_modules() if n in wanted}
-        elif isinstance(wanted, type):
+        """Modules by name or, where a class is given, its instances; at least one."""
+        if isinstance(wanted, type):
             chosen = {n: m for n, m in self.model.named_modules() if isinstance(m, wanted)}
         else:
-            raise TypeError(f"modules are named by a pattern, a list of names or a class, not {wanted!r}")
+            chosen = self._named(wanted) if isinstance(wanted, (str, list, tuple)) else {}
         if not chosen:
             raise ValueError(f"no module matches {wanted!r}")
         return chosen
 
     def _hook(self, method: str, *args: Any, **options: Any) -> Any:
         if callable(args[0]):
-            return getattr(self.model, method)(*args, **options)
+            own = getattr(super(), method, None) or getattr(self.model, method)
+            return own(*args, **options)
         wanted, hook = args[0], args[1]
         return [
-            getattr(module, method)(given_if_taken(hook, module_name=name), **options)
-            for name, module in self._matching(wanted).items()
+            getattr(module, method)(try_inject_params(hook, module_name=name), **options)
+            for name, module in self._named(wanted).items()
         ]
 
     def register_forward_hook(self, *args: Any, **options: Any) -> Any:
@@ -86,9 +101,12 @@ class WhiteBox:
         return self._hook("register_full_backward_pre_hook", *args, **options)
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
-        """Lets a tracker follow modules."""
-        tracker.track(self._matching(module_name))
-        self._trackers.append(tracker)
+        """Lets a tracker follow modules; passes of the model move it on."""
+        found = {} if isinstance(module_name, type) else self._matching(module_name)
+        tracker.track(list(found.values()), self._trackers_dict)
+        tracker.auto_incre_index = False
+        self._trackers_dict[tracker.id] = tracker
+        tracker.name_modules(list(found))
 
     def replace_module(self, module_name_or_type: Any, new: Any, *, strict: bool = True, **init_args: Any) -> None:
         """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
@@ -118,21 +136,34 @@ class WhiteBox:
                 raise ValueError(f"module {name!r} has no method {method_name!r}")
             if strict:
                 _check_parameters(old, new_method, name, skip=1)
-            bound = given_if_taken(new_method, module_name=name, old_method=old)
+            bound = try_inject_params(new_method, module_name=name, old_method=old)
             setattr(module, method_name, MethodType(bound, module))
 
 
-def given_if_taken(function: Callable[..., Any], **extras: Any) -> Callable[..., Any]:
-    """The function with those extras bound that it has parameters for."""
-    names = inspect.signature(function).parameters
-    bound = {name: value for name, value in extras.items() if name in names}
-    if not bound:
-        return function
+def former_name(name: str) -> str:
+    """What a module of a model that sees was called before `transformers` 4.52 put its parts under `model`."""
+    inner = re.sub(r"^model\.language_model\.", "language_model.model.", name)
+    return re.sub(r"^model\.(?=vision_tower|multi_modal_projector|connector|vision_model)", "", inner)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **bound, **kwargs)
 
-    return call
+def _forwarded(name: str) -> Callable[..., Any]:
+    """A method that changes the model and gives back whom it was asked of."""
+
+    def change(self: WhiteBox, *args: Any, **kwargs: Any) -> WhiteBox:
+        if Module is not object and isinstance(self.model, Module):
+            getattr(Module, name)(self, *args, **kwargs)
+        elif hasattr(self.model, name):
+            getattr(self.model, name)(*args, **kwargs)
+        return self
+
+    change.__name__ = name
+    return change
+
+
+for _name in CHANGES_ITSELF:
+    setattr(WhiteBox, _name, _forwarded(_name))
+if Module is object:
+    WhiteBox.__call__ = lambda self, *args, **kwargs: self.forward(*args, **kwargs)  # type: ignore[method-assign]
 
 
 def _check_parameters(old: Callable[..., Any], new: Callable[..., Any], name: str, skip: int = 0) -> None:

@@ -1,113 +1,214 @@
-"""`testbed.utils.tracker`: what modules of a model were given, gave back, or held, pass by pass."""
+"""`testbed.utils.tracker`: what modules of a model were given, gave back, or held, pass by pass.
 
+What a tracker keeps is a list with one list for each pass, and in it one entry for each module that ran, in order.
+Attached to a model by `add_tracker`, each pass of the model begins a list; without one, a module that runs again does.
+"""
+
+import inspect
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, MutableMapping
+from itertools import count
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar
+
+from . import clone_to_device
+
+__all__ = ["ForwardTracker", "GradTracker", "LocalsTracker"]
+
+_ids = count()
 
 
 class TrackerBase:
-    """Follows modules; each pass of the model begins a new list."""
+    """Follows modules from `track` to `remove`; a `with` block removes it at its end."""
 
-    def __init__(self) -> None:
-        self.outputs: dict[str, list[Any]] = {}
-        """What was kept of each module, in the order of the passes."""
-        self.passes = 0
+    kept: ClassVar[tuple[str, ...]] = ()
+    """What is kept, each under an attribute of this name."""
+
+    def __init__(self, data_props: Iterable[str], on_device: Any = False) -> None:
+        self._data: dict[str, list[list[Any]]] = {name: [] for name in data_props}
+        self.to_device = (None if on_device else "cpu") if isinstance(on_device, bool) else on_device
+        """Where tensors are kept: `None` leaves them where they are."""
+        self.module_names: list[str] = []
+        self.id: int | None = None
+        self._next = -1
+        self._counts_itself = True
+        self._ran: dict[int, bool] = {}
+        """Whether a module ran since the list was begun, by identity."""
+        self._modules: list[Any] = []
         self._handles: list[Any] = []
+        self._home: MutableMapping[int, Any] | None = None
 
-    def track(self, modules: Mapping[str, Any]) -> None:
-        """Begins to follow."""
-        for name, module in modules.items():
-            self.outputs.setdefault(name, [])
-            self._handles.append(self._attach(name, module))
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.__dict__.get("_data", {}) or name not in type(self).kept:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        return self._of(name)
 
-    def next_pass(self) -> None:
-        """Counts a pass of the model."""
-        self.passes += 1
+    def _of(self, name: str) -> list[list[Any]]:
+        if not self.is_tracking:
+            raise RuntimeError(f"{name} of a tracker that follows no model: ask for it before `remove`")
+        return self._data[name]
+
+    def __enter__(self) -> "TrackerBase":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.remove()
+
+    @property
+    def is_tracking(self) -> bool:
+        """Whether it follows modules."""
+        return self.id is not None
+
+    @property
+    def auto_incre_index(self) -> bool:
+        """Whether a module that runs a second time begins a new list; else `incre_next_index` does."""
+        return self._counts_itself
+
+    @auto_incre_index.setter
+    def auto_incre_index(self, value: bool) -> None:
+        if value != self._counts_itself:
+            self._counts_itself = value
+            self._ran = dict.fromkeys(self._ran, value)
+
+    @property
+    def next_index(self) -> int:
+        """The place of the list that is being filled; -1 before the first pass."""
+        if not self.is_tracking:
+            raise AttributeError("next_index of a tracker that follows no model")
+        return self._next
+
+    def incre_next_index(self) -> None:
+        """Begins a new list."""
+        if self._counts_itself:
+            raise RuntimeError("next_index moves on by itself; set auto_incre_index = False to move it by hand")
+        self._begin()
+
+    def _begin(self) -> None:
+        self._next += 1
+        for lists in self._data.values():
+            lists.append([])
+
+    def track(
+        self, modules: list[Any], trackers_dict: MutableMapping[int, Any], extra_dict: Any = None
+    ) -> None:
+        """Follows these modules until `remove`, which takes it out of `trackers_dict` too."""
+        if not isinstance(modules, list) or not hasattr(modules[0], "forward"):
+            raise TypeError(f"modules should be a list of torch modules, not {modules!r}")
+        self.remove()
+        self._next = -1
+        self._modules = list(modules)
+        self._ran = {id(module): self._counts_itself for module in modules}
+        self._handles = [self._attach(module) for module in modules]
+        self.id, self._home = next(_ids), trackers_dict
+
+    def name_modules(self, names: list[str]) -> None:
+        """Says what the followed modules are called in their model."""
+        self.module_names = names
+
+    def keep(self, module: Any, **values: Any) -> None:
+        """Puts what a module gave to the list of this pass."""
+        if self._counts_itself:
+            if self._ran.get(id(module), True):
+                self._begin()
+                self._ran = dict.fromkeys(self._ran, False)
+            self._ran[id(module)] = True
+        for name, value in values.items():
+            moved = value if self.to_device is None else clone_to_device(value, device=self.to_device)
+            self._data[name][self._next].append(moved)
 
     def clear(self) -> None:
         """Forgets what was kept."""
-        for kept in self.outputs.values():
-            kept.clear()
+        for lists in self._data.values():
+            lists.clear()
+        self._ran = dict.fromkeys(self._ran, self._counts_itself)
+        self._next = -1
 
     def remove(self) -> None:
-        """Stops following."""
+        """Stops following, and forgets."""
+        if not self.is_tracking:
+            return
+        for lists in self._data.values():
+            lists.clear()
         for handle in self._handles:
             handle.remove()
-        self._handles.clear()
+        if self._home is not None and self.id is not None:
+            self._home.pop(self.id, None)
+        self._handles, self._modules, self.id, self._home = [], [], None, None
 
-    def _attach(self, name: str, module: Any) -> Any:
+    def _attach(self, module: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} follows nothing: use a tracker that says what it follows")
 
 
 class ForwardTracker(TrackerBase):
-    """Keeps what modules return."""
+    """Keeps what modules are given (`inputs`) and give back (`outputs`)."""
 
-    def __init__(self, on_device: bool = False) -> None:
-        super().__init__()
-        self.on_device = on_device
-        """Leaves tensors where they are; else they are copied to the CPU."""
+    kept = ("inputs", "outputs")
 
-    def _attach(self, name: str, module: Any) -> Any:
-        def keep(_: Any, args: Any, output: Any) -> None:
-            self.outputs[name].append(output if self.on_device else to_cpu(output))
+    def __init__(self, on_device: Any = False) -> None:
+        super().__init__(self.kept, on_device)
 
-        return module.register_forward_hook(keep)
+    def _attach(self, module: Any) -> Any:
+        return module.register_forward_hook(lambda own, args, output: self.keep(own, inputs=args, outputs=output))
 
 
 class GradTracker(TrackerBase):
-    """Keeps the gradients of what modules returned."""
+    """Keeps the gradients of what modules were given (`grad_inputs`) and gave back (`grad_outputs`)."""
 
-    def _attach(self, name: str, module: Any) -> Any:
-        def keep(_: Any, grad_input: Any, grad_output: Any) -> None:
-            self.outputs[name].append(to_cpu(grad_output))
+    kept = ("grad_inputs", "grad_outputs")
+
+    def __init__(self, on_device: Any = False) -> None:
+        super().__init__(self.kept, on_device)
+
+    def _attach(self, module: Any) -> Any:
+        def keep(own: Any, grad_input: Any, grad_output: Any) -> None:
+            self.keep(own, grad_inputs=grad_input, grad_outputs=grad_output)
 
         return module.register_full_backward_hook(keep)
 
 
 class LocalsTracker(TrackerBase):
-    """Keeps local variables of the `forward` of modules, as they are when it returns."""
+    """Keeps local variables of a method of modules, as they are when it returns; `get(name)` gives them."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        super().__init__()
-        self.names = tuple(names)
+    def __init__(self, method_name: str, varnames: Iterable[str], on_device: Any = False) -> None:
+        super().__init__(varnames, on_device)
+        self.method_name = method_name
 
-    def _attach(self, name: str, module: Any) -> Any:
-        forward = module.forward
-        code = getattr(forward, "__func__", forward).__code__
+    def get(self, key: str) -> list[list[Any]]:
+        """The values of a variable, pass by pass."""
+        if key not in self._data:
+            raise KeyError(f"{key!r} is not followed: {', '.join(self._data)} are")
+        return self._of(key)
+
+    def _attach(self, module: Any) -> Any:
+        method = getattr(module, self.method_name)
+        if not callable(method):
+            raise ValueError(f"{type(module).__name__}.{self.method_name} is not a method")
+        code = inspect.unwrap(getattr(method, "__func__", method)).__code__
+        missing = [name for name in self._data if name not in code.co_varnames]
+        if missing:
+            where = f"{type(module).__name__}.{self.method_name}"
+            raise ValueError(f"{where} has no local variable {', '.join(missing)}")
 
         def watched(*args: Any, **kwargs: Any) -> Any:
             def look(frame: FrameType, event: str, _: Any) -> None:
                 if event == "return" and frame.f_code is code:
-                    held = {key: frame.f_locals[key] for key in self.names if key in frame.f_locals}
-                    self.outputs[name].append(held)
+                    self.keep(module, **{name: frame.f_locals.get(name) for name in self._data})
 
             before = sys.getprofile()
             sys.setprofile(look)
             try:
-                return forward(*args, **kwargs)
+                return method(*args, **kwargs)
             finally:
                 sys.setprofile(before)
 
-        module.forward = watched
-        return _Restore(module, forward)
+        setattr(module, self.method_name, watched)
+        return _Restore(module, self.method_name, method)
 
 
 class _Restore:
-    def __init__(self, module: Any, forward: Any) -> None:
-        self._module, self._forward = module, forward
+    def __init__(self, module: Any, name: str, method: Callable[..., Any]) -> None:
+        self._module, self._name, self._method = module, name, method
 
     def remove(self) -> None:
         """Puts the module's own method back."""
-        self._module.forward = self._forward
-
-
-def to_cpu(value: Any) -> Any:
-    """Tensors copied to the CPU, whatever they are packed in."""
-    if hasattr(value, "detach") and hasattr(value, "cpu"):
-        return value.detach().cpu()
-    if isinstance(value, (list, tuple)):
-        return type(value)(to_cpu(inner) for inner in value)
-    if isinstance(value, dict):
-        return {key: to_cpu(inner) for key, inner in value.items()}
-    return value
+        setattr(self._module, self._name, self._method)

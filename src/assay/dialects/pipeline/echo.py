@@ -1,0 +1,64 @@
+"""Answers and prompts token by token, with the log-probability of each and of the most probable in its place."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...core import Output
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """One token of a prompt or an answer."""
+
+    id: int
+    text: str
+    logprob: float
+    top: dict[str, float] = field(default_factory=dict)
+
+
+def written(engine: "Engine", output: Output) -> Iterator[Weighed]:
+    """The tokens of an answer, as the model reported them."""
+    if not output.candidates:
+        return
+    candidate = output.candidates[0]
+    ids: Sequence[int | None] = candidate.token_ids
+    if len(ids) != len(candidate.tokens):
+        ids = [None] * len(candidate.tokens)
+    for known, token in zip(ids, candidate.tokens, strict=True):
+        number = known if known is not None else (engine.tokenizer.encode(token.text) or [0])[0]
+        yield Weighed(number, token.text, token.logprob, dict(token.top) or {token.text: token.logprob})
+
+
+def echoed(engine: "Engine", prompt: str, top: int) -> Iterator[Weighed]:
+    """The tokens of a prompt: what the model would have written in the place of each, and how probable it is itself."""
+    ids = engine.tokenizer.encode(prompt)
+    texts = [engine.tokenizer.decode([token]) for token in ids]
+    for place, (token, text) in enumerate(zip(ids, texts, strict=True)):
+        if place == 0:
+            yield Weighed(token, text, 0.0)
+            continue
+        before = engine.tokenizer.decode(ids[:place])
+        [made] = engine.generate_with_logprobs([before], max_length=1, top_logprobs=top)
+        likely: dict[str, float] = made["top_logprobs"][0] if made["top_logprobs"] else {}
+        piece = engine.tokenizer.decode(ids[: place + 1])[len(before) :]
+        logprob = likely.get(piece) if piece else 0.0
+        if logprob is None:
+            [weighed] = engine.weigh([before], [piece], [prompt])
+            logprob = weighed.logprob if weighed is not None else float("-inf")
+        yield Weighed(token, text, logprob, likely)
+
+
+def joined(tokens: Sequence[Weighed]) -> dict[str, Any]:
+    """Tokens as evaluators get them."""
+    texts = [token.text for token in tokens]
+    return {
+        "tokens": [token.id for token in tokens],
+        "token_strs": texts,
+        "logprobs": [token.logprob for token in tokens],
+        "top_logprobs": [token.top for token in tokens],
+        "text": "".join(texts),
+    }

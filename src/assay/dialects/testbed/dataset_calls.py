@@ -1,0 +1,137 @@
+"""`datasets.load_dataset` as guests have it: a folder with a loading script is run by us, anything else by the library.
+
+The library refuses loading scripts since its version 4. The call that names the folder, in the user's own file, is the
+consent to run it. Rows go to an Arrow file as the builder yields them, so that a dataset of any size can be opened.
+"""
+
+import inspect
+import re
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ...core import UnknownName
+from .claims import defines_builder
+from .facade.data.builtin import SHIPPED
+from .nearby import register_folder
+from .script import ScriptData
+
+_PART = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<first>-?\d*%?):(?P<last>-?\d*%?)\])?")
+LIBRARYS = ("trust_remote_code", "cache_dir", "download_mode", "verification_mode", "num_proc", "token")
+"""Options that only the library's own way of loading knows."""
+_folder: Any = None
+
+
+def load_dataset(path: str, name: str | None = None, **options: Any) -> Any:
+    """A dataset, or one for each split, of a loading script on this machine; else what the library loads."""
+    script = script_of(path)
+    if script is None:
+        return _by_library(path, name, options)
+    split, streams = options.pop("split", None), options.pop("streaming", False)
+    for name_of_library in LIBRARYS:
+        options.pop(name_of_library, None)
+    settings = {key: value for key, value in {"config_name": name, **options}.items() if value is not None}
+    if "data_dir" in settings:
+        settings["data_dir"] = str(Path(settings["data_dir"]).expanduser())
+    from .loading import guest_for
+
+    if script.parent.name == script.stem:
+        register_folder(script.parent, script.stem in SHIPPED)
+    data = ScriptData(script, guest_for(script), settings)
+    if split is None:
+        return _every_split(data, streams)
+    if isinstance(split, (list, tuple)):
+        return [_of_split(data, str(one), streams) for one in split]
+    return _of_split(data, str(split), streams)
+
+
+NAMES = {"load_dataset": load_dataset}
+
+
+def script_of(path: Any) -> Path | None:
+    """The loading script a path names: `<name>/<name>.py`, or the file itself; `None` for anything else."""
+    place = Path(str(path)).expanduser()
+    script = place / f"{place.resolve().name}.py" if place.is_dir() else place
+    return script.resolve() if defines_builder(script) else None
+
+
+def _by_library(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    import datasets
+
+    if "trust_remote_code" not in inspect.signature(datasets.load_dataset).parameters:
+        options.pop("trust_remote_code", None)
+    return datasets.load_dataset(path, name, **options)
+
+
+def _every_split(data: ScriptData, streams: bool) -> Any:
+    import datasets
+
+    made: dict[str, Any] = {}
+    for split in data.splits():
+        rows = _rows(data, split, streams)
+        if streams or len(rows):
+            made[split] = rows
+        else:
+            warnings.warn(f"the split {split!r} of {data.script} has no rows and is left out", stacklevel=3)
+    return datasets.IterableDatasetDict(made) if streams else datasets.DatasetDict(made)
+
+
+def _of_split(data: ScriptData, split: str, streams: bool) -> Any:
+    """The rows of a split, of a part of it (`validation[:10%]`), or of several joined by `+`."""
+    import datasets
+
+    parts = [_PART.fullmatch(part.strip()) for part in split.split("+")]
+    chosen = [_part(data, part, split, streams) for part in parts]
+    return chosen[0] if len(chosen) == 1 else datasets.concatenate_datasets(chosen)
+
+
+def _part(data: ScriptData, part: "re.Match[str] | None", split: str, streams: bool) -> Any:
+    known = data.splits()
+    name = part["name"] if part is not None else split
+    name = {"val": "validation", "valid": "validation"}.get(name, name) if name not in known else name
+    if part is None or name not in known:
+        raise UnknownName("split", split, known, where=str(data.script), hint=f"it has {', '.join(known)}")
+    rows = _rows(data, name, streams)
+    if part["first"] is None:
+        return rows
+    first, last = (_place(part[end], len(rows)) for end in ("first", "last"))
+    return rows.select(range(len(rows))[slice(first, last)])
+
+
+def _place(text: str, size: int) -> int | None:
+    if not text:
+        return None
+    return round(int(text[:-1]) / 100 * size) if text.endswith("%") else int(text)
+
+
+def _rows(data: ScriptData, split: str, streams: bool) -> Any:
+    from datasets.arrow_writer import ArrowWriter
+
+    import datasets
+
+    info = data.builder.info
+    if streams:
+        from datasets.iterable_dataset import ExamplesIterable
+
+        # `from_generator` would hash what it is given, and a builder cannot be.
+        source = ExamplesIterable(lambda: enumerate(data.examples(split)), {})
+        return datasets.IterableDataset(source, info=info.copy(), split=datasets.NamedSplit(split))
+    file = _home() / f"{len(list(_home().iterdir()))}-{split}.arrow"
+    with ArrowWriter(path=str(file), features=info.features) as writer:
+        for example in data.examples(split):
+            writer.write(example)
+        writer.finalize()
+    return datasets.Dataset.from_file(str(file), info=info.copy(), split=datasets.NamedSplit(split))
+
+
+def _home() -> Path:
+    """A folder for Arrow files that goes with the process."""
+    global _folder
+    if _folder is None:
+        _folder = tempfile.TemporaryDirectory(prefix="assay-datasets-")
+    return Path(_folder.name)
+
+
+__all__: Sequence[str] = ("load_dataset",)

@@ -1,0 +1,97 @@
+"""`testbed.utils.fingerprint`: samples by key with the digest of what a function makes of them."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+_OTHERS = ("xxh32", "xxh64", "xxh3_64", "xxh128", "xxh3_128")
+
+
+class Hasher:
+    """A running digest of Python objects; `xxh…` methods need the package xxhash."""
+
+    algorithms_available: ClassVar[set[str]] = {*hashlib.algorithms_available, *_OTHERS}
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.m = self.new(method)
+
+    @classmethod
+    def new(cls, method: str) -> Any:
+        """An empty digest of a method."""
+        if method not in cls.algorithms_available:
+            raise ValueError(f"unknown hash method {method!r}: {', '.join(sorted(cls.algorithms_available))}")
+        if method in hashlib.algorithms_available:
+            return hashlib.new(method, usedforsecurity=False)
+        import xxhash  # type: ignore[import-not-found]
+
+        return getattr(xxhash, method)()
+
+    @classmethod
+    def hash_bytes(cls, value: bytes | list[bytes], method: str) -> str:
+        """The digest of bytes, or of several one after another."""
+        made = cls.new(method)
+        for piece in [value] if isinstance(value, bytes) else value:
+            made.update(piece)
+        return str(made.hexdigest())
+
+    @classmethod
+    def hash(cls, value: Any, method: str) -> str:
+        """The digest of any object that can be pickled."""
+        import dill  # type: ignore[import-untyped]
+
+        return cls.hash_bytes(dill.dumps(value), method)
+
+    def update(self, value: Any) -> None:
+        """Takes in one more object."""
+        self.m.update(f"=={type(value)}==".encode())
+        self.m.update(self.hash(value, self.method).encode())
+
+    def hexdigest(self) -> str:
+        """The digest of all that was taken in."""
+        return str(self.m.hexdigest())
+
+
+class Fingerprint:
+    """Samples under keys, each with the digest of its encoding."""
+
+    def __init__(self, encode_fn: Callable[[Any], Any]) -> None:
+        self.hash_values: dict[str, Any] = {}
+        self.hash_method = "xxh3_64"
+        self.encode_fn = encode_fn
+
+    def __getitem__(self, key: str) -> Any:
+        return self.hash_values[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.hash_values
+
+    def __delitem__(self, key: str) -> None:
+        del self.hash_values[key]
+
+    def update(self, key: str, sample: Any) -> None:
+        """Keeps a sample with its digest."""
+        self.hash_values[key] = {"fingerprint": self._of(sample), "sample": sample}
+
+    def validate(self, key: str, sample: Any = None) -> bool:
+        """Whether a sample, or the one that is kept, still has the digest that is kept."""
+        entry = self.hash_values[key]
+        return bool(entry["fingerprint"] == self._of(entry["sample"] if sample is None else sample))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, by key."""
+        return self.hash_values
+
+    def load_from_dict(self, dct: Any) -> None:
+        """Takes over what `to_dict` gave."""
+        if not isinstance(dct, dict):
+            raise TypeError(f"expected a dictionary of fingerprints, not {type(dct).__name__}")
+        for key, value in dct.items():
+            if not isinstance(key, str) or not isinstance(value, Mapping):
+                raise TypeError(f"the entry {key!r} must be a text with a dictionary")
+            if set(value) != {"fingerprint", "sample"}:
+                raise ValueError(f"the entry {key!r} must have `fingerprint` and `sample`")
+        self.hash_values = dct
+
+    def _of(self, sample: Any) -> str:
+        return Hasher.hash(self.encode_fn(sample), self.hash_method)

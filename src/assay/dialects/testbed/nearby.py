@@ -1,0 +1,47 @@
+"""Dataset folders near a script: `testbed/data/<name>/__init__.py` registers a name when it is first wanted.
+
+Upstream imports every folder of its tree at once. Here a name that nobody registered yet is looked for in the tree
+around the script: on the module path, in the working folder and above it. As upstream, a folder's own retriever and
+post-process stand before the ones that ship, if what they import is installed.
+"""
+
+import sys
+from pathlib import Path
+
+from ...core import UsageError
+from ..protocol import is_upstream
+
+_asked: dict[tuple[str, bool], bool] = {}
+
+
+def register_nearby(name: str, is_known: bool) -> None:
+    """Runs the `__init__.py` of a dataset's folder once, where there is one and its names are wanted."""
+    theirs_first = is_upstream("testbed")
+    if not name.isidentifier() or (is_known and not theirs_first) or _asked.get((name, theirs_first)):
+        return
+    folders = (base / "testbed" / "data" / name for base in bases())
+    found = next((folder for folder in folders if (folder / "__init__.py").is_file()), None)
+    if found is not None:
+        _asked[name, theirs_first] = True
+        register_folder(found, is_known)
+
+
+def register_folder(folder: Path, is_known: bool) -> None:
+    """Runs the `__init__.py` of a dataset's folder; what ships stays where a package it imports is missing."""
+    from .loading import guest_for
+
+    start = folder / "__init__.py"
+    if not start.is_file() or _asked.get((str(start.resolve()), is_upstream("testbed"))):
+        return
+    _asked[str(start.resolve()), is_upstream("testbed")] = True
+    try:
+        guest_for(folder).load(start)
+    except UsageError as error:
+        if not is_known or not isinstance(error.__cause__, ImportError):
+            raise
+
+
+def bases() -> list[Path]:
+    """Where a script's tree may begin: the working folder, those above it, and the module path."""
+    here = Path.cwd()
+    return [here, *here.parents, *(Path(entry) for entry in sys.path if entry)]
