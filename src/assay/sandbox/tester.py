@@ -126,7 +126,7 @@ def unknown_names(*codes: str) -> list:  # type: ignore[type-arg]
     return sorted(read - bound)
 
 
-def _nodes(tree) -> "Iterator":  # type: ignore  # noqa: ANN001
+def _nodes(tree) -> "Iterator":  # type: ignore
     """Every node of a syntax tree."""
     waiting = [tree]
     while waiting:
