@@ -17,7 +17,7 @@ def forgetting(monkeypatch):
 
 
 def test_an_unknown_tier_is_refused():
-    with pytest.raises(UsageError, match="there is no sandbox tier 'magic'; fix: auto, bubblewrap, landlock, container, none"):
+    with pytest.raises(UsageError, match=r"there is no sandbox tier 'magic'; fix: auto, bubblewrap, .*container, none"):
         choose("magic")
 
 
@@ -34,7 +34,7 @@ def test_where_no_tier_holds_nothing_is_run(monkeypatch):
     monkeypatch.setattr(choice, "why_not", lambda tier: "it leaks")
     monkeypatch.setattr(choice, "find_bubblewraps", lambda: iter(()))
     monkeypatch.setattr(choice, "find_containers", lambda *_: iter(()))
-    said = r"\(bubblewrap: bwrap is not installed; landlock: it leaks; container: neither docker .* installed\); fix: pip"
+    said = r"\(bubblewrap: bwrap is not installed; landlock: it leaks; container: neither .* installed\); fix: pip"
 
     with pytest.raises(SandboxError, match=said):
         best_tier()

@@ -17,7 +17,7 @@ WHOLE = SIGNATURE + BODY
 SHAPES = {
     # the answer, our rule, whether it passes plainly, by EvalPlus, here
     "completion": (BODY, "completion", True, True, True),
-    "completion that talks on": (f"{BODY}\n\nprint(area(1))\ndef other(x):\n    return (", "completion", True, True, True),
+    "completion that talks on": (f"{BODY}\n\nprint(area(1))\ndef g(x):\n    return (", "completion", True, True, True),
     "completion after a blank line": (f"\n{BODY}", "completion", True, True, True),
     "completion, then the function again": (f"{BODY}\ndef area(r):\n    return 0\n", "completion", True, True, True),
     "fence, whole with imports": (f"```python\n{BEFORE}{WHOLE}```", "fence", False, True, True),
@@ -43,7 +43,7 @@ SHAPES = {
 def passes(program: str) -> bool:
     scope: dict = {"__name__": "program"}
     try:
-        exec(program, scope)  # noqa: S102 - the solutions above
+        exec(program, scope)
         return abs(scope["area"](1.0) - 3.14159) < 1e-4
     except Exception:
         return False
@@ -59,7 +59,7 @@ def test_the_program_is_found_in_every_shape_that_an_official_rule_reads(shape):
     assert here or not (plainly or by_evalplus), "an official rule reads it, ours does not"
 
 
-@pytest.mark.parametrize("text", ["def area(" + "(" * 10_000, "x\n" * 100_000 + "def area(r): (", "def area(r):\n" * 3000])
+@pytest.mark.parametrize("text", ["def area(" + "(" * 9999, "x\n" * 99_999 + "def area(r): (", "def area(r):\n" * 3000])
 def test_an_answer_that_cannot_be_parsed_is_given_up_soon(text):
     program, rule = completed(PROMPT, text, "area")
 

@@ -93,7 +93,7 @@ def test_a_setup_that_fails_says_nothing_of_the_answer():
 def test_tests_that_are_neither_code_nor_cases_are_a_fault_of_the_data(tests):
     found = score(Runs(), "x = 1", tests=tests)
 
-    assert found.outcome is Outcome.DATA_ERROR and "neither code nor a list of lines or cases" in found.details["reason"]
+    assert found.outcome is Outcome.DATA_ERROR and "neither code nor a list of lines" in found.details["reason"]
 
 
 @pytest.mark.parametrize("text", ["\ud800 = 1", "x = '\0'", "\x00\x01", "\ufeffx = 1"])
