@@ -124,7 +124,7 @@ def _timed(name: str, judge: Callable[[dict[str, Any]], bool], rows: list[dict[s
         passed = sum(threads.map(judge, rows))
     spent, cpu = time.perf_counter() - started, cpu_seconds() - before
     each = f"{len(rows) / spent:5.1f} a second, {cpu / len(rows) * 1000:5.1f} ms CPU each"
-    print(f"{name:18} {passed}/{len(rows)} pass, {spent:6.1f} s on {_cores()} cores, {each}; load {os.getloadavg()[0]:.1f}")
+    print(f"{name:18} {passed}/{len(rows)} pass, {spent:6.1f} s on {_cores()} cores, {each}")
 
 
 def _cores() -> int:
