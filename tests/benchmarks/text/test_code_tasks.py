@@ -35,7 +35,7 @@ def test_mbpp_is_asked_as_published_with_three_solved_examples(tmp_path):
 
     text = model.calls[0].prompt.text
     first, last = rows("mbpp")[1], rows("mbpp")[0]
-    assert text.startswith(f"You are an expert Python programmer, and here is your task: {first['text']} Your code should")
+    assert text.startswith(f"You are an expert Python programmer, and here is your task: {first['text']} Your code sh")
     assert f"\n\n{first['test_list'][0]}\n{first['test_list'][1]}\n[BEGIN]\n{first['code']}\n[DONE]\n\nYou are" in text
     assert text.endswith(f"{last['test_list'][-1]}\n[BEGIN]\n") and text.count("[DONE]") == 3
     assert "[DONE]" in model.calls[0].options.stop and done.results[0].value == 1.0
@@ -72,7 +72,8 @@ def test_humaneval_as_a_question_asks_for_a_fenced_block(tmp_path):
 
 def test_livecodebench_scores_programs_and_methods(tmp_path):
     programs = {"own_1": "input()\nprint(sum(map(int, input().split())))"}
-    answers = [f"```python\n{programs.get(row['question_id'], 'class Solution: pass')}\n```" for row in rows("livecodebench")]
+    found = [programs.get(row["question_id"], "class Solution: pass") for row in rows("livecodebench")]
+    answers = [f"```python\n{program}\n```" for program in found]
 
     done = run(livecodebench, Scripted(answers), data="mini", output=str(tmp_path / "run"))
 
