@@ -13,8 +13,8 @@ from assay.runner.tasks.resolve import resolve_tasks
 NAMES = (
     "quickstart", "quickstart_arithmetic", "quickstart_facts", "quickstart_choices", "quickstart_dialogue",
     "quickstart_format", "gsm8k", "gsm8k_completion", "mmlu_pro", "mmlu_pro_cot", "mmlu_pro_cot_5shot", "bbh",
-    "bbh_direct", "lambada", "ifeval", "humaneval", "humaneval_generate", "mbpp",
-    "livecodebench",
+    "bbh_direct", "lambada", "ifeval", "humaneval", "humaneval_chat",
+    "humaneval_plus", "humaneval_generate", "mbpp", "mbpp_chat", "livecodebench",
 )  # fmt: skip
 
 

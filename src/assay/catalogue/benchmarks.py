@@ -58,6 +58,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "assay.benchmarks.text.humaneval:humaneval",
         "functions from their docstring: pass@k, run in a sandbox",
     ),
+    "humaneval_chat": (
+        "assay.benchmarks.text.humaneval:humaneval_chat",
+        "HumanEval as a question, answered with a fenced block",
+    ),
     "humaneval_plus": (
         "assay.benchmarks.text.humaneval:humaneval_plus",
         "HumanEval with EvalPlus's inputs: pass@k, run in a sandbox (format-checked)",

@@ -16,9 +16,10 @@ TIERS = ("bubblewrap", "landlock", "container", "none")
 _FIXES = (
     ("bwrap is not installed", "pip install 'assay[sandbox]'"),
     ("Unknown option", "pip install 'assay[sandbox]' brings a bubblewrap that is new enough"),
-    ("namespace", "sysctl user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, or Linux 6.12 for landlock"),
+    ("namespace", "sysctl user.max_user_namespaces=999 kernel.unprivileged_userns_clone=1, or Linux 6.12 for landlock"),
     ("uid map", "sysctl kernel.apparmor_restrict_unprivileged_userns=0, or Linux 6.12 for landlock"),
-    ("Landlock", "Linux 6.12 or newer, or bubblewrap: pip install 'assay[sandbox]'"),
+    ("no Landlock", "Linux 6.12 or newer with Landlock on, or bubblewrap: pip install 'assay[sandbox]'"),
+    ("of Landlock", "Linux 6.12 or newer, or bubblewrap: pip install 'assay[sandbox]'"),
     ("temporary folder", "set TMPDIR to a folder that can be written"),
     ("does not answer", "start the engine's service, or name another: --judge_args sandbox.engine=podman"),
     ("has no image", "pull it, or name another: --judge_args sandbox.image=NAME"),

@@ -33,7 +33,7 @@ class _Program(ctypes.Structure):
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def version() -> int:
+def landlock_version() -> int:
     """Which Landlock the kernel has; 0 for none."""
     return max(0, int(_libc.syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))))
 
@@ -49,8 +49,6 @@ def confine(readable: list | None, writable: list, calls: bytes) -> None:  # typ
 
 
 def _open_only(readable: list, writable: list) -> None:  # type: ignore[type-arg]
-    if version() < OLDEST:
-        raise OSError(f"this kernel has Landlock {version()}, not {OLDEST}")
     rules = _Rules(_FILES, _NETWORK, _SCOPES)
     ruleset = _checked(_libc.syscall(_CREATE, ctypes.byref(rules), ctypes.c_size_t(ctypes.sizeof(rules)), 0))
     for path in readable:

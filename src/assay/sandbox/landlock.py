@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core import UsageError
+from .confine import OLDEST, landlock_version
 from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
 from .launch import Command, Launch, fresh_uid, settings_of, started_by
 from .limits import Limits
@@ -29,6 +30,9 @@ class Landlock:
 
     def launch(self, command: Command, limits: Limits) -> Launch:
         """The command that runs another inside, in a folder of its own."""
+        if (version := landlock_version()) < OLDEST:
+            has = f"has version {version} of Landlock" if version else "has no Landlock"
+            raise SandboxError(f"this kernel {has}, version {OLDEST} is needed", fix="use the tier bubblewrap")
         calls = filter_program(beside_others=True)
         if calls is None:
             raise SandboxError("the system calls of this machine are not known", fix="use the tier bubblewrap")
@@ -83,7 +87,6 @@ def _folder(files: Mapping[str, bytes], uid: int | None) -> Path:
                 os.chown(place, uid, uid)
     except OSError as error:
         raise SandboxError(
-            f"no folder for an execution can be made in {tempfile.gettempdir()}: {error.strerror}",
-            fix="set TMPDIR to a folder that can be written",
+            f"no temporary folder can be made: {error.strerror}", fix="set TMPDIR to a folder that can be written"
         ) from error
     return folder

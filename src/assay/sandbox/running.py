@@ -23,6 +23,16 @@ _MOST_HEARD = 256 << 20
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
+_looking = threading.Lock()
+_seen: tuple[float, Mapping[int, int]] = (0.0, {})
+_groups: set[int] = set()
+"""Process groups of executions."""
+_others: set[str] = set()
+"""Processes that were seen to be of no execution."""
+_looks = 0
+_LOOKS_AT_ALL = 10
+
+
 class SandboxError(AssayError):
     """The sandbox itself failed: infrastructure, never a verdict on what was to be run in it."""
 
@@ -56,16 +66,18 @@ class Running:
         """The limit at which it was ended from outside."""
         self._launch = launch
         try:
-            self.process = subprocess.Popen(
-                launch.argv,
-                stdin=streams.stdin,
-                stdout=streams.stdout,
-                stderr=streams.stderr,
-                pass_fds=(*launch.descriptors, *inherits),
-                start_new_session=True,
-                env=launch.env,
-                cwd=launch.folder,
-            )
+            with _looking:  # so that nobody takes it for a process of others before it is known
+                self.process = subprocess.Popen(
+                    launch.argv,
+                    stdin=streams.stdin,
+                    stdout=streams.stdout,
+                    stderr=streams.stderr,
+                    pass_fds=(*launch.descriptors, *inherits),
+                    start_new_session=True,
+                    env=launch.env,
+                    cwd=launch.folder,
+                )
+                _groups.add(self.process.pid)
         except OSError as error:
             launch.remove_folder()
             raise SandboxError(
@@ -86,6 +98,8 @@ class Running:
     ) -> None:
         self.end()
         os.close(self.pidfd)
+        with _looking:
+            _groups.discard(self.process.pid)
         with self.process:
             pass  # closes the pipes and waits
         self._launch.remove_folder()
@@ -218,8 +232,6 @@ def _serve(number: int, running: Running) -> bool:
     return running.drain(number) if number in running.outputs else running.feed()
 
 
-_looking = threading.Lock()
-_seen: tuple[float, Mapping[int, int]] = (0.0, {})
 
 
 def _held_by_groups() -> Mapping[int, int]:
@@ -233,16 +245,31 @@ def _held_by_groups() -> Mapping[int, int]:
 
 
 def _memory_by_group() -> dict[int, int]:
+    """Of all processes only those of executions are read each time: who is not of them cannot become so.
+
+    A number may be given to a new process, so all are read again at every tenth look.
+    """
+    global _others, _looks
     held: dict[int, int] = {}
+    known, others = _others if _looks % _LOOKS_AT_ALL else set(), set()
+    _looks += 1
     for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    words = file.read().rpartition(b")")[2].split()
-            except OSError:
-                continue  # it has ended meanwhile
-            group = int(words[2])
+        if not name.isdigit():
+            continue
+        if name in known:
+            others.add(name)
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile
+        group = int(words[2])
+        if group in _groups:
             held[group] = held.get(group, 0) + int(words[21]) * _PAGE
+        else:
+            others.add(name)
+    _others = others
     return held
 
 

@@ -126,9 +126,9 @@ def unknown_names(*codes: str) -> list:  # type: ignore[type-arg]
     return sorted(read - bound)
 
 
-def _nodes(tree) -> "Iterator":  # type: ignore  # noqa: ANN001
+def _nodes(tree: object):  # type: ignore[no-untyped-def] # `typing` is not imported here
     """Every node of a syntax tree."""
-    waiting = [tree]
+    waiting: list = [tree]  # type: ignore[type-arg]
     while waiting:
         node = waiting.pop()
         yield node

@@ -5,7 +5,7 @@ type, so that a subclass with an `__eq__` of its own cannot compare as it likes 
 """
 
 import posix
-from _collections import deque
+from _collections import deque  # type: ignore[import-not-found]
 
 MYPY = False  # `typing` is a third of what starting to listen would cost
 if MYPY:
@@ -32,8 +32,8 @@ def _codec() -> "tuple[Any, Any]":
         import json
 
         return json.dumps, json.loads
-    encoder = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", False, False, True)
-    scanner = make_scanner(_Reading)
+    encoder = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", False, False, True)  # type: ignore[arg-type]
+    scanner = make_scanner(_Reading)  # type: ignore[arg-type]
 
     def written(value: "Any") -> str:
         return "".join(encoder(value, 0))
@@ -100,7 +100,7 @@ class Handles:
     """The things of one side that the other knows by number."""
 
     def __init__(self) -> None:
-        self._things: "list[Any]" = []
+        self._things: list[Any] = []
 
     def number(self, thing: "Any") -> int:
         """The number of a thing; the same thing keeps it."""

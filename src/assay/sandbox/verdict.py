@@ -82,7 +82,13 @@ def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> V
 
 
 def _started(
-    tier: Tier, role: Role, facts: Mapping[str, Any], limits: Limits, hears: "_Pipe", says: "_Pipe", tells: "_Pipe | None"
+    tier: Tier,
+    role: Role,
+    facts: Mapping[str, Any],
+    limits: Limits,
+    hears: "_Pipe",
+    says: "_Pipe",
+    tells: "_Pipe | None",
 ) -> Running:
     """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
     launch = tier.launch(Command(role=role, facts=facts, env=ENVIRONMENT), limits)

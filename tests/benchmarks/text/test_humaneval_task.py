@@ -9,7 +9,7 @@ from assay.benchmarks.text.humaneval import humaneval, humaneval_generate
 from assay.core import AssayError
 from assay.models.scripted import Scripted
 from assay.runner.run import run, score
-from assay.sandbox import Choice, choice, choose
+from assay.sandbox import Choice, Engine, choice, choose
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data" / "humaneval"
 PROBLEMS = [
@@ -38,7 +38,7 @@ needs_sandbox = pytest.mark.skipif(choose().tier is None, reason=f"no sandbox ho
 
 
 def test_scoring_is_refused_before_a_model_is_asked_where_no_sandbox_holds(tmp_path, monkeypatch):
-    monkeypatch.setitem(choice._known, "auto", Choice(None, (("bubblewrap", "bwrap is not installed"),)))
+    monkeypatch.setitem(choice._known, ("auto", Engine()), Choice(None, (("bubblewrap", "bwrap is not installed"),)))
     data = write_rows(tmp_path / "HumanEval.jsonl", PROBLEMS)
     model = Scripted("    return 1")
 

@@ -89,6 +89,30 @@ def test_a_setup_that_fails_says_nothing_of_the_answer():
     assert found.outcome is Outcome.JUDGE_ERROR and "ModuleNotFoundError" in found.details["reason"]
 
 
+@pytest.mark.parametrize("tests", [5, 2.5, {"a": 1}, [1, 2], [{"input": "1"}], b"x"], ids=repr)
+def test_tests_that_are_neither_code_nor_cases_are_a_fault_of_the_data(tests):
+    found = score(Runs(), "x = 1", tests=tests)
+
+    assert found.outcome is Outcome.DATA_ERROR and "neither code nor a list of lines" in found.details["reason"]
+
+
+@pytest.mark.parametrize("text", ["\ud800 = 1", "x = '\0'", "\x00\x01", "\ufeffx = 1"])
+def test_an_answer_that_is_no_text_of_python_is_wrong_and_no_failure_of_the_sandbox(text):
+    assert score(Runs(), text, tests="assert f() == 1").value == 0.0
+
+
+def test_an_answer_without_text_is_no_program():
+    import asyncio
+
+    from assay.core import Image, Output, Sample
+
+    image = Output.of(Image(b"not looked at"))
+
+    found = asyncio.run(Runs()(Sample("a", fields={"tests": "assert f()"}), image))
+
+    assert (found.value, found.outcome) == (0.0, Outcome.UNPARSED)
+
+
 def test_a_sample_without_tests_is_a_fault_of_the_data():
     assert score(Runs(), "x").outcome is Outcome.DATA_ERROR
 

@@ -7,13 +7,25 @@ Citation: Chen et al. 2021, Evaluating Large Language Models Trained on Code, ar
 
 Protocol: the prompt as a text to be continued, the official stop sequences, pass@k over candidates and epochs by the
 unbiased estimate. `humaneval` runs each function against its tests in a sandbox, `humaneval_generate` writes
-completions and checks only that they are Python. `humaneval_plus` has the many more inputs of EvalPlus (Liu et al. 2023,
-arXiv 2305.01210): `base_input`, `plus_input` and `atol` as its release has them, or the tests of its hub page.
+completions and checks only that they are Python. `humaneval_chat` asks chat models for the whole function in a fence.
+`humaneval_plus` has the many more inputs of EvalPlus (Liu et al. 2023, arXiv 2305.01210): `base_input`, `plus_input`
+and `atol` as its release has them, or the tests of its hub page.
 """
 
-from ...core import DataSource, GenerateOptions, Task
+from ...core import DataSource, GenerateOptions, Message, Prompt, Sample, Task
 from ...scorers.code.code_text import STOPS
 from ...templates import Completion
+
+QUESTION = (
+    "Complete this Python function. Answer with the whole function and its imports, in one ```python block.\n\n"
+    "```python\n{prompt}\n```"
+)
+
+
+def as_question(sample: Sample) -> Prompt:
+    """The function to be completed, as a question."""
+    return Prompt((Message.of("user", QUESTION.format(prompt=str(sample.input).rstrip())),))
+
 
 humaneval_generate = Task(
     name="humaneval_generate",
@@ -39,6 +51,14 @@ humaneval = humaneval_generate.but(
     scorers=("humaneval",),
     protocol="humaneval@pass",
     description="functions completed from their docstring: pass@k, run in a sandbox",
+)
+
+humaneval_chat = humaneval.but(
+    name="humaneval_chat",
+    template=as_question,
+    options=GenerateOptions(temperature=0.0, max_tokens=512),
+    protocol="humaneval@chat-pass",
+    description="HumanEval as a question, answered with a fenced block: pass@k, run in a sandbox",
 )
 
 humaneval_plus = humaneval.but(

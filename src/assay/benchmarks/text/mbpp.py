@@ -6,7 +6,7 @@ One row: `{"task_id": 11, "text": "Write a python function to …", "code": "def
 Citation: Austin et al. 2021, Program Synthesis with Large Language Models, arXiv 2108.07732. Licence: CC BY 4.0.
 
 Protocol: `mbpp` asks as the paper does: three solved examples (tasks 2, 3 and 4 where the data has them), each with its
-tests, between `[BEGIN]` and `[DONE]`, as one text to be continued. `mbpp_chat` asks for a fenced block without examples.
+tests, between `[BEGIN]` and `[DONE]`, as one text to be continued. `mbpp_chat` asks for a fenced block, no examples.
 What comes before `[DONE]`, or its last fenced block, is run against `test_list` after `test_setup_code` in a sandbox.
 `challenge_test_list` counts only where a scorer names it (`extra: challenge_test_list`), as in the paper.
 """
@@ -17,7 +17,9 @@ from typing import Any
 
 from ...core import DataSource, Fewshot, GenerateOptions, Message, Prompt, Sample, Task
 
-TASK = "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}"
+TASK = (
+    "You are an expert Python programmer, and here is your task: {text} Your code should pass these tests:\n\n{tests}"
+)
 SHOWN = ("2", "3", "4")
 """The ids of the paper's examples."""
 _HUB = "google-research-datasets/mbpp"

@@ -37,8 +37,8 @@ def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
     """The program of a prompt and its completion.
 
     A block in a fence that defines the wanted function stands for itself, after the imports and helpers of the prompt;
-    any other answer continues the prompt and ends at the official stop sequences. Where that is no Python, a definition
-    that stands among prose without a fence is taken, as EvalPlus takes it.
+    any other answer continues the prompt and ends at the official stop sequences. An answer that does not begin with a
+    body but has the definition, alone or among prose without a fence, stands for itself too, as with EvalPlus.
     """
     for block in blocks(text):
         if entry and defines(block, entry):
@@ -46,10 +46,11 @@ def completed(prompt: str, text: str, entry: str) -> tuple[str, Rule]:
     inner = [block for block in blocks(text) if block.strip()]
     if inner:
         return prompt + cut(inner[0]), "fence"
-    program = prompt + cut(text)
-    if entry and not is_python(program) and (found := definition_in(text, entry)):
+    # A body is indented; what is not may hold the whole function, which the stop sequences would cut off.
+    is_body = text.lstrip("\r\n")[:1].isspace()
+    if entry and not is_body and (found := definition_in(text, entry)):
         return f"{prompt_before(prompt, entry)}\n{found}", "definition"
-    return program, "completion"
+    return prompt + cut(text), "completion"
 
 
 def definition_in(text: str, entry: str) -> str:

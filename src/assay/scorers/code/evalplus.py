@@ -36,7 +36,8 @@ def _are_close(got, wanted, rtol=1e-05, atol=1e-08):
     _shape(got), _shape(wanted)
     if isinstance(wanted, (list, tuple)) or isinstance(got, (list, tuple)):
         if not (isinstance(wanted, (list, tuple)) and isinstance(got, (list, tuple))):
-            pairs = [(got, one) for one in wanted] if isinstance(wanted, (list, tuple)) else [(one, wanted) for one in got]
+            many = isinstance(wanted, (list, tuple))
+            pairs = [(got, one) for one in wanted] if many else [(one, wanted) for one in got]
         elif len(got) != len(wanted):
             raise ValueError("results of different lengths")
         else:

@@ -62,6 +62,8 @@ class Runs:
         if not tests:
             return no_tests(self.column)
         text = output.text.partition(self.until)[0] if self.until else output.text
+        if not text.strip():
+            return Score.unparsed(reason="the answer holds no text")
         program, rule = whole_program(text)
         limits = limits_of(self.timeout, self.memory_mb)
         cases = cases_in(tests)

@@ -1,0 +1,66 @@
+"""The program of an answer, over the shapes that answers come in.
+
+Whether an answer passes by HumanEval's plain rule (prompt and completion, cut at its stop sequences) and by EvalPlus
+0.3.1's `sanitize` was found by running both on these very answers.
+"""
+
+import pytest
+
+from assay.scorers.code.code_text import completed
+
+BEFORE = "import math\n\ndef half(x):\n    return x / 2\n\n"
+SIGNATURE = 'def area(r: float) -> float:\n    """The area of a circle."""\n'
+PROMPT = BEFORE + SIGNATURE
+BODY = "    side = half(r) * 2\n    return math.pi * side ** 2\n"
+WHOLE = SIGNATURE + BODY
+
+SHAPES = {
+    # the answer, our rule, whether it passes plainly, by EvalPlus, here
+    "completion": (BODY, "completion", True, True, True),
+    "completion that talks on": (f"{BODY}\n\nprint(area(1))\ndef g(x):\n    return (", "completion", True, True, True),
+    "completion after a blank line": (f"\n{BODY}", "completion", True, True, True),
+    "completion, then the function again": (f"{BODY}\ndef area(r):\n    return 0\n", "completion", True, True, True),
+    "fence, whole with imports": (f"```python\n{BEFORE}{WHOLE}```", "fence", False, True, True),
+    "fence, without the imports": (f"```python\n{WHOLE}```", "fence", False, False, True),
+    "fence among prose": (f"Sure! Here:\n\n```python\n{WHOLE}```\n\nIt is right.", "fence", False, False, True),
+    "a second fence": (f"```python\n{WHOLE}```\nUse it:\n```python\nprint(area)\n```", "fence", False, False, True),
+    "fence, with a main block": (
+        f"```python\n{WHOLE}\nif __name__ == '__main__':\n    raise SystemExit\n```", "fence", False, False, True,
+    ),
+    "fence without its end": (f"```python\n{WHOLE}", "fence", False, False, True),
+    "fence without a language": (f"```\n{WHOLE}```", "fence", False, False, True),
+    "fence, the body alone": (f"```python\n{BODY}```", "fence", False, False, True),
+    "no fence, whole": (WHOLE, "definition", True, False, True),
+    "no fence, whole with imports": (f"{BEFORE}{WHOLE}", "definition", False, True, True),
+    "no fence, whole after prose": (f"Here it is:\n\n{BEFORE}{WHOLE}", "definition", False, True, True),
+    "no fence, whole between prose": (f"Here it is:\n\n{WHOLE}\n\nIt is right.", "definition", False, False, True),
+    "body without indentation": ("return math.pi * r ** 2\n", "completion", False, False, False),
+    "nothing": ("", "completion", False, False, False),
+    "a refusal": ("I cannot write that.", "completion", False, False, False),
+}  # fmt: skip
+
+
+def passes(program: str) -> bool:
+    scope: dict = {"__name__": "program"}
+    try:
+        exec(program, scope)
+        return abs(scope["area"](1.0) - 3.14159) < 1e-4
+    except Exception:
+        return False
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_program_is_found_in_every_shape_that_an_official_rule_reads(shape):
+    text, rule, plainly, by_evalplus, here = SHAPES[shape]
+
+    program, found = completed(PROMPT, text, "area")
+
+    assert (found, passes(program)) == (rule, here)
+    assert here or not (plainly or by_evalplus), "an official rule reads it, ours does not"
+
+
+@pytest.mark.parametrize("text", ["def area(" + "(" * 9999, "x\n" * 99_999 + "def area(r): (", "def area(r):\n" * 3000])
+def test_an_answer_that_cannot_be_parsed_is_given_up_soon(text):
+    program, rule = completed(PROMPT, text, "area")
+
+    assert rule == "completion" and program.startswith(PROMPT)
