@@ -46,6 +46,7 @@ class Browser:
         options = webdriver.ChromeOptions()
         options.binary_location = str(BINARY)
         for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio",
+                         "--hide-scrollbars",
                          f"--window-size={width},{height}", "--no-first-run", "--disable-background-networking",
                          "--disable-component-update",
                          "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip

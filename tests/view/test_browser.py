@@ -10,8 +10,11 @@ import pytest
 from browser import Browser, file_host, needs_browser
 from made_runs import answered, judged, manifest, png, result, sums, wav, write_run
 
+from assay.cli.view import statistics
 from assay.core import Audio, Image
 from assay.store.journal import output_line
+from assay.view.bundle import write_bundle
+from assay.view.report_file import html_report
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
@@ -309,6 +312,8 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
     pages = {
         f"/#/run/{other}": ".grid.figures svg",
         f"/#/run/{first}/samples?id=s033": ".sample h1",
+        f"/#/run/{other}/live": ".facts-row",
+        f"/#/run/{other}/label": ".label-box h1",
         f"/#/compare/{first}/{other}": ".sentence",
     }
     for page, ready in pages.items():
@@ -319,6 +324,13 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
             window.wait("document.querySelector('.pairwise .card')")
         time.sleep(0.2)
         found[page] = window.axe()
+    report = tmp_path / "report.html"
+    report.write_text(html_report([tmp_path / "first", tmp_path / "second"], statistics(), samples=4), "utf-8")
+    window.open(report.as_uri())
+    window.wait("document.querySelectorAll('.tile').length === 8")
+    window.click(".tile summary")
+    window.wait("document.querySelector('.tile .sample h1')")
+    found["report"] = window.axe()
     window.dark(False)
 
     assert {page: faults for page, faults in found.items() if faults} == {}
@@ -343,9 +355,6 @@ def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_run
 
 
 def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Browser, two_runs: Path, tmp_path: Path):
-    from assay.cli.view import statistics
-    from assay.view.bundle import write_bundle
-
     target = tmp_path / "site"
     write_bundle(two_runs, target, statistics())
 
@@ -361,9 +370,6 @@ def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Bro
 
 
 def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Path, tmp_path: Path):
-    from assay.cli.view import statistics
-    from assay.view.report_file import html_report
-
     path = tmp_path / "report.html"
     path.write_text(html_report([two_runs / "first", two_runs / "second"], statistics(), samples=6), "utf-8")
 

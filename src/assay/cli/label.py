@@ -116,8 +116,9 @@ def _say(reader: RunReader) -> int:
         if corrected := found.get("corrected"):
             low, high = corrected["ci"] or (None, None)
             parts.append(
-                f"{described['metric']} {format_value(found['judge_value'])}, corrected {format_value(corrected['value'])} "
-                f"[{format_value(low)}, {format_value(high)}] ({corrected['method']})"
+                f"{described['metric']} {format_value(found['judge_value'])}, "
+                f"corrected {format_value(corrected['value'])} [{format_value(low)}, {format_value(high)}] "
+                f"({corrected['method']})"
                 + (f" ⚑ {corrected['unreliable']}" if corrected["unreliable"] else "")
             )
         sys.stdout.write(f"{described['task']}: {'; '.join(parts)}\n")
