@@ -84,6 +84,22 @@ def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, tw
     assert window.js("return document.activeElement === document.querySelector('.filters input')")
 
 
+def test_a_long_list_keeps_few_rows_on_the_page_and_its_end_is_reached(window: Browser, viewer, tmp_path: Path):
+    sums(tmp_path / "run", count=3000, right=1000)
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+    window.open(f"{server.address}/#/run/{run_id('run')}/samples")
+    window.wait("document.querySelector('.row')")
+
+    window.keys("END")
+    window.wait("document.querySelector('.sample h1')?.textContent === 's2999'")
+
+    assert window.js("return document.querySelectorAll('.row').length") < 40
+    assert "s2999" in window.text(".row[aria-selected=true]")
+    assert window.text(".side > p").startswith("3,000 / 3,000")
+
+
 def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window: Browser, viewer, two_runs: Path):
     window.open(viewer(two_runs).link())
     window.wait("document.querySelectorAll('.card input').length === 2")

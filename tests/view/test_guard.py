@@ -63,6 +63,12 @@ def test_a_request_that_the_browser_calls_foreign_is_refused(app: Guard, site: s
     assert entered(app).get("/api/runs", headers={"Sec-Fetch-Site": site}).status_code == 403
 
 
+def test_a_link_on_another_page_may_lead_to_the_empty_page(app: Guard):
+    answer = client(app).get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+
+    assert answer.status_code == 200 and b"<title>assay</title>" in answer.content
+
+
 def test_any_port_of_this_machine_will_do_as_through_a_tunnel(app: Guard):
     found = TestClient(app, base_url="http://localhost:9000")
 

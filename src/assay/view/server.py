@@ -140,7 +140,7 @@ class Site:
 
     def search(self, query: Mapping[str, str]) -> Any:
         """The rows that hold some words."""
-        return {"rows": self._folders.run(_text(query, "run")).index.search(_text(query, "words"))}
+        return {"rows": self._folders.run(_text(query, "run")).search(_text(query, "words"))}
 
     def comparison(self, query: Mapping[str, str]) -> Any:
         """Two runs, the first as the baseline."""
