@@ -94,7 +94,8 @@ def _label(row: dict[str, Any], number: int, cells: list[Any], known: dict[Any, 
         raise UsageError(
             f"{what} of the run is {plain['id']!r}", where=where, fix="name task and model in columns of their own"
         )
-    return Label(*fitting[0], plain["id"], epoch, value, plain["by"] or by or "imported", plain["at"], plain["note"])
+    task, model = fitting[0]
+    return Label(task, model, plain["id"], epoch, value, plain["by"] or by or "imported", plain["at"], plain["note"])
 
 
 def _say(reader: RunReader) -> int:
