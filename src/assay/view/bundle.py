@@ -3,7 +3,6 @@
 No server code and no range requests are needed: a page reads small JSON files beside it.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
@@ -80,8 +79,5 @@ class _Copies:
         name = f"{found.digest}{'.small.webp' if small else _SUFFIX[found.type]}"
         path = self._target / "media" / name
         if not path.exists():
-            if small:
-                path.write_bytes(self._shelf.thumbnail(found))
-            else:
-                shutil.copyfile(found.path, path)
+            path.write_bytes(self._shelf.thumbnail(found) if small else found.data())
         return f"media/{name}"

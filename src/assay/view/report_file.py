@@ -105,7 +105,7 @@ class _Budget:
         name = found.digest, form
         if name in self._kept:
             return self._kept[name]
-        data = shelf.thumbnail(found) if form == "small" else found.path.read_bytes()
+        data = shelf.thumbnail(found) if form == "small" else found.data()
         if len(data) > self._room:
             self.left_out += form == "full"
             return None

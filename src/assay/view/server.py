@@ -197,7 +197,9 @@ class Site:
                 return Response(shelf.thumbnail(found), media_type="image/webp", headers=headers)
             if names["form"] == "wave":
                 return Response(shelf.waveform(found), media_type="application/octet-stream", headers=headers)
-            return FileResponse(found.path, media_type=found.type, headers=headers)
+            if isinstance(found.source, bytes):
+                return Response(found.source, media_type=found.type, headers=headers)
+            return FileResponse(found.source, media_type=found.type, headers=headers)
 
         return await _told(work)
 
