@@ -350,7 +350,7 @@ class SampleList {
     },
     h("span", { class: `pip ${tone}`, "aria-hidden": "true" }),
     image ? h("img", { class: "tiny", alt: "", loading: "lazy", src: this.source.medium(this.id, row, { type: "image", ...image }, "small"), onerror: (/** @type {any} */ e) => e.target.remove() }) : media.length ? h("span", { class: "kind" }, media[0].kind) : null,
-    h("span", { class: "words" }, h("span", { class: "question" }, mediaWords(snippet.question) || snippet.error || " "), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
+    h("span", { class: "words" }, h("span", { class: "question" }, (image ? mediaWords(snippet.question).replaceAll("(image) ", "") : mediaWords(snippet.question)) || snippet.error || " "), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
     h("span", { class: "right" }, h("span", { class: "mono small" }, c.id[i].slice(0, 24), c.epoch?.[i] ? ` #${c.epoch[i]}` : ""), h("span", { class: `score small ${tone}` }, score)));
   }
 
