@@ -10,7 +10,6 @@ import pytest
 from browser import Browser, file_host, needs_browser
 from made_runs import answered, judged, manifest, png, result, sums, wav, write_run
 
-from assay.cli.view import statistics
 from assay.core import Audio, Image
 from assay.store.journal import output_line
 from assay.view.bundle import write_bundle
@@ -341,7 +340,7 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
         time.sleep(0.2)
         found[page] = window.axe()
     report = tmp_path / "report.html"
-    report.write_text(html_report([tmp_path / "first", tmp_path / "second"], statistics(), samples=4), "utf-8")
+    report.write_text(html_report([tmp_path / "first", tmp_path / "second"], samples=4), "utf-8")
     window.open(report.as_uri())
     window.wait("document.querySelectorAll('.tile').length === 8")
     window.click(".tile summary")
@@ -372,7 +371,7 @@ def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_run
 
 def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Browser, two_runs: Path, tmp_path: Path):
     target = tmp_path / "site"
-    write_bundle(two_runs, target, statistics())
+    write_bundle(two_runs, target)
 
     with file_host(target) as address:
         window.open(f"{address}/")
@@ -387,7 +386,7 @@ def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Bro
 
 def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Path, tmp_path: Path):
     path = tmp_path / "report.html"
-    path.write_text(html_report([two_runs / "first", two_runs / "second"], statistics(), samples=6), "utf-8")
+    path.write_text(html_report([two_runs / "first", two_runs / "second"], samples=6), "utf-8")
 
     window.open(path.as_uri())
     window.wait("document.querySelectorAll('.tile').length === 12")

@@ -7,7 +7,6 @@ import pytest
 from made_runs import sums
 from starlette.testclient import TestClient
 
-from assay.cli.view import statistics
 from assay.core import UsageError
 from assay.view.guard import Guard, is_loopback
 from assay.view.server import make_app
@@ -16,7 +15,7 @@ from assay.view.server import make_app
 @pytest.fixture
 def app(tmp_path: Path) -> Guard:
     sums(tmp_path / "run", count=4)
-    return make_app(tmp_path, statistics())
+    return make_app(tmp_path)
 
 
 def client(app: Guard, **more: Any) -> TestClient:
@@ -145,7 +144,7 @@ def test_every_answer_forbids_what_the_app_does_not_do(app: Guard, path: str):
 
 def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
     sums(tmp_path / "run", count=2)
-    app = make_app(tmp_path, statistics(), "https://runs.example.org")
+    app = make_app(tmp_path, "https://runs.example.org")
     found = TestClient(app, base_url="https://runs.example.org")
 
     answer = found.post(
@@ -160,4 +159,4 @@ def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
 @pytest.mark.parametrize("origin", ["runs.example.org", "ftp://x", "https://x/path", "https://me@x"])
 def test_what_is_no_origin_is_refused_in_one_line(tmp_path: Path, origin: str):
     with pytest.raises(UsageError, match="is not an origin"):
-        make_app(tmp_path, statistics(), origin)
+        make_app(tmp_path, origin)
