@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, file_host, needs_browser
-from made_runs import answered, judged, manifest, png, result, sums, wav, write_run
+from made_runs import answered, judged, manifest, output_line, png, result, sums, wav, write_run
 
 from assay.core import Audio, Image
-from assay.store.journal import output_line
 from assay.view.bundle import write_bundle
 from assay.view.report_file import html_report
 

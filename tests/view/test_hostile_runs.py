@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from browser import Browser, file_host, needs_browser
 from hostile import PAYLOADS
-from made_runs import answered, judged, manifest, result, write_run
-
-from assay.store.journal import output_line
+from made_runs import answered, judged, manifest, output_line, result, write_run
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 FIELDS = ("id", "prompt", "output", "judge", "metric", "filename", "task", "model", "tag", "target", "role", "note")
