@@ -21,7 +21,7 @@ from pathlib import Path
 
 from measured import ASSAY
 
-from assay.store.journal import output_line, score_line, seal
+from assay.store.journal import OutputLine, ScoreLine, seal
 
 SUBJECTS = ("law", "physics", "history", "music", "logic", "anatomy", "ethics", "botany")
 WORDS = (  # noqa: SIM905
@@ -54,11 +54,11 @@ def write_journal(path: Path, samples: int) -> None:
             key = f"{draw.getrandbits(128):032x}"
             prompt = [{"role": "system", "content": "Answer with a letter."}, {"role": "user", "content": question}]
             id, target = f"q{number}", "ABCD"[number % 4]
-            file.write(seal(output_line("bench", "model", id, key, prompt, output, target=target)))
+            file.write(seal(OutputLine("bench", "model", id, key, prompt=prompt, output=output, target=target)))
             values = {"choice": 1.0 if right and outcome == "scored" else 0.0}
             tags = {"subject": SUBJECTS[number % len(SUBJECTS)], "level": str(number % 3)}
             more = {"answer": target, "details": {"rule": "answer line"}, "tags": tags, "order": number}
-            file.write(seal(score_line("bench", "model", id, "choice", f"{number:028x}", values, outcome, **more)))
+            file.write(seal(ScoreLine("bench", "model", id, "choice", f"{number:028x}", values, outcome, **more)))
 
 
 def timed(what: str, work: object, repeats: int = 5, pid: int | None = None) -> object:

@@ -80,7 +80,6 @@ ANSWERED = [
     (("run", "sums.jsonl", "--model", "mine"), "no config.json"),
     (("run", "sums.jsonl", "--model", "adapter"), "--model hf/org/base -a adapter=adapter"),
     (("run", "mmlu_anatmy", "--data", "mini", "--model", "scripted"), "did you mean mmlu_anatomy?"),
-    (("view",), "assay show RUN"),
     (("log", "list"), "assay show RUN"),
     (("compare", "a", "b"), "--baseline"),
     (("perf",), "assay run"),

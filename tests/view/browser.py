@@ -46,6 +46,7 @@ class Browser:
         options = webdriver.ChromeOptions()
         options.binary_location = str(BINARY)
         for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--mute-audio",
+                         "--hide-scrollbars",
                          f"--window-size={width},{height}", "--no-first-run", "--disable-background-networking",
                          "--disable-component-update",
                          "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"):  # fmt: skip
@@ -126,9 +127,8 @@ class Browser:
 
     def axe(self) -> list[str]:
         """What axe-core finds wrong with the page."""
-        import axe_playwright_python
-
-        source = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+        package = pytest.importorskip("axe_playwright_python", reason="axe-core is not installed")
+        source = (Path(package.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
         self.js(f"if (!window.axe) {{ {source} }}")
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1]; axe.run(document).then((r) => done(r.violations.map((v) => "
@@ -145,10 +145,9 @@ class Viewer:
     def __init__(self, root: Path, app: Any | None = None) -> None:
         import uvicorn
 
-        from assay.cli.view import statistics
         from assay.view.server import bind, make_app
 
-        self.app = app or make_app(root, statistics())
+        self.app = app or make_app(root)
         listener = bind(0)
         self.address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         config = uvicorn.Config(self.app, log_level="warning", access_log=False, lifespan="off", ws="none")

@@ -8,7 +8,6 @@ from typing import Any
 
 from assay.core import Audio, Image
 from assay.store import RunWriter
-from assay.store.journal import output_line, score_line
 
 STARTED = "2026-11-16T03:00:00+0000"
 
@@ -34,6 +33,22 @@ def wav(seconds: float = 0.5) -> bytes:
             b"".join(int((k % 40 - 20) * 1200 * k / frames).to_bytes(2, "little", signed=True) for k in range(frames))
         )
     return out.getvalue()
+
+
+def output_line(
+    task: str, model: str, id: str, key: str, prompt: Any, output: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """The line of an answer, as plain data that a test may change."""
+    plain = {"kind": "output", "task": task, "model": model, "id": id, "key": key, "prompt": prompt, "output": output}
+    return plain | {name: value for name, value in more.items() if value is not None}
+
+
+def score_line(
+    task: str, model: str, id: str, scorer: str, digest: str, values: Mapping[str, Any], outcome: str, **more: Any
+) -> dict[str, Any]:
+    """The line of a verdict, as plain data."""
+    plain = {"kind": "score", "task": task, "model": model, "id": id, "scorer": scorer, "digest": digest}
+    return plain | {"values": values, "outcome": outcome} | more
 
 
 def result(task: str, metric: str, value: float, n: int, **more: Any) -> dict[str, Any]:

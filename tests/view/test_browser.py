@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, file_host, needs_browser
-from made_runs import answered, judged, manifest, png, result, sums, wav, write_run
+from made_runs import answered, judged, manifest, output_line, png, result, sums, wav, write_run
 
 from assay.core import Audio, Image
-from assay.store.journal import output_line
+from assay.view.bundle import write_bundle
+from assay.view.report_file import html_report
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 
@@ -79,6 +80,22 @@ def test_words_are_searched_in_questions_and_answers(window: Browser, viewer, tw
 
     assert "s017" in window.text(".row")
     assert window.js("return document.activeElement === document.querySelector('.filters input')")
+
+
+def test_a_long_list_keeps_few_rows_on_the_page_and_its_end_is_reached(window: Browser, viewer, tmp_path: Path):
+    sums(tmp_path / "run", count=3000, right=1000)
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+    window.open(f"{server.address}/#/run/{run_id('run')}/samples")
+    window.wait("document.querySelector('.row')")
+
+    window.keys("END")
+    window.wait("document.querySelector('.sample h1')?.textContent === 's2999'")
+
+    assert window.js("return document.querySelectorAll('.row').length") < 40
+    assert "s2999" in window.text(".row[aria-selected=true]")
+    assert window.text(".side > p").startswith("3,000 / 3,000")
 
 
 def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window: Browser, viewer, two_runs: Path):
@@ -149,7 +166,7 @@ def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_pa
 
     window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=gone")
     window.wait("document.querySelector('.medium .notice')")
-    assert "lies inside the dataset" in window.text(".medium")
+    assert "lies inside the dataset, whose files are not here" in window.text(".medium")
     window.open(f"{server.address}/#/run/{run_id('broken')}/samples?id=svg")
     window.wait(
         "document.querySelector('.sample h1')?.textContent === 'svg' && document.querySelector('.medium .notice')"
@@ -309,6 +326,8 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
     pages = {
         f"/#/run/{other}": ".grid.figures svg",
         f"/#/run/{first}/samples?id=s033": ".sample h1",
+        f"/#/run/{other}/live": ".facts-row",
+        f"/#/run/{other}/label": ".label-box h1",
         f"/#/compare/{first}/{other}": ".sentence",
     }
     for page, ready in pages.items():
@@ -319,6 +338,13 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
             window.wait("document.querySelector('.pairwise .card')")
         time.sleep(0.2)
         found[page] = window.axe()
+    report = tmp_path / "report.html"
+    report.write_text(html_report([tmp_path / "first", tmp_path / "second"], samples=4), "utf-8")
+    window.open(report.as_uri())
+    window.wait("document.querySelectorAll('.tile').length === 8")
+    window.click(".tile summary")
+    window.wait("document.querySelector('.tile .sample h1')")
+    found["report"] = window.axe()
     window.dark(False)
 
     assert {page: faults for page, faults in found.items() if faults} == {}
@@ -343,11 +369,8 @@ def test_a_phone_shows_the_list_then_the_sample(window: Browser, viewer, two_run
 
 
 def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Browser, two_runs: Path, tmp_path: Path):
-    from assay.cli.view import statistics
-    from assay.view.bundle import write_bundle
-
     target = tmp_path / "site"
-    write_bundle(two_runs, target, statistics())
+    write_bundle(two_runs, target)
 
     with file_host(target) as address:
         window.open(f"{address}/")
@@ -361,11 +384,8 @@ def test_a_bundle_on_any_file_host_lists_reads_searches_and_compares(window: Bro
 
 
 def test_a_report_is_one_file_that_works_from_disk(window: Browser, two_runs: Path, tmp_path: Path):
-    from assay.cli.view import statistics
-    from assay.view.report_file import html_report
-
     path = tmp_path / "report.html"
-    path.write_text(html_report([two_runs / "first", two_runs / "second"], statistics(), samples=6), "utf-8")
+    path.write_text(html_report([two_runs / "first", two_runs / "second"], samples=6), "utf-8")
 
     window.open(path.as_uri())
     window.wait("document.querySelectorAll('.tile').length === 12")

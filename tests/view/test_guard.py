@@ -7,7 +7,6 @@ import pytest
 from made_runs import sums
 from starlette.testclient import TestClient
 
-from assay.cli.view import statistics
 from assay.core import UsageError
 from assay.view.guard import Guard, is_loopback
 from assay.view.server import make_app
@@ -16,7 +15,7 @@ from assay.view.server import make_app
 @pytest.fixture
 def app(tmp_path: Path) -> Guard:
     sums(tmp_path / "run", count=4)
-    return make_app(tmp_path, statistics())
+    return make_app(tmp_path)
 
 
 def client(app: Guard, **more: Any) -> TestClient:
@@ -61,6 +60,12 @@ def test_requests_of_other_pages_are_refused(app: Guard, origin: str):
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_request_that_the_browser_calls_foreign_is_refused(app: Guard, site: str):
     assert entered(app).get("/api/runs", headers={"Sec-Fetch-Site": site}).status_code == 403
+
+
+def test_a_link_on_another_page_may_lead_to_the_empty_page(app: Guard):
+    answer = client(app).get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+
+    assert answer.status_code == 200 and b"<title>assay</title>" in answer.content
 
 
 def test_any_port_of_this_machine_will_do_as_through_a_tunnel(app: Guard):
@@ -139,7 +144,7 @@ def test_every_answer_forbids_what_the_app_does_not_do(app: Guard, path: str):
 
 def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
     sums(tmp_path / "run", count=2)
-    app = make_app(tmp_path, statistics(), "https://runs.example.org")
+    app = make_app(tmp_path, "https://runs.example.org")
     found = TestClient(app, base_url="https://runs.example.org")
 
     answer = found.post(
@@ -154,4 +159,4 @@ def test_a_named_origin_is_taken_and_its_cookie_is_secure(tmp_path: Path):
 @pytest.mark.parametrize("origin", ["runs.example.org", "ftp://x", "https://x/path", "https://me@x"])
 def test_what_is_no_origin_is_refused_in_one_line(tmp_path: Path, origin: str):
     with pytest.raises(UsageError, match="is not an origin"):
-        make_app(tmp_path, statistics(), origin)
+        make_app(tmp_path, origin)

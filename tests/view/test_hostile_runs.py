@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from browser import Browser, file_host, needs_browser
 from hostile import PAYLOADS
-from made_runs import answered, judged, manifest, result, write_run
-
-from assay.store.journal import output_line
+from made_runs import answered, judged, manifest, output_line, result, write_run
 
 pytestmark = [needs_browser, pytest.mark.xdist_group("browser")]
 FIELDS = ("id", "prompt", "output", "judge", "metric", "filename", "task", "model", "tag", "target", "role", "note")
@@ -143,14 +141,13 @@ def test_every_sample_of_a_hostile_run_is_read_without_anything_running(window: 
 
 
 def test_a_hostile_run_is_harmless_as_a_bundle_and_as_a_report(window: Browser, tmp_path: Path):
-    from assay.cli.view import statistics
     from assay.view.bundle import write_bundle
     from assay.view.report_file import html_report
 
     folder = hostile_run(tmp_path / "runs" / "a")
-    write_bundle(tmp_path / "runs", tmp_path / "site", statistics())
+    write_bundle(tmp_path / "runs", tmp_path / "site")
     page = tmp_path / "report.html"
-    page.write_text(html_report([folder], statistics(), samples=60), "utf-8")
+    page.write_text(html_report([folder], samples=60), "utf-8")
 
     with file_host(tmp_path / "site") as address:
         window.open(f"{address}/#/run/{hashlib.sha256(b'a').hexdigest()[:10]}/samples")

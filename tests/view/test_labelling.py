@@ -9,7 +9,6 @@ from made_runs import sums
 from starlette.testclient import TestClient
 
 from assay.cli.main import main
-from assay.cli.view import statistics
 from assay.store import RunReader
 from assay.view.labelling import add_label, blind_sample, choices_of, label_page
 from assay.view.run_view import RunView
@@ -84,7 +83,7 @@ def test_each_verdict_has_one_key(scale, keys: str):
 
 def test_a_label_is_taken_only_with_cookie_and_header(tmp_path: Path):
     folder = sums(tmp_path / "run")
-    app = make_app(folder, statistics())
+    app = make_app(folder)
     client = TestClient(app, base_url="http://127.0.0.1:7557")
     body = {"run": "x", "row": 0, "value": 1.0, "by": "ann"}
     assert client.post("/api/label", json=body, headers={"X-Assay": "1"}).status_code == 401

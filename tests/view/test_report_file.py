@@ -8,7 +8,6 @@ from pathlib import Path
 
 from made_runs import answered, judged, png, result, sums, write_run
 
-from assay.cli.view import statistics
 from assay.core import Image
 from assay.view.report_file import choose, csv_report, html_report, markdown_report
 from assay.view.run_view import RunView
@@ -34,7 +33,7 @@ def test_media_lie_in_the_report_once(tmp_path: Path):
     lines = [line for n in range(5) for line in (answered(f"s{n}", content, "x"), judged(f"s{n}", 1.0, order=n))]
     folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 1.0, 5)], media=[picture])
 
-    page = html_report([folder], statistics())
+    page = html_report([folder])
 
     assert page.count("data:image/png;base64,") == 1
     held = json.loads(re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1].replace("\\u003c", "<"))
@@ -46,7 +45,7 @@ def test_markdown_has_the_table_the_comparison_and_the_methods_and_no_markup_of_
     sums(tmp_path / "a_<b>", right=30)
     sums(tmp_path / "second", right=20)
 
-    text = markdown_report([tmp_path / "a_<b>", tmp_path / "second"], statistics())
+    text = markdown_report([tmp_path / "a_<b>", tmp_path / "second"])
 
     assert "| sums | model | exact | ↑ | 0.750 |" in text
     assert "points, 95 % interval" in text and "was evaluated on sums" in text
@@ -69,7 +68,7 @@ def test_a_report_of_ten_thousand_samples_holds_a_few_and_draws_all(tmp_path: Pa
         lines += [answered(f"s{n}", f"question {n}", "x"), judged(f"s{n}", float(n % 2), order=n)]
     folder = write_run(tmp_path / "run", lines, [result("sums", "exact", 0.5, 300)])
 
-    page = html_report([folder], statistics(), samples=10)
+    page = html_report([folder], samples=10)
 
     held = json.loads(re.search(r'id="assay-data">(.*?)</script>', page, re.DOTALL)[1])
     assert held["columns-r0"]["n"] == 300

@@ -9,13 +9,12 @@ import pytest
 from made_runs import answered, judged, manifest, png, sums, wav, write_run
 from starlette.testclient import TestClient
 
-from assay.cli.view import statistics
 from assay.core import Audio, Image, UsageError
 from assay.view.server import bind, make_app
 
 
 def entered(root: Path) -> TestClient:
-    app = make_app(root, statistics())
+    app = make_app(root)
     found = TestClient(app, base_url="http://127.0.0.1:7557", raise_server_exceptions=False)
     found.post("/api/session", content=app.new_token(), headers={"X-Assay": "1"})
     return found

@@ -94,7 +94,8 @@ def _label(row: dict[str, Any], number: int, cells: list[Any], known: dict[Any, 
         raise UsageError(
             f"{what} of the run is {plain['id']!r}", where=where, fix="name task and model in columns of their own"
         )
-    return Label(*fitting[0], plain["id"], epoch, value, plain["by"] or by or "imported", plain["at"], plain["note"])
+    task, model = fitting[0]
+    return Label(task, model, plain["id"], epoch, value, plain["by"] or by or "imported", plain["at"], plain["note"])
 
 
 def _say(reader: RunReader) -> int:
@@ -116,8 +117,9 @@ def _say(reader: RunReader) -> int:
         if corrected := found.get("corrected"):
             low, high = corrected["ci"] or (None, None)
             parts.append(
-                f"{described['metric']} {format_value(found['judge_value'])}, corrected {format_value(corrected['value'])} "
-                f"[{format_value(low)}, {format_value(high)}] ({corrected['method']})"
+                f"{described['metric']} {format_value(found['judge_value'])}, "
+                f"corrected {format_value(corrected['value'])} [{format_value(low)}, {format_value(high)}] "
+                f"({corrected['method']})"
                 + (f" ⚑ {corrected['unreliable']}" if corrected["unreliable"] else "")
             )
         sys.stdout.write(f"{described['task']}: {'; '.join(parts)}\n")

@@ -7,7 +7,6 @@ from pathlib import Path
 from ..core import UsageError
 from ..store.layout import write_whole
 from .arguments import Parser
-from .view import statistics
 
 KINDS = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv"}
 
@@ -46,5 +45,5 @@ def _text(kind: str, runs: Sequence[Path], samples: int) -> str:
     from ..view.report_file import csv_report, html_report, markdown_report
 
     if kind == "html":
-        return html_report(runs, statistics(), samples)
-    return markdown_report(runs, statistics()) if kind == "md" else csv_report(runs)
+        return html_report(runs, samples)
+    return markdown_report(runs) if kind == "md" else csv_report(runs)

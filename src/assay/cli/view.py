@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..compare.comparing import compare_runs
-from ..compare.values import sample_values
 from ..core import UsageError
 from .arguments import Parser
 
@@ -33,17 +31,10 @@ def command(arguments: Sequence[str]) -> int:
     if given.bundle is not None:
         from ..view.bundle import write_bundle
 
-        count, size = write_bundle(folder, Path(given.bundle).expanduser(), statistics())
+        count, size = write_bundle(folder, Path(given.bundle).expanduser())
         sys.stdout.write(f"{given.bundle}: {count} runs, {size / 1e6:.1f} MB; any file host serves it\n")
         return 0
     return serve(folder, given.port, given.origin, opens=not given.no_browser)
-
-
-def statistics() -> Any:
-    """How pages compare runs: as `--baseline` does."""
-    from ..view.comparison import Statistics
-
-    return Statistics(compare_runs, sample_values)
 
 
 def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) -> int:
@@ -52,7 +43,7 @@ def serve(folder: Path, port: int | None, origin: str | None, *, opens: bool) ->
 
     from ..view.server import bind, make_app
 
-    app = make_app(folder, statistics(), origin)
+    app = make_app(folder, origin)
     listener = bind(port)
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
 

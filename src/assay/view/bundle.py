@@ -3,7 +3,6 @@
 No server code and no range requests are needed: a page reads small JSON files beside it.
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from ..core import AssayError, UsageError
 from ..store.layout import disk_error
-from .comparison import Statistics, comparison_page
+from .comparison import comparison_page
 from .folders import RunFolders
 from .media import TYPES, Found, MediaShelf
 from .pages import assets, folder_page
@@ -25,7 +24,7 @@ ROBOTS = "User-agent: *\nDisallow: /\n"
 _SUFFIX = {type: f".{kind}" for kind, type in TYPES.items()}
 
 
-def write_bundle(folder: Path, target: Path, statistics: Statistics) -> tuple[int, int]:
+def write_bundle(folder: Path, target: Path) -> tuple[int, int]:
     """Writes the folder; returns how many runs it holds, and its size in bytes."""
     folders = RunFolders(folder)
     runs = folders.refresh()
@@ -40,28 +39,26 @@ def write_bundle(folder: Path, target: Path, statistics: Statistics) -> tuple[in
             (target / "app" / name).write_bytes(data)
         (target / "index.html").write_text(folder_page(), "utf-8")
         (target / "robots.txt").write_text(ROBOTS, "utf-8")
-        for name, document in _documents(runs, folders, target, statistics):
+        for name, document in _documents(runs, folders, target):
             (target / "data" / f"{name}.json").write_bytes(json_bytes(document))
     except OSError as error:
         raise disk_error(error, target) from error
     return len(runs), sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
 
 
-def _documents(
-    runs: Sequence[RunView], folders: RunFolders, target: Path, statistics: Statistics
-) -> Iterator[tuple[str, Any]]:
+def _documents(runs: Sequence[RunView], folders: RunFolders, target: Path) -> Iterator[tuple[str, Any]]:
     yield "runs", runs_document(runs, folders.root.name)
     for run in runs:
         shelf = folders.media(run)
         yield from SavedRun(run, shelf, _Copies(target, shelf)).documents()
-    yield from comparisons(runs, statistics)
+    yield from comparisons(runs)
 
 
-def comparisons(runs: Sequence[RunView], statistics: Statistics) -> Iterator[tuple[str, Any]]:
+def comparisons(runs: Sequence[RunView]) -> Iterator[tuple[str, Any]]:
     """Every pair of a few runs that can be compared."""
     for before, after in permutations(runs, 2) if len(runs) <= MOST_COMPARED else ():
         try:
-            page = comparison_page(before, after, statistics)
+            page = comparison_page(before, after)
         except AssayError:
             continue  # one has no numbers: the page says that the pair was not saved
         if any("refused" not in row for row in page["rows"]):
@@ -80,8 +77,5 @@ class _Copies:
         name = f"{found.digest}{'.small.webp' if small else _SUFFIX[found.type]}"
         path = self._target / "media" / name
         if not path.exists():
-            if small:
-                path.write_bytes(self._shelf.thumbnail(found))
-            else:
-                shutil.copyfile(found.path, path)
+            path.write_bytes(self._shelf.thumbnail(found) if small else found.data())
         return f"media/{name}"

@@ -3,12 +3,14 @@
 The statistics are those of `--baseline`; this module says them in words and finds the samples behind them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..compare.comparing import compare_runs
+from ..compare.values import sample_values
 from ..core import Result, UsageError
 from ..core.record import result_from_plain
+from ..store import RunReader
 from .run_view import RunView
 
 MOST_FLIPS = 2000
@@ -16,17 +18,7 @@ MOST_FLIPS = 2000
 LONGEST_SETTING = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """How runs are compared: given by whoever starts the viewer, so that pages and terminal say the same."""
-
-    compare: Callable[[str, Any], Any]
-    """An earlier run folder and the later run, to rows that have `to_plain`, and notes."""
-    values: Callable[[Any, str, str, Result], tuple[Mapping[str, float], Any]]
-    """One value for each sample of a number."""
-
-
-def comparison_page(before: RunView, after: RunView, statistics: Statistics) -> dict[str, Any]:
+def comparison_page(before: RunView, after: RunView) -> dict[str, Any]:
     """What the page of a comparison shows; `before` is the baseline."""
     if before.id == after.id:
         raise UsageError("a run cannot be compared with itself", fix="tick two different runs")
@@ -34,12 +26,13 @@ def comparison_page(before: RunView, after: RunView, statistics: Statistics) -> 
     results = tuple(result_from_plain(row) for row in after.documents()[1].get("results", ()))
     if not results:
         raise UsageError(f"{after.name} has no numbers yet", fix="wait until it has ended, or compare others")
-    found = statistics.compare(str(before.layout.folder), after.layout.folder)
+    found = compare_runs(str(before.layout.folder), after.layout.folder)
+    readers = before.reader(), after.reader()
     rows = []
     for row, result in zip(found.rows, results, strict=True):
         plain = row.to_plain() | {"higher_is_better": result.higher_is_better, "scale": result.details.get("scale")}
         plain["words"] = sentence(plain)
-        plain["flips"] = _flips(before, after, row, result, statistics) if "refused" not in plain else []
+        plain["flips"] = _flips((before, after), readers, row, result) if "refused" not in plain else []
         plain["groups"] = _groups(before, row, result)
         rows.append(plain)
     return {
@@ -106,20 +99,27 @@ def _way(difference: float) -> str:
     return "higher" if difference > 0 else "lower"
 
 
-def _flips(before: RunView, after: RunView, row: Any, result: Result, statistics: Statistics) -> list[list[Any]]:
+def _flips(
+    runs: tuple[RunView, RunView],
+    readers: tuple[RunReader, RunReader],
+    row: Any,
+    result: Result,
+) -> list[list[Any]]:
     """Sample, value before, value after, and the rows of both; the largest changes first."""
-    model = row.baseline_model or result.model
-    older = _values(before, result.task, model, result, statistics)
-    newer = _values(after, result.task, result.model, result, statistics)
+    models = row.baseline_model or result.model, result.model
+    older, newer = (
+        _values(run, reader, model, result) for run, reader, model in zip(runs, readers, models, strict=True)
+    )
     changed = [(id, older[id], newer[id]) for id in older.keys() & newer.keys() if older[id] != newer[id]]
     changed.sort(key=lambda one: (-abs(one[2] - one[1]), one[0]))
-    places = _rows(before, result.task, model), _rows(after, result.task, result.model)
+    places = [_rows(run, result.task, model) for run, model in zip(runs, models, strict=True)]
     return [[id, old, new, places[0].get(id), places[1].get(id)] for id, old, new in changed[:MOST_FLIPS]]
 
 
-def _values(run: RunView, task: str, model: str, result: Result, statistics: Statistics) -> Mapping[str, float]:
+def _values(run: RunView, reader: RunReader, model: str, result: Result) -> Mapping[str, float]:
     """One value for each sample: as the table has it, else what its scorer said of the first answer."""
-    values, _ = statistics.values(run.reader(), task, model, result)
+    task = result.task
+    values, _ = sample_values(reader, task, model, result)
     if values:
         return values
     index = run.index

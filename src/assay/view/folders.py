@@ -2,11 +2,12 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..core import AssayError, StoreError, UsageError
+from .data_media import DataMedia, data_files
 from .media import MediaShelf
 from .run_view import RunView
 
@@ -52,8 +53,22 @@ class RunFolders:
     def media(self, run: RunView) -> MediaShelf:
         """The media of a run."""
         if run.id not in self._media:
-            self._media[run.id] = MediaShelf(run.reader().blobs)
+            self._media[run.id] = MediaShelf(run.reader().blobs, _data_of(run))
         return self._media[run.id]
+
+
+def _data_of(run: RunView) -> Callable[[str, str], DataMedia | None]:
+    """What the data files of each task and model of a run hold; files that several share are read once."""
+    held: dict[tuple[Path, ...], DataMedia] = {}
+
+    def inside(task: str, model: str) -> DataMedia | None:
+        for cell in run.documents()[0].get("cells", ()):
+            if isinstance(cell, Mapping) and (cell.get("task"), cell.get("model")) == (task, model):
+                files = tuple(data_files(cell))
+                return held.setdefault(files, DataMedia(files))
+        return None
+
+    return inside
 
 
 def run_folders(root: Path, depth: int = 0) -> Iterator[Path]:

@@ -90,7 +90,8 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and not self._is_same(origin, host):
             return 403, "requests of other pages are refused"
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+        # A link in a chat or a web terminal may lead to the empty page, which holds nothing; no other page gets more.
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"] != "/":
             return 403, "requests of other pages are refused"
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return 405, "this method is not known here"

@@ -17,6 +17,7 @@ from pathlib import Path
 from ..core import AssayError, Audio, DataError, Image
 from ..core.media import MAX_MEDIA_BYTES, SNIFFED_BYTES, sniff
 from ..store import Blobs
+from .data_media import DataMedia
 from .records import Record
 
 TYPES = {
@@ -33,19 +34,25 @@ KEPT_BYTES = 24 << 20
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A medium that may be served."""
+    """A medium that may be served: a file, or bytes out of a data file."""
 
-    path: Path
+    source: Path | bytes
     type: str
     digest: str
     kind: str
+
+    def data(self) -> bytes:
+        """All of its bytes."""
+        return self.source if isinstance(self.source, bytes) else self.source.read_bytes()
 
 
 class MediaShelf:
     """The media of one run."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, inside: Callable[[str, str], DataMedia | None] = lambda task, model: None) -> None:
+        """`inside` gives what the data files of a task and model hold."""
         self._blobs = blobs
+        self._inside = inside
         self._checked: dict[Path, tuple[int, int, str]] = {}
         self._made: OrderedDict[tuple[str, str], bytes] = OrderedDict()
         self._size = 0
@@ -60,12 +67,12 @@ class MediaShelf:
         places = [] if kept is None else [kept]
         places += [Path(part["path"]) for part in parts if isinstance(part.get("path"), str)]
         if not places:
-            raise DataError("it lies inside the dataset, and the run kept its digest only")
+            return self._out_of_data(record, digest, str(parts[0]["type"]))
         faults = []
         for path in places:
             try:
                 if self._digest(path) == digest:
-                    return Found(path, _type_of(path), digest, str(parts[0]["type"]))
+                    return Found(path, _type_of(_beginning(path)), digest, str(parts[0]["type"]))
                 faults.append("its bytes are not those that the run was given")
             except (FileNotFoundError, ValueError):  # a journal may name what no file can be called
                 faults.append("its file is no longer there")
@@ -73,13 +80,20 @@ class MediaShelf:
                 faults.append(f"its file cannot be read: {error.strerror}")
         raise DataError(faults[0])
 
+    def _out_of_data(self, record: Record, digest: str, kind: str) -> Found:
+        held = self._inside(record.task, record.model)
+        data = None if held is None else held.get(digest)
+        if data is None:
+            raise DataError("it lies inside the dataset, whose files are not here or no longer hold it")
+        return Found(data, _type_of(data[:SNIFFED_BYTES]), digest, kind)
+
     def thumbnail(self, found: Found) -> bytes:
         """An image made small, as WebP; decoded in a process of its own."""
-        return self._kept(("small", found.digest), lambda: _small(found.path))
+        return self._kept(("small", found.digest), lambda: _small(found.source))
 
     def waveform(self, found: Found) -> bytes:
         """How loud an audio file is over its length: one byte for each of `PEAKS` pieces."""
-        return self._kept(("wave", found.digest), lambda: _peaks(found.path))
+        return self._kept(("wave", found.digest), lambda: _peaks(found.source))
 
     def _digest(self, path: Path) -> str:
         """sha256 of a regular file; computed again only where it has changed."""
@@ -113,9 +127,13 @@ class MediaShelf:
         return made
 
 
-def _type_of(path: Path) -> str:
+def _beginning(path: Path) -> bytes:
     with path.open("rb") as file:
-        kind = sniff(file.read(SNIFFED_BYTES))
+        return file.read(SNIFFED_BYTES)
+
+
+def _type_of(beginning: bytes) -> str:
+    kind = sniff(beginning)
     found = TYPES.get(kind or "")
     if found is None:
         what = f"a {kind} file" if kind else "not an image, audio or video file by its own bytes"
@@ -123,22 +141,22 @@ def _type_of(path: Path) -> str:
     return found
 
 
-def _small(path: Path) -> bytes:
+def _small(source: Path | bytes) -> bytes:
     from ..media import decode_image
 
-    picture = decode_image(Image(path))
+    picture = decode_image(Image(source))
     picture.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
     out = io.BytesIO()
     picture.save(out, "WEBP", quality=78)
     return out.getvalue()
 
 
-def _peaks(path: Path) -> bytes:
+def _peaks(source: Path | bytes) -> bytes:
     import numpy as np
 
     from ..media import decode_audio
 
-    samples = np.abs(decode_audio(Audio(path), channels=1).samples)
+    samples = np.abs(decode_audio(Audio(source), channels=1).samples)
     if not samples.size:
         return b""
     pieces = np.array_split(samples, min(PEAKS, samples.size))

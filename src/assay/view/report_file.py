@@ -17,7 +17,7 @@ from ..report import markdown_table, markdown_text
 from ..report.methods import methods_paragraph
 from ..store.export import safe_cell
 from .bundle import comparisons
-from .comparison import Statistics, comparison_page
+from .comparison import comparison_page
 from .folders import RunFolders
 from .media import Found, MediaShelf
 from .pages import single_page
@@ -46,7 +46,7 @@ def open_runs(folders: Sequence[Path]) -> list[tuple[RunView, RunFolders]]:
     return list(found.values())
 
 
-def html_report(folders: Sequence[Path], statistics: Statistics, samples: int = SAMPLES) -> str:
+def html_report(folders: Sequence[Path], samples: int = SAMPLES) -> str:
     """The report as one page."""
     opened = open_runs(folders)
     runs = [run for run, _ in opened]
@@ -56,7 +56,7 @@ def html_report(folders: Sequence[Path], statistics: Statistics, samples: int = 
         shelf = held.media(run)
         saved = SavedRun(run, shelf, partial(budget.keep, shelf), choose(run, samples))
         documents.update(saved.documents())
-    documents.update(comparisons(runs, statistics))
+    documents.update(comparisons(runs))
     documents["report"] |= {"media_left_out": budget.left_out}
     documents["media"] = budget.held
     title = runs[0].name if len(runs) == 1 else f"{len(runs)} runs"
@@ -105,7 +105,7 @@ class _Budget:
         name = found.digest, form
         if name in self._kept:
             return self._kept[name]
-        data = shelf.thumbnail(found) if form == "small" else found.path.read_bytes()
+        data = shelf.thumbnail(found) if form == "small" else found.data()
         if len(data) > self._room:
             self.left_out += form == "full"
             return None
@@ -115,7 +115,7 @@ class _Budget:
         return self._kept[name]
 
 
-def markdown_report(folders: Sequence[Path], statistics: Statistics) -> str:
+def markdown_report(folders: Sequence[Path]) -> str:
     """The numbers, the comparisons and the methods as Markdown."""
     runs = [run for run, _ in open_runs(folders)]
     parts = [f"# {markdown_text(run.name)}" if len(runs) == 1 else "" for run in runs[:1]]
@@ -126,7 +126,7 @@ def markdown_report(folders: Sequence[Path], statistics: Statistics) -> str:
         parts.append(markdown_table(results) if results else "No numbers: the run has not ended.")
         parts.append("\n\n".join(markdown_text(text) for text in methods_paragraph(manifest, summary)))
     for before, after in pairwise(runs):
-        page = comparison_page(before, after, statistics)
+        page = comparison_page(before, after)
         parts.append(f"## {markdown_text(before.name)} → {markdown_text(after.name)}")
         parts += [f"- {markdown_text(note)}" for note in page["notes"]]
         parts += [f"- {markdown_text(_line(row))}" for row in page["rows"]]

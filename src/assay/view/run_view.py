@@ -29,7 +29,8 @@ class RunView:
         self.id = id
         self.name = name
         self._index: JournalIndex | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        """Held while columns are read or grow: a column that is read cannot grow, and says so by an error."""
         self._summary: tuple[Any, dict[str, Any], dict[str, Any]] | None = None
 
     @property
@@ -67,11 +68,20 @@ class RunView:
             self._summary = mark, manifest, reader.summary
         return self._summary[1], self._summary[2]
 
+    def search(self, words: str) -> list[int]:
+        """The rows whose samples hold some words."""
+        with self._lock:
+            return self.index.search(words)
+
     def columns(self) -> dict[str, Any]:
         """The samples of the last table as columns, in the order of the data; those of a run that goes on, so far.
 
         `row` is none where every sample has the row of its place, `cell` where there is only one.
         """
+        with self._lock:
+            return self._columns()
+
+    def _columns(self) -> dict[str, Any]:
         import numpy as np
 
         index = self.index
@@ -107,19 +117,22 @@ class RunView:
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
         """The beginning of question and answer of some rows."""
-        index = self.index
-        wanted = [row for row in rows if 0 <= row < len(index)][:MOST_ROWS]
+        with self._lock:
+            index = self.index
+            wanted = [(row, index.first_lines(row)) for row in rows if 0 <= row < len(index)][:MOST_ROWS]
+        if not wanted:
+            return []
         with open(self.layout.journal, "rb") as file:
-            return [snippet_of(row, index.first_lines(row), file) for row in wanted]
+            return [snippet_of(row, lines, file) for row, lines in wanted]
 
     def record(self, row: int) -> Record:
         """All that the journal says of one row."""
-        index = self.index
-        if not 0 <= row < len(index):
-            raise StoreError(
-                f"the run has no sample in row {row}", where=str(self.layout.folder), fix="reload the page"
-            )
-        return read_record(index, row)
+        with self._lock:
+            index = self.index
+            if not 0 <= row < len(index):
+                where = str(self.layout.folder)
+                raise StoreError(f"the run has no sample in row {row}", where=where, fix="reload the page")
+            return read_record(index, row)
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
         """Task and model of each cell, its numbers by name, and which of them a list shows first."""

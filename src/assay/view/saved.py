@@ -102,7 +102,7 @@ def runs_document(runs: Sequence[RunView], folder: str) -> dict[str, Any]:
 
 def data_address(found: Found, data: bytes | None = None, type: str | None = None) -> str:
     """A medium inside the page itself."""
-    body = found.path.read_bytes() if data is None else data
+    body = found.data() if data is None else data
     return f"data:{type or found.type};base64,{base64.b64encode(body).decode('ascii')}"
 
 

@@ -17,7 +17,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from ..core import AssayError, DataError, StoreError, UsageError
-from .comparison import Statistics, comparison_page
+from .comparison import comparison_page
 from .folders import RunFolders, listed
 from .guard import MEDIA_POLICY, Guard
 from .labelling import add_label, blind_sample, label_page
@@ -42,9 +42,9 @@ class _LabelGiven(msgspec.Struct):
 _given_label = msgspec.json.Decoder(_LabelGiven).decode
 
 
-def make_app(root: Path, statistics: Statistics, origin: str | None = None) -> Guard:
+def make_app(root: Path, origin: str | None = None) -> Guard:
     """The viewer of a folder as an ASGI app, with its guard in front."""
-    site = Site(RunFolders(root), statistics)
+    site = Site(RunFolders(root))
     routes = [
         Route("/", site.page),
         Route("/app/{name}", site.asset),
@@ -75,9 +75,8 @@ class Site:
 
     guard: Guard
 
-    def __init__(self, folders: RunFolders, statistics: Statistics) -> None:
+    def __init__(self, folders: RunFolders) -> None:
         self._folders = folders
-        self._statistics = statistics
 
     async def page(self, request: Request) -> Response:
         """The one page; what it shows is said behind `#`, which no server sees."""
@@ -140,12 +139,12 @@ class Site:
 
     def search(self, query: Mapping[str, str]) -> Any:
         """The rows that hold some words."""
-        return {"rows": self._folders.run(_text(query, "run")).index.search(_text(query, "words"))}
+        return {"rows": self._folders.run(_text(query, "run")).search(_text(query, "words"))}
 
     def comparison(self, query: Mapping[str, str]) -> Any:
         """Two runs, the first as the baseline."""
         before, after = (self._folders.run(_text(query, name)) for name in ("before", "after"))
-        return comparison_page(before, after, self._statistics)
+        return comparison_page(before, after)
 
     def live(self, query: Mapping[str, str]) -> Any:
         """How far a run is."""
@@ -197,7 +196,9 @@ class Site:
                 return Response(shelf.thumbnail(found), media_type="image/webp", headers=headers)
             if names["form"] == "wave":
                 return Response(shelf.waveform(found), media_type="application/octet-stream", headers=headers)
-            return FileResponse(found.path, media_type=found.type, headers=headers)
+            if isinstance(found.source, bytes):
+                return Response(found.source, media_type=found.type, headers=headers)
+            return FileResponse(found.source, media_type=found.type, headers=headers)
 
         return await _told(work)
 

@@ -29,7 +29,7 @@ export function comparison(c, source) {
   const groups = compared.flatMap((/** @type {any} */ r) => (r.groups ?? []).map((/** @type {any} */ g) => ({ ...g, name: `${r.task} ${g.tag}=${g.name}` })));
   return h("section", { class: "comparison", "aria-label": `${c.before.name} and ${c.after.name}` },
     h("h2", null, c.before.name, h("span", { class: "muted" }, " → "), h("a", { href: `#/run/${c.after.id}` }, c.after.name)),
-    ...(c.notes ?? []).map((/** @type {string} */ note) => h("div", { class: "notice bad", role: "note" }, h("p", null, note))),
+    c.notes?.length ? h("div", { class: "notice bad", role: "note" }, c.notes.length > 1 ? h("ul", { class: "plain-list" }, c.notes.map((/** @type {string} */ note) => h("li", null, note))) : h("p", null, c.notes[0])) : null,
     h("p", { class: "sentence" }, c.sentence),
     differenceTable(c.rows),
     h("div", { class: "grid two" }, groups.length > 1 ? h("div", { class: "card" }, figure("Groups of both runs", scatter(groups), "above the line: higher in the later run")) : null,

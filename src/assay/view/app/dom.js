@@ -178,5 +178,5 @@ export function scoreTone(value, cell) {
 
 /** The beginning of a text, its media by their kind instead of their digest. @param {string | undefined} words */
 export function mediaWords(words) {
-  return (words ?? "").replace(/\[(image|audio|video) [0-9a-f]{12}\]/g, "($1)").trim();
+  return (words ?? "").replace(/\[(image|audio|video) [0-9a-f]{12}\]/g, "($1) ").trim();
 }

@@ -2,7 +2,7 @@
 /** Labels of people: one key for each verdict, blind to model and judge, and what the labels say as they come. */
 
 import { count, h, interval, num, replace, trouble } from "./dom.js";
-import { intervalDot } from "./charts.js";
+import { domainOf, intervalDot } from "./charts.js";
 import { samplePanel } from "./sample.js";
 
 /** @param {import("./source.js").Source} source @param {string} id @param {URLSearchParams} query @returns {Promise<import("./main.js").Page>} */
@@ -113,13 +113,13 @@ class LabelDesk {
   drawSummary() {
     const { summary: now, metric } = this.state;
     const fact = (/** @type {string} */ name, /** @type {any} */ value, /** @type {string} */ note = "") => h("div", { class: "fact" }, h("span", { class: "muted small" }, name), h("b", null, value), note ? h("span", { class: "muted small" }, note) : null);
-    const corrected = now.corrected;
+    const corrected = now.corrected, ends = this.state.choices.map((/** @type {any} */ c) => c.value);
     replace(this.summary, h("h2", null, "What the labels say"),
       fact("labels", `${count(now.labelled)}${now.unsure ? `, ${count(now.unsure)} cannot tell` : ""}`),
       now.agree !== undefined ? fact(`agreement with ${metric}`, `${(now.agree * 100).toFixed(0)} %`, now.kappa === null ? "kappa is not defined yet" : `Cohen's kappa ${now.kappa.toFixed(2)}`) : null,
       now.alpha !== null && now.alpha !== undefined ? fact("agreement among people", `alpha ${now.alpha.toFixed(2)}`) : null,
       now.judge_value !== null ? fact(`${metric}, as scored`, num(now.judge_value)) : null,
-      corrected ? [fact(`${metric}, corrected by people`, num(corrected.value), `95 % interval ${interval(corrected.ci)}, ${corrected.method}`), intervalDot(corrected, [0, 1].every((e) => corrected.value >= 0 && corrected.value <= 1) ? [0, 1] : [Math.min(...corrected.ci), Math.max(...corrected.ci)]), corrected.unreliable ? h("p", { class: "small warn-text" }, corrected.unreliable) : null] : h("p", { class: "muted small" }, "The corrected value appears with the second label."));
+      corrected ? [fact(`${metric}, corrected by people`, num(corrected.value), `95 % interval ${interval(corrected.ci)}, ${corrected.method}`), intervalDot(corrected, domainOf([{ ...corrected, scale: [Math.min(...ends), Math.max(...ends)] }]), 240), corrected.unreliable ? h("p", { class: "small warn-text" }, corrected.unreliable) : null] : h("p", { class: "muted small" }, "The corrected value appears with the second label."));
   }
 }
 

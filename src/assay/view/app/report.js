@@ -26,7 +26,7 @@ export async function reportPage(source) {
 
 /** @param {import("./source.js").FileSource} source @param {string} id @param {any} run @param {boolean} several */
 async function oneRun(source, id, run, several) {
-  const shapes = h("section", { "aria-label": "Distributions" });
+  const shapes = h("div");
   const columns = await source.columns(id);
   replace(shapes, ...distributions(columns));
   const saved = [...(await source.only(id) ?? [])];

@@ -8,7 +8,7 @@ import { resultLine, statusBadge } from "./runs.js";
 /** @param {import("./source.js").Source} source @param {string} id @returns {Promise<import("./main.js").Page>} */
 export async function runPage(source, id) {
   const run = await source.run(id);
-  const shapes = h("section", { "aria-label": "Distributions" });
+  const shapes = h("div");
   if (!run.error) {
     source.columns(id).then((/** @type {any} */ columns) => replace(shapes, ...distributions(columns)), (/** @type {any} */ error) => replace(shapes, trouble(error)));
   }

@@ -242,15 +242,22 @@ class SampleList {
   siblings(position) {
     const c = this.columns;
     if (!c.epoch) return [];
+    /** @type {number[]} */
     const same = [];
     for (let i = Math.max(0, position - 200); i < Math.min(c.n, position + 200); i++) if (c.id[i] === c.id[position] && c.cell[i] === c.cell[position]) same.push(i);
     if (same.length < 2) return [];
-    return [h("div", { class: "chips siblings", role: "group", "aria-label": "Answers to this sample" }, same.map((i) => {
+    const chips = same.map((i) => {
       const outcome = c.outcomes[c.outcome[i]], tone = outcome === "scored" ? scoreTone(this.value(i), c.cells[c.cell[i]]) : outcomeClass(outcome);
-      const made = (this.snippets.get(c.row[i])?.made ?? []).find((/** @type {any} */ m) => m.kind === "image");
-      return h("button", { type: "button", class: "chip", "aria-pressed": String(i === position), onclick: () => this.go({ id: c.id[i], epoch: c.epoch[i] }) },
-        h("span", { class: `pip ${tone}`, "aria-hidden": "true" }), made ? h("img", { class: "tiny", alt: "", src: this.source.medium(this.id, c.row[i], { type: "image", ...made }, "small") }) : null, `answer ${c.epoch[i] + 1}`);
-    }))];
+      return h("button", { type: "button", class: "chip", "aria-pressed": String(i === position), onclick: () => this.go({ id: c.id[i], epoch: c.epoch[i] }) }, h("span", { class: `pip ${tone}`, "aria-hidden": "true" }), `answer ${c.epoch[i] + 1}`);
+    });
+    this.source.rows(this.id, same.map((i) => c.row[i])).then((/** @type {any[]} */ snippets) => {
+      const made = new Map(snippets.map((one) => [one.row, (one.made ?? []).find((/** @type {any} */ m) => m.kind === "image")]));
+      for (const [k, i] of same.entries()) {
+        const image = made.get(c.row[i]);
+        if (image) chips[k].prepend(h("img", { class: "tiny", alt: "", src: this.source.medium(this.id, c.row[i], { type: "image", ...image }, "small") }));
+      }
+    }, () => {});
+    return [h("div", { class: "chips siblings", role: "group", "aria-label": "Answers to this sample" }, chips)];
   }
 
   /** @param {number} position @returns {number | null} */
@@ -343,7 +350,7 @@ class SampleList {
     },
     h("span", { class: `pip ${tone}`, "aria-hidden": "true" }),
     image ? h("img", { class: "tiny", alt: "", loading: "lazy", src: this.source.medium(this.id, row, { type: "image", ...image }, "small"), onerror: (/** @type {any} */ e) => e.target.remove() }) : media.length ? h("span", { class: "kind" }, media[0].kind) : null,
-    h("span", { class: "words" }, h("span", { class: "question" }, mediaWords(snippet.question) || snippet.error || " "), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
+    h("span", { class: "words" }, h("span", { class: "question" }, (image ? mediaWords(snippet.question).replaceAll("(image) ", "") : mediaWords(snippet.question)) || snippet.error || " "), h("span", { class: "answer muted" }, mediaWords(snippet.answer) || snippet.error || "")),
     h("span", { class: "right" }, h("span", { class: "mono small" }, c.id[i].slice(0, 24), c.epoch?.[i] ? ` #${c.epoch[i]}` : ""), h("span", { class: `score small ${tone}` }, score)));
   }
 

@@ -1,0 +1,116 @@
+"""Media that lie inside data files, as base64 in a TSV or bytes in Parquet: found by their digest.
+
+A run keeps only the digests of what it was given. Its data files are named in `run.json`; they are read row by row
+until the medium is met, and where each one lies is remembered. What is handed out has the digest that the record says,
+whatever the file has become since.
+"""
+
+import hashlib
+import stat
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..core import AssayError
+from ..core.media import decode_base64, is_inline, sniff
+from ..datasets.files import open_file
+
+LARGEST_FILE = 8 << 30
+SHORTEST = 64
+"""Characters of base64 that may be a medium."""
+
+
+class DataMedia:
+    """The media inside some data files."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = [path for path in files if _is_readable(path)]
+        self._places: dict[str, tuple[Path, int]] = {}
+        """By digest: in which row of which file it was met."""
+        self._done = 0
+        """Files that were read to their end."""
+        self._last: tuple[str, bytes] = ("", b"")
+        self._lock = threading.Lock()
+
+    def get(self, digest: str) -> bytes | None:
+        """The bytes of a medium; `None` where no file holds it."""
+        with self._lock:
+            if self._last[0] == digest:
+                return self._last[1]
+            found = self._again(digest) if digest in self._places else self._onwards(digest)
+            if found is not None:
+                self._last = digest, found
+            return found
+
+    def _again(self, digest: str) -> bytes | None:
+        path, wanted = self._places[digest]
+        for number, data in _media_of(path, wanted):
+            if number == wanted and hashlib.sha256(data).hexdigest() == digest:
+                return data
+        return None
+
+    def _onwards(self, digest: str) -> bytes | None:
+        """Reads files that were not read yet, and notes all they hold."""
+        found = None
+        while self._done < len(self._files) and found is None:
+            path = self._files[self._done]
+            self._done += 1
+            for number, data in _media_of(path):
+                met = hashlib.sha256(data).hexdigest()
+                self._places.setdefault(met, (path, number))
+                if met == digest:
+                    found = data
+        return found
+
+
+def data_files(cell: Mapping[str, Any]) -> list[Path]:
+    """The files that a cell of `run.json` says its rows came from."""
+    digests = cell.get("digests")
+    data = digests.get("data") if isinstance(digests, Mapping) else None
+    files = data.get("files") if isinstance(data, Mapping) else None
+    named = [entry.get("path") for entry in files if isinstance(entry, Mapping)] if isinstance(files, list) else []
+    return [Path(path) for path in named if isinstance(path, str)]
+
+
+def _is_readable(path: Path) -> bool:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_FILE
+
+
+def _media_of(path: Path, only: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """The media of a file with the number of their row; of one row alone, where `only` says which."""
+    try:
+        for number, row in enumerate(open_file(path).rows()):
+            if only is not None and number < only:
+                continue
+            for data in _inside(row[2]):
+                yield number, data
+            if only == number:
+                return
+    except (AssayError, OSError, ValueError):
+        return  # a file that cannot be read to its end holds what it held so far
+
+
+def _inside(value: Any) -> Iterator[bytes]:
+    """Whatever in a row is an image, audio or video by its first bytes."""
+    if isinstance(value, str):
+        if len(value) >= SHORTEST and is_inline(value):
+            try:
+                data = decode_base64(value.partition(",")[2] if value.startswith("data:") else value)
+            except AssayError:
+                return
+            if sniff(data[:64]) is not None:
+                yield data
+    elif isinstance(value, bytes):
+        if sniff(value[:64]) is not None:
+            yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _inside(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _inside(inner)
