@@ -106,7 +106,7 @@ def test_two_ticked_runs_are_compared_with_the_sentence_and_both_answers(window:
     window.click(".card input", 1)
     window.click(".tray .button")
     sentence = window.wait("document.querySelector('.sentence')?.textContent")
-    window.click(".flip summary")
+    window.click(".flip > summary")
     window.wait("document.querySelector('.pairwise del, .pairwise ins')")
 
     assert "points" in sentence and "95 % interval" in sentence and "10" in sentence and "of 40" in sentence
@@ -334,7 +334,7 @@ def test_axe_finds_nothing_on_any_page(window: Browser, viewer, tmp_path: Path, 
         window.open(server.address + page)
         window.wait("document.querySelector(arguments[0])", ready)
         if "compare" in page:
-            window.click(".flip summary")
+            window.click(".flip > summary")
             window.wait("document.querySelector('.pairwise .card')")
         time.sleep(0.2)
         found[page] = window.axe()

@@ -114,8 +114,8 @@ def test_every_page_of_a_hostile_run_is_text_and_nothing_else(window: Browser, v
     window.open(f"{server.address}/#/compare/{run}/{other}")
     window.wait("document.querySelector('.sentence')")
     for n in range(5):
-        window.click(".flip summary", n)
-    window.wait("document.querySelectorAll('.pairwise .card').length > 10")
+        window.click(".flip > summary", n)
+    window.wait("document.querySelectorAll('.pairwise .card').length >= 35")
     assert_harmless(window)
 
 
