@@ -52,7 +52,10 @@ def main() -> None:
 
 
 def is_equal(ours: Any, theirs: Any) -> bool:
-    """Whether two results have the same names and numbers, in whatever order."""
+    """Whether two results have the same names and numbers, in whatever order: rows of a table may be shuffled too."""
+    if is_table(ours) and is_table(theirs) and ours.keys() == theirs.keys():
+        mine, other = (sorted(zip(*(t[name] for name in ours), strict=True), key=str) for t in (ours, theirs))
+        return len(mine) == len(other) and all(map(is_equal, map(list, mine), map(list, other)))
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return ours.keys() == theirs.keys() and all(is_equal(value, theirs[key]) for key, value in ours.items())
     if isinstance(ours, list) and isinstance(theirs, list):
@@ -60,6 +63,12 @@ def is_equal(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, (int, float)) and isinstance(theirs, (int, float)):
         return math.isclose(ours, theirs, rel_tol=1e-9) or (ours != ours and theirs != theirs)
     return str(ours) == str(theirs)
+
+
+def is_table(value: Any) -> bool:
+    """Whether a value is columns of one length."""
+    columns = list(value.values()) if isinstance(value, dict) else []
+    return bool(columns) and all(isinstance(c, list) for c in columns) and len({len(c) for c in columns}) == 1
 
 
 if __name__ == "__main__":
