@@ -31,6 +31,21 @@ def test_a_program_reads_its_input_and_its_files(tier):
     assert done.succeeded and done.stdout.decode().strip() == "cba ['main.py']"
 
 
+def test_a_file_of_python_runs_as_python_would_run_it(tier):
+    code = "import helper, sys\nassert (__name__, __file__) == ('__main__', sys.argv[0])\nexit(helper.CODE)"
+    with Sandbox(best_tier(tier)) as box:
+        box.write("main.py", code)
+        box.write("helper.py", "CODE = 3")
+        done = box.exec(["python", "main.py", "argument"])
+        failed = box.exec(["python", "helper.py", "argument"])
+        box.write("main.py", "import sys\nprint(sys.argv)\n1 / 0")
+        raised = box.exec(["python", "main.py", "a b"])
+
+    assert (done.returncode, failed.returncode, done.stderr) == (3, 0, b"")
+    assert (raised.returncode, raised.stdout) == (1, b"['main.py', 'a b']\n")
+    assert raised.stderr.strip().endswith(b"ZeroDivisionError: division by zero")
+
+
 def test_what_one_execution_wrote_the_next_does_not_find(tier):
     with Sandbox(best_tier(tier)) as box:
         first = box.exec(["python", "-c", "open('x', 'w').write('1'); print(open('x').read())"])

@@ -39,6 +39,26 @@ def test_tests_may_be_a_list_of_lines_or_stand_in_the_task():
     assert score(Runs(tests="assert add(1, 2) == four", setup="four = 3"), right).value == 1.0
 
 
+def test_a_program_tested_by_its_functions_is_not_main_and_one_tested_by_cases_is():
+    program = "def f(): return 1\nif __name__ == '__main__':\n    print('main')\n    raise SystemExit"
+
+    assert score(Runs(), program, tests="assert f() == 1").value == 1.0
+    assert score(Runs(), program, tests=[{"input": "", "output": "main"}]).value == 1.0
+
+
+def test_setup_code_of_a_column_may_use_the_program_and_more_tests_must_hold_too():
+    program = "class Node:\n    def __init__(self, value):\n        self.value, self.after = value, None\n"
+    program += "def total(node): return 0 if node is None else node.value + total(node.after)"
+    row = {"tests": ["assert total(first) == 3"], "setup": "first = Node(1)\r\nfirst.after = Node(2)"}
+
+    assert score(Runs(setup_column="setup"), program, **row).value == 1.0
+    assert score(Runs(setup_column="setup", extra="more"), program, **row, more="assert total(None) == 1").value == 0.0
+
+
+def test_an_answer_ends_where_its_mark_stands():
+    assert score(Runs(until="[DONE]"), "def f(): return 1\n[DONE]\nand so on", tests="assert f() == 1").value == 1.0
+
+
 def test_cases_are_read_and_answered():
     cases = [{"input": "1 2\n", "output": "3\n"}, {"input": "5 5", "output": "10.0"}]
 
