@@ -37,7 +37,8 @@ API = """
 
 @pytest.fixture
 def toy(table, picture):
-    return table("toyv", "index image question answer", [[1, picture(1), "What?", "cat"], [2, picture(2), "And?", "dog"]])
+    rows = [[1, picture(1), "What?", "cat"], [2, picture(2), "And?", "dog"]]
+    return table("toyv", "index image question answer", rows)
 
 
 def numbers(result):
@@ -64,7 +65,7 @@ def test_a_file_in_a_checkout_takes_the_rest_from_there_and_no_init_is_run(toy, 
         "vlmeval/__init__.py": "raise RuntimeError('not run')\n",
         "vlmeval/dataset/__init__.py": "from .image_base import ImageBaseDataset\nraise RuntimeError('not run')\n",
         "vlmeval/dataset/utils/__init__.py": "raise RuntimeError('not run')\n",
-        "vlmeval/dataset/utils/own.py": "from vlmeval.smp import listinstr\nWORTH = 7 if listinstr(['a'], 'a') else 0\n",
+        "vlmeval/dataset/utils/own.py": "from vlmeval.smp import listinstr\nWORTH = 7 * listinstr(['a'], 'a')\n",
         "vlmeval/smp/__init__.py": "def load(path): raise RuntimeError('ours is first')\ndef later(): return 1\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -96,6 +96,10 @@ class ImageBaseDataset(Reporting):
             self._file = self._prepared(url, self.DATASET_MD5.get(name))
         return self._file
 
+    @data_file.setter
+    def data_file(self, path: Path) -> None:
+        self._file = path
+
     @property
     def data_path(self) -> str:
         """The same as text, which upstream's constructor leaves."""
@@ -104,10 +108,6 @@ class ImageBaseDataset(Reporting):
     @data_path.setter
     def data_path(self, path: str) -> None:
         self._data_path = path
-
-    @data_file.setter
-    def data_file(self, path: Path) -> None:
-        self._file = path
 
     def load_data(self, dataset: str) -> Any:
         """The rows of a dataset as a data frame."""
