@@ -3,14 +3,13 @@
 import pytest
 
 from assay.core import StoreError
+from assay.dialects.kits.evaluation_files import evaluation_files, forget
 from assay.dialects.pipeline.engine import Engine
 from assay.dialects.televal.audio import SoundFolder
 from assay.dialects.televal.files import Folder
-from assay.dialects.ulmeval.evaluation import FILES, forget_files
 from assay.dialects.vlmeval.outputs import _link, _write_status, write_snapshot
 from assay.dialects.vlmeval.score_files import put_table
 from assay.runner.result import RunResult
-from assay.store.file_ledger import FileLedger
 
 
 def televal_lines(folder):
@@ -87,16 +86,13 @@ def test_a_link_of_the_users_stays(tmp_path):
 
 
 def test_only_what_an_evaluation_wrote_is_forgotten(tmp_path):
-    files = tmp_path / FILES
-    files.mkdir()
-    (files / "notes.txt").write_text("mine")
-    there = set(files.iterdir())
-    (files / "score.csv").write_text("theirs")
-    FileLedger(files).note_new(there)
+    (tmp_path / "notes.txt").write_text("mine")
+    with evaluation_files(tmp_path, "M_toy", "predictions", "evaluation"):
+        (tmp_path / "M_toy_score.csv").write_text("theirs")
 
-    forget_files(tmp_path)
+    forget(tmp_path, "M_toy")
 
-    assert not (files / "score.csv").exists() and (files / "notes.txt").read_text() == "mine"
+    assert not (tmp_path / "M_toy_score.csv").exists() and (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_a_half_written_file_of_somebody_else_stays_when_sounds_are_written(tmp_path):
