@@ -4,6 +4,7 @@ A guest's methods call `load`, `prepare_tsv` or `build_judge` as plain functions
 saying on whose behalf: the innermost surroundings answer for them.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,14 +47,14 @@ class Surroundings:
         with self.lock:
             self.served[path.resolve()] = make
 
-    def served_for(self, path: str | Path) -> Callable[[], Any] | None:
+    def served_for(self, path: str | os.PathLike[str]) -> Callable[[], Any] | None:
         """What serves a path; `None` for an ordinary file."""
         if not self.served:
             return None
         with self.lock:
             return self.served.get(Path(path).expanduser().resolve())
 
-    def unserve(self, path: str | Path) -> None:
+    def unserve(self, path: str | os.PathLike[str]) -> None:
         """From now on `load(path)` reads the file."""
         with self.lock:
             self.served.pop(Path(path).expanduser().resolve(), None)

@@ -129,7 +129,7 @@ def select_reuse_run(
         exact = [path for path in found if os.path.basename(path) == os.path.basename(result_file)]
         parts = [path for name in infer_aux_file_names if os.path.exists(path := os.path.join(folder, name))]
         if found or parts:
-            prediction = (exact or found or [None])[0]
+            prediction = next(iter(exact or found), None)
             status = load_run_status(folder)
             return {"run_dir": folder, "status": status, "prediction_file": prediction, "infer_aux_files": parts}
     return None
