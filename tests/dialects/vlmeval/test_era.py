@@ -25,10 +25,8 @@ def read(file, name, source):
 
 
 def test_names_of_the_documented_revision_alone_mean_its_rules(file):
-    script = file(
-        "old.py",
-        f"from vlmeval.eval import MME_rating\nfrom vlmeval.utils import can_infer\nprint(can_infer({REFUSAL!r}, {{}}))\n",
-    )
+    imports = "from vlmeval.eval import MME_rating\nfrom vlmeval.utils import can_infer\n"
+    script = file("old.py", f"{imports}print(can_infer({REFUSAL!r}, {{}}))\n")
     command = [sys.executable, "-m", "assay", "python", "--upstream", script]
 
     done = subprocess.run(command, capture_output=True, text=True, check=True)
