@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.dialects import protocol
+from assay.dialects.vlmeval import era
 from assay.dialects.vlmeval.facade.config import supported_VLM
 from assay.dialects.vlmeval.loading import load_guest
 
@@ -27,6 +28,7 @@ def expected(cases: str) -> dict[str, object]:
 @pytest.fixture(autouse=True)
 def upstream(request, monkeypatch):
     protocol.choose("vlmeval", FILES[request.node.callspec.params["cases"]])
+    monkeypatch.setattr(era, "_used", {"newest"})  # unless the protocol says otherwise
     yield
     protocol.choose("vlmeval", protocol.OURS)
     supported_VLM.clear()

@@ -16,6 +16,7 @@ from ...runner.run import run, score
 from ...userfiles import is_reference, split_reference
 from ..file_names import file_name
 from ..protocol import DOCUMENTED, UPSTREAM, choose
+from .era import note_newest
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .formats import prediction_format
@@ -45,6 +46,8 @@ def evaluate(arguments: Sequence[str], watcher: Watcher | None = None) -> Iterat
         documented = _is_documented(pair, work_dir)
         if given.upstream:
             choose("vlmeval", DOCUMENTED if documented else UPSTREAM)
+        if not documented:
+            note_newest()
         try:
             yield _run(pair, given, work_dir, stamp, watcher or Silent(), documented=documented)
         except AssayError as error:

@@ -13,7 +13,7 @@ from .....datasets.declared_fetch import fetch_declared
 from .....datasets.faults import RowFault
 from .....datasets.files import open_file
 from .....datasets.tsv_images import is_blank, pieces_of
-from ...era import note_newest, upstreams_rule
+from ...era import note_class, upstreams_rule
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source
 from ...session import session
@@ -38,8 +38,7 @@ class ImageBaseDataset(Reporting):
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        if not cls.__module__.startswith(__package__ or "") and not hasattr(cls, "dataset_type"):
-            note_newest()
+        note_class(cls)
 
     def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True, **kwargs: Any) -> None:
         self.dataset_name = dataset

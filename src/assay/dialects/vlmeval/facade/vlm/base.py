@@ -9,7 +9,7 @@ from ....kits.api_calls import without_first
 from ....kits.message_content import checked, content_kind, prepared
 from ....kits.smp.files import media_path
 from ....kits.smp.images import concat_images
-from ...era import note_newest, upstreams_rule
+from ...era import note_class, upstreams_rule
 from ...places import data_root
 from ...prompts import fetched
 
@@ -27,7 +27,7 @@ class BaseModel:
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        note_newest()
+        note_class(cls)
 
     def use_custom_prompt(self, dataset: str) -> bool:
         """Whether the model builds its own prompt for a dataset."""
