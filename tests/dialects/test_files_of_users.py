@@ -7,8 +7,8 @@ from assay.dialects.kits.evaluation_files import evaluation_files, forget
 from assay.dialects.pipeline.engine import Engine
 from assay.dialects.televal.audio import SoundFolder
 from assay.dialects.televal.files import Folder
+from assay.dialects.vlmeval.frames import put_table
 from assay.dialects.vlmeval.outputs import _link, _write_status, write_snapshot
-from assay.dialects.vlmeval.score_files import put_table
 from assay.runner.result import RunResult
 
 
@@ -25,7 +25,7 @@ def vlmeval_table(folder):
 
 
 def vlmeval_status(folder):
-    _write_status(folder, "t", RunResult("complete", folder, ()), [])
+    _write_status(folder, "t", RunResult("complete", folder, ()), [], "newest")
 
 
 def vlmeval_snapshot(folder):
