@@ -106,7 +106,7 @@ def test_multiple_choice_of_the_documented_revision_with_a_judge(name, file, tmp
     assert as_plain(pandas.read_excel(home / f"Early_{name}_openai_result.xlsx")) == result
 
 
-@pytest.mark.parametrize(("place", "reply"), enumerate(("Yes", "No", "hm")))
+@pytest.mark.parametrize(("place", "reply"), list(enumerate(("Yes", "No", "hm"))))
 def test_mme_of_the_documented_revision_with_a_judge(place, reply, file, tmp_path):
     import tables as given
 
