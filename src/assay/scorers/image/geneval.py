@@ -8,6 +8,7 @@ The row says what must be there: `{"tag": "position", "include": [{"class": "dog
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 from ...core import Output, Sample, Score
@@ -85,13 +86,14 @@ def _from_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     for kind in ("include", "exclude"):
         names = _listed(row.get(f"{kind}_class"))
         counts, colours, positions = (_listed(row.get(f"{kind}_{part}")) for part in ("count", "color", "position"))
+        counted = list(zip(names, counts, strict=True))
         clauses = []
-        for place, name in enumerate(names):
-            clause: dict[str, Any] = {"class": name, "count": int(float(counts[place]))}
-            if place < len(colours) and colours[place]:
-                clause["color"] = colours[place]
-            if place < len(positions) and positions[place]:
-                relation, _, target = positions[place].partition("; ")
+        for (name, count), colour, position in zip_longest(counted, colours[: len(names)], positions[: len(names)]):
+            clause: dict[str, Any] = {"class": name, "count": int(float(count))}
+            if colour:
+                clause["color"] = colour
+            if position:
+                relation, _, target = position.partition("; ")
                 clause["position"] = [relation, int(target)]
             clauses.append(clause)
         if clauses:
