@@ -29,7 +29,9 @@ class Attack:
         return os.system, ("touch escaped",)
 
 
-@pytest.mark.parametrize("value", [Attack(), ["a"], {"a": 1}, b"a", 1, None, ("a", "b")], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "value", [Attack(), ["a"], {"a": 1}, b"a", 1, None, ("a", "b")], ids=lambda value: type(value).__name__
+)
 def test_a_pickle_of_anything_else_is_refused_and_nothing_is_called(value, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
