@@ -11,6 +11,7 @@ from assay.core import GenerateOptions, Message, Meter, MissingExtra, Prompt, Re
 from assay.media import image_from
 from assay.models import build_model
 from assay.models.vllm_progress import bar_for
+from assay.runner.ask.calls import call_model
 
 sys.path.insert(0, str(Path(__file__).parent))
 import vllm_stand_in
@@ -116,7 +117,7 @@ def test_a_fault_in_one_prompt_costs_no_other(served, monkeypatch):
         return own(llm, ids, params)
 
     monkeypatch.setattr(vllm_stand_in.LLM, "_one", picky)
-    first, bad, last = served.generate([ask("a"), ask("long " * 20), ask("b")])
+    first, bad, last = call_model(served, [ask("a"), ask("long " * 20), ask("b")])
 
     assert first.text and last.text
     assert "the engine refuses this one" in bad.error.message
