@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ FILES = {
 }
 
 
+@cache
 def expected(cases: str) -> dict[str, object]:
     return json.loads((HERE / "upstream" / f"{cases}.json").read_text(encoding="utf-8"))["results"]
 
