@@ -15,7 +15,8 @@ def free_form(kind: str, answer: str, precision: float | None = None) -> Sample:
     ("sample", "said", "value", "outcome"),
     [
         (free_form("integer", "14"), "The missing number is 14.", 1.0, Outcome.SCORED),
-        (free_form("integer", "14"), "It is fourteen, I think.", 0.0, Outcome.UNPARSED),
+        (free_form("integer", "14"), "It is fourteen, I think.", 1.0, Outcome.SCORED),
+        (free_form("integer", "14"), "It is hard to tell, I think.", 0.0, Outcome.UNPARSED),
         (free_form("float", "1.45", 2.0), "Luca needs $1.45.", 1.0, Outcome.SCORED),
         (free_form("float", "1.45", 2.0), "Luca needs $1.5.", 0.0, Outcome.SCORED),
         (free_form("list", "[2007, 2008]"), "The peak lies between them: [2007, 2008]", 1.0, Outcome.SCORED),
