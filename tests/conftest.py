@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,12 @@ def no_secrets_of_other_tests() -> None:
     from assay.core.secrets import forget
 
     forget()
+
+
+@pytest.fixture(autouse=True)
+def no_folders_of_other_tests() -> Iterator[None]:
+    """A file that is loaded leaves its folder importable; thousands of such folders make every later import slow."""
+    before = list(sys.path)
+    yield
+    if sys.path != before:
+        sys.path[:] = before
