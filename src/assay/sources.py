@@ -79,7 +79,7 @@ def leave_inits_out(package: Path) -> None:
 
 
 def _is_run(file: Path) -> bool:
-    return file.name != "__init__.py" or not any(tree in file.parents for tree in _guest_trees)
+    return file.name != "__init__.py" or _guest_trees.isdisjoint(file.parents)
 
 
 def is_users(file: str | Path) -> bool:
