@@ -29,6 +29,7 @@ from .libraries import Libraries
 from .outside import Outside, installed_mount
 from .overlay import Overlay, with_names
 from .placing import Mount, absolute_name, is_upstreams, mounts_of
+from .scripts import run_code
 from .source_names import names_in, words_in
 
 STANDS_IN = "STANDS_IN"
@@ -395,16 +396,3 @@ class _Unknown(ImportError):
 
 def _plain(name: str) -> str:
     return name.replace(".", "_").replace("-", "_").replace("+", "_")
-
-
-def run_code(code: Any, scope: dict[str, Any]) -> None:
-    """Runs a user's own script as `__main__`: the command that names it is the consent."""
-    module = ModuleType("__main__")
-    module.__dict__.update(scope)
-    before = sys.modules["__main__"]
-    sys.modules["__main__"] = module
-    try:
-        exec(code, module.__dict__)  # noqa: S102 - the user's script, named on the command line
-    finally:
-        sys.modules["__main__"] = before
-        scope.update(module.__dict__)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assay.core import as_message, generation_role, render_text
-from assay.dialects.guest import run_code
+from assay.dialects.scripts import run_code
 from assay.dialects.testbed.claims import is_dataset_folder
 from assay.dialects.testbed.loading import guest_for
 from assay.dialects.testbed.planning import tasks

@@ -35,7 +35,7 @@ IMAGE: dict[str, tuple[str, str]] = {
     ),
     "clip_score": (
         "assay.benchmarks.image.measures:clip_score",
-        "CLIPScore of pictures and their prompts, 0 to 2.5 (as published)",
+        "CLIPScore of images and their prompts, 0 to 2.5 (as published)",
     ),
     "clip_score_torchmetrics": (
         "assay.benchmarks.image.measures:clip_score_torchmetrics",
@@ -43,7 +43,7 @@ IMAGE: dict[str, tuple[str, str]] = {
     ),
     "fid": (
         "assay.benchmarks.image.measures:fid",
-        "FID of the pictures of a set of prompts, Inception features (formula as published)",
+        "FID of the images of a set of prompts, Inception features (formula as published)",
     ),
     "fid_clip": (
         "assay.benchmarks.image.measures:fid_clip",
@@ -68,7 +68,7 @@ IMAGE: dict[str, tuple[str, str]] = {
     ),
     "omnicontext": (
         "assay.benchmarks.image.editing:omnicontext",
-        "OmniContext: given subjects in a new picture, judged (arithmetic as published)",
+        "OmniContext: given subjects in a new image, judged (arithmetic as published)",
     ),
     "gedit": (
         "assay.benchmarks.image.editing:gedit",
@@ -88,6 +88,6 @@ IMAGE: dict[str, tuple[str, str]] = {
     ),
     "text_rendering": (
         "assay.benchmarks.image.rendering:text_rendering",
-        "Text in pictures, read by a recogniser (format-checked)",
+        "Text in images, read by a recogniser (format-checked)",
     ),
 }

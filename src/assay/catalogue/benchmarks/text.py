@@ -9,7 +9,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "quickstart_format": ("assay.benchmarks.quickstart:quickstart_format", "answers of a prescribed form"),
     "demo_asr": ("assay.benchmarks.demo:demo_asr", "ten short clips to write down"),
     "demo_tts": ("assay.benchmarks.demo:demo_tts", "sentences to say, heard by a given recogniser"),
-    "demo_ocr": ("assay.benchmarks.demo:demo_ocr", "pictures of text to read"),
+    "demo_ocr": ("assay.benchmarks.demo:demo_ocr", "images of text to read"),
     "demo_digits": ("assay.benchmarks.demo:demo_digits", "digits to draw, judged by a classifier"),
     "demo_signs": ("assay.benchmarks.demo:demo_signs", "signs to draw, read by a given recogniser"),
     "gsm8k": ("assay.benchmarks.text.gsm8k:gsm8k", "word problems after five worked examples, as a chat"),

@@ -24,7 +24,7 @@ VISION: dict[str, tuple[str, str]] = {
     ),
     "seedbench_img_upstream": (
         "assay.benchmarks.vision.upstream:seedbench_img_upstream",
-        "SEED-Bench, pictures, read as VLMEvalKit does (as published)",
+        "SEED-Bench, images, read as VLMEvalKit does (as published)",
     ),
     "mme_upstream": ("assay.benchmarks.vision.upstream:mme_upstream", "MME, read as VLMEvalKit does (as published)"),
     "mmvet_upstream": (
@@ -42,7 +42,7 @@ VISION: dict[str, tuple[str, str]] = {
     ),
     "core_mm": (
         "assay.benchmarks.vision.judged:core_mm",
-        "CORE-MM: several pictures, a judge's rating (format-checked)",
+        "CORE-MM: several images, a judge's rating (format-checked)",
     ),
     "core_mm_official": (
         "assay.benchmarks.vision.judged:core_mm_official",
@@ -109,7 +109,7 @@ VISION: dict[str, tuple[str, str]] = {
         "MME, the first four letters read (its own script, as published)",
     ),
     "mmmu": ("assay.benchmarks.vision.choices:mmmu", "MMMU validation: options and open questions (rule as published)"),
-    "mmstar": ("assay.benchmarks.vision.choices:mmstar", "MMStar, needs the picture (prompt as published)"),
+    "mmstar": ("assay.benchmarks.vision.choices:mmstar", "MMStar, needs the image (prompt as published)"),
     "mmvet": ("assay.benchmarks.vision.judged:mmvet", "MM-Vet: a judge's grade by capability (scale as published)"),
     "ocrbench": ("assay.benchmarks.vision.documents:ocrbench", "OCRBench, five kinds of reading (rule as published)"),
     "ocrvqa": (
@@ -140,8 +140,8 @@ VISION: dict[str, tuple[str, str]] = {
         "assay.benchmarks.vision.refcoco:refcocog",
         "RefCOCOg val, longer phrases: box overlap of 0.5 (rule as published)",
     ),
-    "scienceqa": ("assay.benchmarks.vision.choices:scienceqa", "ScienceQA with pictures (prompt as published)"),
-    "seedbench_img": ("assay.benchmarks.vision.choices:seedbench_img", "SEED-Bench, pictures (prompt as published)"),
+    "scienceqa": ("assay.benchmarks.vision.choices:scienceqa", "ScienceQA with images (prompt as published)"),
+    "seedbench_img": ("assay.benchmarks.vision.choices:seedbench_img", "SEED-Bench, images (prompt as published)"),
     "textvqa": ("assay.benchmarks.vision.short_answers:textvqa", "TextVQA val, VQA accuracy (rule as published)"),
     "vqav2": ("assay.benchmarks.vision.short_answers:vqav2", "VQAv2 val, VQA accuracy (rule as published)"),
     "vqav2_a013f00": (

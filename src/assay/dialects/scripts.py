@@ -1,0 +1,18 @@
+"""Scripts: a user's own file run as `__main__`."""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+def run_code(code: Any, scope: dict[str, Any]) -> None:
+    """Runs a user's own script as `__main__`: the command that names it is the consent."""
+    module = ModuleType("__main__")
+    module.__dict__.update(scope)
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - the user's script, named on the command line
+    finally:
+        sys.modules["__main__"] = before
+        scope.update(module.__dict__)
