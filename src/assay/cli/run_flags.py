@@ -32,8 +32,6 @@ READERS: dict[str, Callable[[str], Any]] = {
 }
 """How one typed value is read; lists and pairs are read whole."""
 METAVARS: dict[Any, str] = {int: "N", float: "X"}
-OTHER_SPELLINGS = {"seed": "seed"}
-"""Generation options that are options of a run, too."""
 
 
 def _generation_readers() -> dict[str, Callable[[str], Any]]:
@@ -41,8 +39,8 @@ def _generation_readers() -> dict[str, Callable[[str], Any]]:
     hints = typing.get_type_hints(GenerateOptions)
     found: dict[str, Callable[[str], Any]] = {}
     for one in dataclasses.fields(GenerateOptions):
-        if one.name in OTHER_SPELLINGS:
-            continue
+        if one.name in FLAGS:
+            continue  # the seed is an option of the run, too
         hint = hints[one.name]
         kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
         found[one.name] = next((kind for kind in (int, float) if kind in kinds), str)
