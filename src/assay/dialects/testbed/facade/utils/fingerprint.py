@@ -38,7 +38,7 @@ class Hasher:
     @classmethod
     def hash(cls, value: Any, method: str) -> str:
         """The digest of any object that can be pickled."""
-        import dill  # type: ignore[import-untyped]
+        import dill
 
         return cls.hash_bytes(dill.dumps(value), method)
 
