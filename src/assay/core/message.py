@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 
 from .errors import shorten
 from .media import MEDIA_KINDS, Audio, Image, Media, Video, named_by_data
+from .quick import quick
 
 CHAT_ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Text:
     """Words."""
@@ -42,6 +44,7 @@ class Json:
 Part = Text | Reasoning | Json | Image | Audio | Video
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Message:
     """One turn; `parts` is `None` where the model is to write."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from .media import Media
 from .message import Json, Part, Reasoning, Text, as_part
+from .quick import quick
 from .sample import EMPTY
 
 
@@ -27,6 +28,7 @@ class Likelihood:
     tokens: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """One answer: its parts, and why it ended."""
@@ -61,6 +63,7 @@ class Candidate:
         return next((part.value for part in self.parts if isinstance(part, Json)), None)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens counted by the backend; `None` where it does not say."""
@@ -93,6 +96,7 @@ class Round:
     output: "Output"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Output:
     """What a model gave back for one request."""

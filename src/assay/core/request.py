@@ -15,6 +15,7 @@ from typing import Any
 from .errors import UsageError, nearest, shorten
 from .media import Media
 from .message import Message, Text, generation_role, has_free_roles, part_to_plain, render_text
+from .quick import quick
 from .sample import EMPTY
 from .secrets import veiled
 
@@ -123,6 +124,7 @@ OPTION_NAMES = tuple(f.name for f in fields(GenerateOptions))
 DEFAULT_OPTIONS = GenerateOptions()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """Messages, and what the answer may be."""
@@ -160,6 +162,7 @@ class Prompt:
         return tuple(medium for message in self.messages for medium in message.media)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Request:
     """One thing a model is asked: a prompt with all that may change the answer."""

@@ -8,6 +8,7 @@ from typing import Any
 from .errors import DataError
 from .media import Media
 from .message import Message
+from .quick import quick
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 REFERENCE_COLUMNS = ("references", "reference", "answers")
@@ -21,6 +22,7 @@ class AllOf:
     parts: tuple[str | tuple[str, ...], ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One question put to a model, with what is needed to judge the answer."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from .quick import quick
 from .sample import EMPTY
 
 
@@ -27,6 +28,7 @@ COUNTED_AS_ZERO = frozenset({Outcome.UNPARSED, Outcome.REFUSED, Outcome.TRUNCATE
 UNRESOLVED = frozenset({Outcome.MODEL_ERROR, Outcome.JUDGE_ERROR, Outcome.DATA_ERROR})
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Score:
     """One value, or several named ones, with the outcome and what led to it."""

@@ -61,6 +61,8 @@ def _spellings(value: Any, source: Source) -> tuple[Any, ...]:
 
 def as_id(value: Any, column: str) -> str:
     """An id as text, exactly; raises for one that is missing or cannot be a line of a report."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, str):
         text = value
     elif is_missing(value):

@@ -1,7 +1,7 @@
 """The store: what was run, answered and scored, on disk."""
 
 from .blobs import Blobs
-from .cell_index import Answered, CellIndex
+from .cell_index import Answered, CellIndex, Scored
 from .index import Index, Scores
 from .journal import Journal, OutputLine, Repair, ScoreLine, open_journal
 from .layout import Layout, safe_name, write_whole
@@ -23,6 +23,7 @@ __all__ = [
     "RunReader",
     "RunWriter",
     "ScoreLine",
+    "Scored",
     "Scores",
     "open_journal",
     "read_json",

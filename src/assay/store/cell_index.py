@@ -41,6 +41,13 @@ class TextColumn:
             return self._others[number]
         return self._packed[number * self._width : (number + 1) * self._width].decode("ascii")
 
+    def has(self, number: int, text: str) -> bool:
+        """Whether the text of a number is this one."""
+        if self._others or len(text) != self._width:
+            return self[number] == text
+        start = number * self._width
+        return self._packed[start : start + self._width] == text.encode()
+
     def __setitem__(self, number: int, text: str) -> None:
         width, packed = self._width, self._packed
         start = number * width
@@ -217,6 +224,12 @@ class Scored(Mapping[Place, tuple[int, str]]):
     def __contains__(self, place: object) -> bool:
         return isinstance(place, tuple) and self.get(place) is not None
 
+    def offset_of(self, number: int, digest: str) -> int:
+        """Where the line for the place with a number lies if it has this digest; -1 otherwise."""
+        if number >= len(self._offsets) or not self._digests.has(number, digest):
+            return NOWHERE
+        return self._offsets[number]
+
     def put(self, number: int, offset: int, digest: str) -> None:
         """Notes a line for the place with a number; a later one replaces the earlier."""
         offsets = self._offsets
@@ -251,17 +264,22 @@ class CellIndex:
     def __post_init__(self) -> None:
         self.answers = Answers(self.places)
 
+    def append(self, id: str, key: str, offset: int) -> bool:
+        """Notes an answer that came to the one question of a new sample; says whether it is new."""
+        numbers, answers = self.places.numbers, self.answers
+        number = len(numbers)
+        if number != answers.width or numbers.setdefault(id, number) != number:
+            return False
+        answers.append(number, key, offset, False)
+        return True
+
     def add_output(
         self, id: str, epoch: int, round: int, key: str, offset: int, failed: bool, cut: Any = None, room: Any = None
     ) -> None:
         """Notes an answer; rounds may come again after a restart."""
-        numbers, answers = self.places.numbers, self.answers
-        count = len(numbers)
-        number = numbers.setdefault((id, epoch) if epoch else id, count)
-        if number == count == answers.width and not round and cut is None and room is None:
-            answers.append(number, key, offset, failed)
-            return
-        before = answers.put(number, round, Answered(key, offset, failed, cut, room))
+        numbers = self.places.numbers
+        number = numbers.setdefault((id, epoch) if epoch else id, len(numbers))
+        before = self.answers.put(number, round, Answered(key, offset, failed, cut, room))
         for scored in self.scores.values():
             scored.outdate(number)
         if before is not None and before.key != key and not before.failed:

@@ -95,6 +95,8 @@ class Index:
         """By digest: the answers that hold a medium the model made; none where all were replaced by later ones."""
         self._media_of: dict[Round, tuple[str, ...]] = {}
         self._by_key: dict[str, AnswersByKey] = {}
+        self._latest: tuple[str, str, CellIndex] | None = None
+        """The cell that was asked for last: lines of one follow each other."""
         self._file: BinaryIO | None = None
         self._turn = Lock()
         """Drivers and judges read from threads of their own: nobody moves the file between a search and its line."""
@@ -113,9 +115,13 @@ class Index:
 
     def cell(self, task: str, model: str) -> CellIndex:
         """The index of one task and model."""
+        latest = self._latest
+        if latest is not None and latest[1] == model and latest[0] == task:
+            return latest[2]
         cell = self.cells.get((task, model))
         if cell is None:
             cell = self.cells[task, model] = CellIndex()
+        self._latest = task, model, cell
         return cell
 
     def by_key(self, task: str) -> AnswersByKey:
@@ -168,7 +174,11 @@ class Index:
         except msgspec.DecodeError:
             head = decode_output(line)
         cell = self.cell(head.task, head.model)
-        cell.add_output(head.id, head.epoch, head.round, head.key, offset, *_facts(head))
+        failed, cut, room = _facts(head)
+        # Nearly every line of a long journal is the one answer of a new sample.
+        is_plain = not (failed or head.epoch or head.round) and cut is None and room is None
+        if not is_plain or not cell.append(head.id, head.key, offset):
+            cell.add_output(head.id, head.epoch, head.round, head.key, offset, failed, cut, room)
         if self._media_of or b'"sha256"' in line:
             self._add_media(((head.task, head.model), head.id, head.epoch, head.round), line)
 
@@ -208,7 +218,7 @@ class Index:
 
 def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:
     """Whether a request failed; what the model said of cut prompts and of the room for its answer."""
-    if isinstance(head, OutputRecord):
+    if type(head) is OutputRecord:
         found = head.output.get("details")
         found = found if isinstance(found, dict) else {}
         return head.failed, found.get("truncated_tokens"), found.get("answer_room")

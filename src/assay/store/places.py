@@ -7,6 +7,8 @@ open addressing in an array of numbers. That takes some 40 bytes a place, where 
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
+from typing import cast
 
 Place = tuple[str, int]
 """A sample's id and the epoch in which it was asked."""
@@ -88,6 +90,10 @@ class Places:
         """Ends the reading: from now on a place takes a few bytes."""
         numbers, self.numbers = self.numbers, {}
         self._count = len(numbers)
+        if set(map(type, numbers)) == {str} and (joined := "\0".join(cast("dict[str, int]", numbers))).isascii():
+            self._ids = b"\0%b\0" % joined.encode()
+            self._starts = array("Q", accumulate(map((1).__add__, map(len, numbers)), initial=1))
+            return
         ids, epochs = bytearray(b"\0"), array("q")
         for place in numbers:
             id, epoch = (place, 0) if isinstance(place, str) else place

@@ -103,7 +103,7 @@ class CellRun:
             for epoch in range(self._epochs):
                 number, place = find(item.id, epoch), order * self._epochs + epoch
                 met += number >= 0
-                if number >= 0 and self._takes_settled(item, epoch, place, number):
+                if number >= 0 and self._takes_settled(item, place, number):
                     continue
                 job = self._job(item, epoch, place)
                 if job is not None:
@@ -112,11 +112,11 @@ class CellRun:
                     yield None
         self.cell.holds_more = met < len(self._index.places)
 
-    def _takes_settled(self, sample: Sample, epoch: int, order: int, number: int) -> bool:
+    def _takes_settled(self, sample: Sample, order: int, number: int) -> bool:
         """Whether a sample is done: the short way for the many of a run that goes on, as `_reuse` has it."""
         if not self._may_be_settled or sample.turns or self.remarks.reads_answers:
             return False
-        if not self._index.answers.is_settled(number) or self.verdicts.take_known(sample, epoch, order):
+        if not self._index.answers.is_settled(number) or not self.verdicts.take_settled(sample, order, number):
             return False
         self.progress.reused += 1
         self.progress.done += 1

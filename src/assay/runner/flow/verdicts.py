@@ -14,7 +14,7 @@ from operator import lt
 
 from ...core import Output, Sample, Score
 from ...core.score import UNRESOLVED
-from ...store import RunWriter
+from ...store import RunWriter, Scored
 from ..ask.threads import Threads
 from ..events import CellProgress
 from ..identity.currency import judged_digest
@@ -61,7 +61,7 @@ class Verdicts:
         scorings: Sequence[Scoring],
         writer: RunWriter,
         progress: CellProgress,
-        known: Mapping[str, Mapping[tuple[str, int], tuple[int, str]]],
+        known: Mapping[str, Scored],
         *,
         when_one_came: Callable[[], None],
     ) -> None:
@@ -93,6 +93,20 @@ class Verdicts:
             else:
                 missing.append(scoring)
         return missing
+
+    def take_settled(self, sample: Sample, order: int, number: int) -> bool:
+        """Counts the scores of a sample by the number of its place, if all of them are there and current."""
+        judged = self._judged(sample)
+        offsets = []
+        for scoring in self.scorings:
+            scored = self._known.get(scoring.name)
+            offset = -1 if scored is None else scored.offset_of(number, scoring.digest + judged)
+            if offset < 0:
+                return False
+            offsets.append(offset)
+        for scoring, offset in zip(self.scorings, offsets, strict=True):
+            self.tallies[scoring.name].add(order, offset)
+        return True
 
     def score(self, sample: Sample, output: Output, epoch: int, order: int, scorings: Sequence[Scoring]) -> None:
         """Has an answer scored, now or soon."""
