@@ -16,7 +16,7 @@ ROWS = st.lists(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(ROWS, st.sampled_from([None, 1]), st.integers(1, 9), st.booleans())
 def test_rows_do_not_depend_on_where_the_pieces_end(
     tmp_path: Path, rows: list[dict[str, Any]], indent: int | None, chunk: int, wrapped: bool

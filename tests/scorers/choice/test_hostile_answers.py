@@ -82,7 +82,7 @@ def test_a_nasty_answer_or_target_gives_a_score_in_range(scorer):
 
 
 @pytest.mark.parametrize("scorer", SCORERS, ids=label)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(answer=st.text(st.characters(), max_size=60), target=st.text(st.characters(), max_size=20))
 def test_any_text_gives_a_score_in_range(scorer, answer, target):
     needs(scorer)
