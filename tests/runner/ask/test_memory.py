@@ -65,9 +65,11 @@ def test_a_users_class_that_has_no_room_for_its_batch_learns_its_size_too(tmp_pa
 
     result = run(tmp_path, f"{tmp_path / 'mine.py'}:Mine", 64)
 
+    # Which batches are prepared before the first one failed is a matter of threads; that few of them fail is not.
     assert result.status == "complete" and result[0].n == 64
-    assert load_file(tmp_path / "mine.py").Mine.sizes == ours.sizes
-    assert ours.sizes.count(16) == 2, "the first batch, and the one that was prepared meanwhile"
+    for sizes in (load_file(tmp_path / "mine.py").Mine.sizes, ours.sizes):
+        assert sizes.count(16) <= 2, "the first batch, and the one that was prepared meanwhile"
+        assert sum(size > 4 for size in sizes) < 3 * 64 / 16, "each batch of 16 tried in three sizes that do not fit"
 
 
 class Narrow(Small):

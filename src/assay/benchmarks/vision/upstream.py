@@ -34,6 +34,6 @@ mmbench_dev_cn_upstream = _rotated(circular.mmbench_dev_cn, "MMBench dev, Chines
 mmbench_dev_en_v11_upstream = _rotated(circular.mmbench_dev_en_v11, "MMBench 1.1 dev, English")
 mmbench_dev_cn_v11_upstream = _rotated(circular.mmbench_dev_cn_v11, "MMBench 1.1 dev, Chinese")
 ccbench_upstream = _rotated(circular.ccbench, "CCBench")
-seedbench_img_upstream = _upstream(choices.seedbench_img, ChoiceVlmevalJudged(), "SEED-Bench, pictures")
+seedbench_img_upstream = _upstream(choices.seedbench_img, ChoiceVlmevalJudged(), "SEED-Bench, images")
 mme_upstream = _upstream(yes_no.mme, YesNoVlmeval(), "MME")
 mmvet_upstream = _upstream(judged.mmvet, MmVetVlmeval(), "MM-Vet")
