@@ -8,11 +8,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 GROUPS = (
     {"core"},
-    {"imports"},
-    {"neighbours"},
-    {"sources"},
-    {"computed"},
-    {"catalogue", "rendering", "userfiles"},
+    {"code"},
+    {"catalogue", "rendering"},
     {"registry"},
     {"media", "sandbox"},
     {"datasets", "templates", "models", "scorers", "summarizers"},
@@ -26,7 +23,6 @@ GROUPS = (
 RUNNER = (
     {"option_fields"},
     {"options", "events", "result"},
-    {"identity"},
     {"scoring"},
     {"counts"},
     {"tasks"},

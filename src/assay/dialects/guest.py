@@ -22,9 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..code.sources import leave_inits_out
+from ..code.userfiles import describe_failure, failing_line
 from ..core import AssayError, UsageError, trust
-from ..sources import leave_inits_out
-from ..userfiles import describe_failure, failing_line
 from .libraries import Libraries
 from .outside import Outside, installed_mount
 from .overlay import Overlay, with_names

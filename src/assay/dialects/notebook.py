@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..code.imports import add_way, drop_way
 from ..core import UsageError
-from ..imports import add_way, drop_way
 from .guest import Guest
 from .outside import installed_mount
 from .protocol import OURS, choose

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import registry
+from ..code.userfiles import split_reference
 from ..core import Model, Task, UnknownName, UsageError, nearest
-from ..userfiles import split_reference
 from .guest import forced
 
 DIALECTS = ("testbed", "vlmeval", "pipeline", "televal", "ulmeval")

@@ -12,7 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..computed import digest_of_computed
+from ..code.computed import digest_of_computed
+from ..code.sources import behind, digest_behind
+from ..code.typed_code import digest_of_code, digest_of_state, file_of
+from ..code.userfiles import file_digest, split_reference
 from ..core import (
     EMPTY,
     Abilities,
@@ -27,14 +30,11 @@ from ..core import (
 from ..core.secrets import veiled
 from ..media import fitted
 from ..registry import check_options
-from ..sources import behind, digest_behind
-from ..userfiles import file_digest, split_reference
 from .answers import as_answer, as_weighed, failure
 from .building import Builder, as_count, check_alike, check_declared, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
 from .draws import generator_for
 from .shapes import WrongShape, matched
-from .typed_code import digest_of_code, digest_of_state, file_of
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 

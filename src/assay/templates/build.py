@@ -11,9 +11,9 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from ..code.userfiles import is_reference, load_attribute
 from ..core import EMPTY, Message, Sample, Spec, UnknownName, UsageError, shorten
 from ..registry import construct, templates
-from ..userfiles import is_reference, load_attribute
 from .built import TEXT_ONLY, BuiltTemplate, Hold
 from .by_row import ByRow
 from .choices import Choices

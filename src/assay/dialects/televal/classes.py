@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
 from ...registry import check_options
-from ...userfiles import describe_failure, failing_line
 from ..guest import Guest, module_exists, stands_for
 from ..protocol import is_upstream
 from .claims import NAMES

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...code.currency import rows_digest
+from ...code.fingerprint import code_digest
 from ...core import (
     BadSample,
     ComponentError,
@@ -19,8 +21,6 @@ from ...core.secrets import veiled
 from ...datasets import Samples, View, view
 from ...datasets.memory import Called
 from ...templates import FewshotTemplate
-from ..identity.currency import rows_digest
-from ..identity.fingerprint import code_digest
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.shots import Shots

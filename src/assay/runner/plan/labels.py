@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...code.fingerprint import code_digest
+from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Result, Spec, UsageError, shorten
 from ...core.secrets import veiled
-from ...userfiles import is_reference, split_reference
-from ..identity.fingerprint import code_digest
 
 Named = tuple[str, Any]
 """A scorer and its name."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nearest, shorten
 from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
-from ...userfiles import is_reference, split_reference
 from ..counts.budget import ErrorBudget
 from ..options import RunOptions
 from ..scoring.scoring import Scoring

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ...code.userfiles import is_reference, keyword_fix, split_reference
 from ...core import AssayError, PlanError, Task, UsageError, shorten
 from ...core.request import OPTION_NAMES
-from ...userfiles import is_reference, keyword_fix, split_reference
 from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}

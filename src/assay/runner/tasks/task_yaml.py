@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
 from ...core.spec import is_prompt_file
-from ...userfiles import is_reference, split_reference
 from ..options import PartlyRead
 
 ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}

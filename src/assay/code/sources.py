@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import neighbours
 
-_OWN = Path(__file__).resolve().parent
+_OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 _INSTALLED = ("site-packages", "dist-packages")
 _NAMES = r"[ \t]*\((?:[^)#]|#[^\n]*)*\)|[^\n;#]*"

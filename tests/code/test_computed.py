@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from assay.computed import MOST_COMPUTED, digest_of_computed
-from assay.userfiles import load_attribute
+from assay.code.computed import MOST_COMPUTED, digest_of_computed
+from assay.code.userfiles import load_attribute
 
 HEAD = "import json, os, random, time\nfrom pathlib import Path\nHERE = Path(__file__).parent\n"
 READ = 'CFG = json.loads((HERE / "c.json").read_text())\n'

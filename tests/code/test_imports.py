@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from assay.imports import add_way, drop_way
+from assay.code.imports import add_way, drop_way
 
 
 def answering(name: str, version: int):

@@ -18,10 +18,10 @@ from pathlib import Path, PurePath
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ...computed import digest_of_computed
-from ...core import DataError, canonical, digest_of
-from ...core.media import Media
-from ...sources import digest_behind, is_own, is_users, version_of
+from ..core import DataError, canonical, digest_of
+from ..core.media import Media
+from .computed import digest_of_computed
+from .sources import digest_behind, is_own, is_users, version_of
 
 MOST_VALUES = 500_000
 """Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.sources import behind, digest_behind, is_users, version_of
+from assay.code.sources import behind, digest_behind, is_users, version_of
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -73,7 +73,7 @@ def test_libraries_count_by_name_and_version(tmp_path: Path, monkeypatch) -> Non
     before, without = digest_behind(bench), digest_behind(bench, libraries=False)
 
     files, libraries = behind(bench)
-    monkeypatch.setattr("assay.sources.version_of", lambda name: "99")
+    monkeypatch.setattr("assay.code.sources.version_of", lambda name: "99")
 
     assert (names(tmp_path, files), libraries) == ({"bench.py"}, {"msgspec", "assay"})
     assert digest_behind(bench) != before

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
-from .core.secrets import is_secret_name, without_keys
+from ..core.secrets import is_secret_name, without_keys
 from .sources import behind, changed, is_users
 
 _READS = re.compile(r"open(_\w+)?|read(_\w+|lines?)?|(\w+_)?load(_\w+|txt)?")  # what `loads` is given says for itself

@@ -14,10 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import core, neighbours
-from .core import trust
-from .core.errors import AssayError, UnknownName, UsageError, nearest
-from .core.secrets import without_keys
+from .. import core
+from ..core import trust
+from ..core.errors import AssayError, UnknownName, UsageError, nearest
+from ..core.secrets import without_keys
+from . import neighbours
 from .sources import behind, digest_behind
 
 _UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")

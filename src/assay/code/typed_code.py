@@ -14,7 +14,7 @@ from typing import Any
 
 from ..core import digest_of
 from ..core.secrets import is_secret_name, without_keys
-from ..sources import is_users
+from .sources import is_users
 
 BUILDING = ("__init__", "__post_init__", "__new__", "__setattr__")
 MOST_VALUES = 100_000

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from assay.code.sources import behind
+from assay.code.userfiles import is_reference, load_attribute, load_component, load_file, one_spelling, split_reference
 from assay.core import UnknownName, UsageError
-from assay.sources import behind
-from assay.userfiles import is_reference, load_attribute, load_component, load_file, one_spelling, split_reference
 
 
 @pytest.mark.parametrize(
