@@ -117,13 +117,34 @@ def test_neighbours_that_import_late_get_the_one_beside_them_too(two_folders):
     assert [first.late(), second.late(), first.late()] == ["a", "b", "a"]
 
 
-def test_a_file_sees_what_it_or_another_adds_to_the_builtins(two_folders, monkeypatch):
+@pytest.mark.parametrize("folder", ["a", "b"])
+def test_a_file_sees_what_it_or_another_adds_to_the_builtins(two_folders, monkeypatch, folder):
     monkeypatch.setattr(builtins, "twin_shout", None, raising=False)
-    (two_folders / "a" / "adds.py").write_text(
+    load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    (two_folders / folder / "adds.py").write_text(
         "import builtins\nbuiltins.twin_shout = str.upper\ndef say(text):\n    return twin_shout(text)\n"
     )
 
-    assert load_file(two_folders / "a" / "adds.py").say("x") == "X"
+    assert load_file(two_folders / folder / "adds.py").say("x") == "X"
+
+
+def test_a_later_addition_to_the_builtins_is_seen_in_both_folders(two_folders, monkeypatch):
+    for folder in ("a", "b"):
+        (two_folders / folder / "asks.py").write_text("import twin_common\ndef say():\n    return twin_added\n")
+    modules = [load_file(two_folders / folder / "asks.py") for folder in ("a", "b")]
+
+    monkeypatch.setattr(builtins, "twin_added", "here", raising=False)
+
+    assert [module.say() for module in modules] == ["here", "here"]
+
+
+def test_two_folders_of_the_same_names_leave_pythons_import_alone(two_folders):
+    before = builtins.__import__
+
+    modules = [load_file(two_folders / folder / "mine.py") for folder in ("a", "b")]
+
+    assert [module.late().WHO for module in modules] == ["a", "b"]
+    assert builtins.__import__ is before
 
 
 def test_a_neighbour_that_made_way_comes_back_as_it_was(two_folders):

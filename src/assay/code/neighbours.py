@@ -1,45 +1,112 @@
 """Neighbours: what a file people bring finds beside it when it imports.
 
 A file that is loaded has its folder importable, behind all that already was. Two such folders may each have a
-`helper.py`: files get the one of their own folder, also when they import late, and each of the two is run once. Only
-where there are two of a name does `import` take a longer way; names looked up by `importlib` are Python's affair.
+`helper.py`. The first folder has it under its plain name. In the second, the module has a name of its own in
+`sys.modules`, and the files of that folder get builtins of their own whose `import` knows it: nobody else's changes.
+Names looked up by `importlib` are Python's affair.
 """
 
+import builtins
+import hashlib
+import importlib.util
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .imports import add_way, import_as_python
-
-_homes: dict[Path, dict[str, ModuleType]] = {}
-"""Folders of loaded files, each with those of its modules that had to make way for another folder's."""
+_homes: dict[Path, "_Home"] = {}
+"""Folders of loaded files."""
 _added: set[Path] = set()
 """Those among them that can be imported from for no other reason."""
 _first: dict[str, Path] = {}
 """By the name of a module, the first of them that had one."""
-_shared: set[str] = set()
-"""Names that mean a module in more than one of them."""
-_turning = threading.RLock()
+_aliases: dict[str, Path] = {}
+"""By the name that a module of a later folder has in `sys.modules`, the module's file."""
+
+
+class _Home:
+    """A folder of loaded files, and the modules in it whose plain names mean another folder's."""
+
+    def __init__(self, folder: Path) -> None:
+        self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+        self.folder = folder
+        self.aliases: dict[str, str] = {}
+        self.builtins = _Builtins(__import__=self._import)
+
+    def learn_aliases(self) -> None:
+        """Gives a name of its own to each module here that Python would look for in another such folder."""
+        for name in _modules_in(self.folder):
+            if _first.setdefault(name, self.folder) != self.folder and (file := beside(self.folder, name)):
+                self.aliases[name] = f"{name}{self._suffix}"
+                _aliases[self.aliases[name]] = file
+        if self.aliases and _finder not in sys.meta_path:
+            sys.meta_path.insert(sys.meta_path.index(PathFinder), _finder)
+
+    def _import(
+        self,
+        name: str,
+        globals: Mapping[str, Any] | None = None,
+        locals: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        """What an import statement of a file here calls; the parameters are those of `__import__`."""
+        top, dot, rest = name.partition(".")
+        if level == 0 and top in self.aliases:
+            name = f"{self.aliases[top]}{dot}{rest}"
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+
+class _Builtins(dict[str, Any]):
+    """Another `__import__` before Python's builtins as they are at the time: what is added later is seen, too."""
+
+    __missing__ = vars(builtins).__getitem__
+
+
+class _Finder(MetaPathFinder):
+    """Finds modules by the names of their own, and runs those of folders with such names with the folder's builtins."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        file = _aliases.get(fullname)
+        spec = importlib.util.spec_from_file_location(fullname, file) if file else PathFinder.find_spec(fullname, path)
+        own = builtins_for(spec.origin) if spec is not None and spec.has_location and spec.origin else None
+        if spec is not None and own is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(fullname, spec.loader.path, own)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    def __init__(self, name: str, path: str, own: dict[str, Any]) -> None:
+        super().__init__(name, path)
+        self._builtins = own
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["__builtins__"] = self._builtins
+        super().exec_module(module)
+
+
+_finder = _Finder()
 
 
 def open_folder(folder: Path) -> None:
     """Makes the modules of a folder importable; its own files will prefer them to those of other such folders."""
-    with _turning:
-        if folder not in _homes:
-            _shared.update(name for name in _modules_in(folder) if _first.setdefault(name, folder) != folder)
-            _homes[folder] = {}
-            _home_above.cache_clear()
-        if str(folder) not in sys.path:
-            sys.path.append(str(folder))
-            _added.add(folder)
-        if _shared:
-            add_way(_import_own)
+    if folder not in _homes:
+        _homes[folder] = _Home(folder)
+        _home_above.cache_clear()
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+        _added.add(folder)
+    _homes[folder].learn_aliases()
+
+
+def builtins_for(file: str | Path) -> dict[str, Any] | None:
+    """The builtins that a file must be run with to find its neighbours; `None` where Python's own do."""
+    home = _home_above(str(file))
+    return _homes[home].builtins if home is not None and _homes[home].aliases else None
 
 
 def is_opened(spec: ModuleSpec) -> bool:
@@ -60,45 +127,16 @@ def beside(folder: Path, top: str) -> Path | None:
     """The file beside a file that a name means, where Python would now look into another loaded file's folder."""
     spec = found(top)
     if spec is None or _home_of(spec) not in (None, folder):
-        return _file_beside(folder, top)
+        files = (folder / top / "__init__.py", folder / f"{top}.py")  # as Python prefers them
+        return next((file for file in files if file.is_file()), None)
     return None
 
 
 def forget(files: set[str]) -> None:
     """Makes modules of these files be run anew when they are next imported."""
-    for modules in (sys.modules, *_homes.values()):
-        for name, module in list(modules.items()):
-            if getattr(module, "__file__", None) in files:
-                del modules[name]
-
-
-def _import_own(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
-    """What a file gets for a name that two folders have, where Python would now give it the other folder's."""
-    top = name.partition(".")[0]
-    home = _home_above(str(scope.get("__file__", ""))) if top in _shared else None
-    if home is None or not beside(home, top):
-        return None
-    with _turned_to(home):
-        return import_as_python(name, scope, wanted)
-
-
-@contextmanager
-def _turned_to(folder: Path) -> Iterator[None]:
-    """While this holds, names that lie in a folder lead there; what was run from other folders has made way."""
-    with _turning:
-        homes = {top: _home_of(found(top)) for top in _shared if top in sys.modules}
-        for name in [name for name in sys.modules if name.partition(".")[0] in homes]:
-            top = name.partition(".")[0]
-            home = homes[top]
-            if home is not None and home != folder and _file_beside(folder, top):
-                _homes[home][name] = sys.modules.pop(name)
-        sys.modules.update(_homes[folder])
-        _homes[folder].clear()
-        sys.path.insert(min(sys.path.index(str(home)) for home in _homes if str(home) in sys.path), str(folder))
-        try:
-            yield
-        finally:
-            sys.path.remove(str(folder))
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in files:
+            del sys.modules[name]
 
 
 @lru_cache(maxsize=8192)
@@ -119,11 +157,6 @@ def _home_of(spec: ModuleSpec | None) -> Path | None:
 @lru_cache(maxsize=8192)
 def _folder_of(place: str) -> Path:
     return Path(place).resolve().parent
-
-
-def _file_beside(folder: Path, top: str) -> Path | None:
-    files = (folder / f"{top}.py", folder / top / "__init__.py")
-    return next((file for file in files if file.is_file()), None)
 
 
 def _modules_in(folder: Path) -> set[str]:

@@ -68,6 +68,8 @@ def load_file(path: str | Path) -> ModuleType:
         raise UsageError("not a Python file", where=str(path))
     module = importlib.util.module_from_spec(spec)
     neighbours.open_folder(file.parent)
+    if (own := neighbours.builtins_for(file)) is not None:
+        vars(module)["__builtins__"] = own
     sys.modules[name] = module
     try:
         with trust.running():
