@@ -35,7 +35,7 @@ class _Home:
         self._suffix = f"__{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
         self.folder = folder
         self.aliases: dict[str, str] = {}
-        self.builtins = _Builtins(__import__=self._import)
+        self.builtins = _Builtins(vars(builtins), __import__=self._import)
 
     def learn_aliases(self) -> None:
         """Gives a name of its own to each module here that Python would look for in another such folder."""
@@ -62,7 +62,10 @@ class _Home:
 
 
 class _Builtins(dict[str, Any]):
-    """Another `__import__` before Python's builtins as they are at the time: what is added later is seen, too."""
+    """Python's builtins with another `__import__`; what is added to them later is found, too.
+
+    A copy, since code in C may look into the dictionary itself.
+    """
 
     __missing__ = vars(builtins).__getitem__
 

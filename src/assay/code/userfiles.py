@@ -19,6 +19,7 @@ from ..core import trust
 from ..core.errors import AssayError, UnknownName, UsageError, nearest
 from ..core.secrets import without_keys
 from . import neighbours
+from .data_files import watching
 from .sources import behind, digest_behind
 
 _UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
@@ -72,7 +73,7 @@ def load_file(path: str | Path) -> ModuleType:
         vars(module)["__builtins__"] = own
     sys.modules[name] = module
     try:
-        with trust.running():
+        with trust.running(), watching():
             spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..code.computed import digest_of_computed
+from ..code.data_files import digest_of_data
 from ..code.sources import behind, digest_behind
 from ..code.typed_code import digest_of_code, digest_of_state, file_of
 from ..code.userfiles import file_digest, split_reference
@@ -160,8 +160,8 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
         identity["sha256"] = file_digest(file)
         if len(behind(file)[0]) > 1:
             identity["imports"] = digest_behind(file, libraries=False)
-    if computed := digest_of_computed(kind):
-        identity["computed"] = computed
+    if data := digest_of_data(kind):
+        identity["data"] = data
     if bound:
         # By digest, since they may hold a key; what is no plain data by its class, since it has no lasting value.
         identity["bound"] = digest_of(json.dumps(bound, sort_keys=True, default=_class_name).encode())
