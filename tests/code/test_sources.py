@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.code import sources
 from assay.code.sources import behind, digest_behind, is_users, version_of
 
 
@@ -107,3 +108,13 @@ def test_whose_a_file_is(tmp_path: Path) -> None:
     assert not any(is_users(module.__file__) for module in (json, msgspec, assay))
     assert version_of("msgspec") == msgspec.__version__
     assert version_of("no_such_library_anywhere") == ""
+
+
+def test_of_assays_own_files_the_import_statements_say_as_much_as_the_whole_text() -> None:
+    wrong = []
+    for file in (Path(sources.__file__).parents[1] / "scorers").rglob("*.py"):
+        names, _ = sources._imported_names(file, sources.changed(file))
+        whole = {path for name in names if name.startswith(".") for path in sources._relative(file, name)}
+        wrong += [file.name] if whole != set(sources._own_imports(file)) else []
+
+    assert not wrong

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...code.sources import parsed
 from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
 from ...registry import check_options
@@ -166,10 +167,8 @@ def _only_class(file: Path) -> str | None:
 
 
 def _top(file: Path) -> list[ast.stmt]:
-    try:
-        return ast.parse(file.read_bytes()).body
-    except (SyntaxError, ValueError, OSError):
-        return []
+    tree = parsed(file)
+    return tree.body if tree else []
 
 
 def _takes(thing: type, name: str) -> bool:
