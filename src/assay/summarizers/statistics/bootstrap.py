@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from .distributions import normal_cdf, normal_quantile
-from .estimate import Ends, Estimate
+from .estimate import Estimate
 from .intervals import is_constant, without_spread
 from .jackknife import unit_sums
 
@@ -63,15 +63,13 @@ def bootstrap(
     seed: int,
     level: float = 0.95,
     method: Literal["percentile", "bca"] = "percentile",
-    ends: Ends | None = None,
 ) -> Estimate:
     """`function` of the column sums of `statistics` (n samples x d), with its bootstrap interval.
 
     `function` takes many rows of d sums at once and gives one value for each. For a macro mean over tasks,
     give each task its own columns and its name as stratum. A resample where the value is undefined (0 / 0)
     is left out and `method` says how many were; above 5 % there is no interval. Neither is there one where all
-    resamples give the same value: samples that are all alike do not say how others would differ. Only for a mean whose
-    scale has `ends` is that known, as by `unseen_spread`.
+    resamples give the same value: samples that are all alike do not say how others would differ.
     """
     import numpy as np
 
@@ -109,7 +107,7 @@ def bootstrap(
         tails = _bca_tails(value, defined, left_out[np.isfinite(left_out)], tails)
     low, high = np.quantile(defined, tails)
     if is_constant(float(low), float(high)):
-        return without_spread(value, n, count, ends, level)
+        return without_spread(value, n, count, None, level)
     return Estimate(value, float(defined.std(ddof=1)), float(low), float(high), n, count, label)
 
 
