@@ -35,7 +35,7 @@ def recognise(reference: str, run: Any) -> Sequence[Task] | None:
         tasks: Sequence[Task] = _as_upstream(found[0])(bare, run)
     else:
         tasks = _module(found[0]).tasks(reference, run)
-    return tasks
+    return [task.but(foreign=True) for task in tasks]
 
 
 def is_whole(reference: str) -> bool:

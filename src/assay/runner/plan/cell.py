@@ -15,6 +15,7 @@ from ...core import (
     Prompt,
     Sample,
     Task,
+    Template,
     digest_of,
 )
 from ...core.secrets import veiled
@@ -34,8 +35,7 @@ class Cell:
     model_name: str
     model: Model
     samples: Samples
-    template: Any
-    """A built template: `(sample) -> Prompt`, with `source` for its digest."""
+    template: Template
     scorings: list[Scoring]
     options: GenerateOptions
     run: RunOptions

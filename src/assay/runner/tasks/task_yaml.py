@@ -35,7 +35,7 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})
 """What only Python can give: a task file is data."""
-OF_THE_RUN = frozenset({"origin"})
+OF_THE_RUN = frozenset({"foreign", "origin"})
 """What no author gives: a run puts it in."""
 
 
