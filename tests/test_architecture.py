@@ -8,11 +8,8 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "assay"
 GROUPS = (
     {"core"},
-    {"imports"},
-    {"neighbours"},
-    {"sources"},
-    {"computed"},
-    {"catalogue", "rendering", "userfiles"},
+    {"code"},
+    {"catalogue", "rendering"},
     {"registry"},
     {"media", "sandbox"},
     {"datasets", "templates", "models", "scorers", "summarizers"},
@@ -26,7 +23,6 @@ GROUPS = (
 RUNNER = (
     {"option_fields"},
     {"options", "events", "result"},
-    {"identity"},
     {"scoring"},
     {"counts"},
     {"tasks"},
@@ -195,19 +191,34 @@ def test_the_architecture_page_shows_every_module_of_the_runner_in_its_room():
     assert shown == there
 
 
-def test_modules_and_functions_of_the_runner_fit_a_screen():
+MOST_LINES, LONGEST_FUNCTION, MOST_PARAMETERS = 400, 60, 8
+REASON = "# Long because"
+"""Stands in a function that is longer, with why."""
+UPSTREAMS = {
+    "dialects/kits/smp/reuse.py prepare_reuse_files": "VLMEvalKit's own function: scripts call it by position",
+    "dialects/televal/facade/dataset.py __init__": "the constructor of TELEVAL's BatchLoader",
+    "dialects/testbed/facade/data/chunk_loader.py chunk_loader": "the keywords of ICLTestbed's prepare_dataloader",
+}
+"""Functions whose parameters are another system's, and why they cannot be fewer."""
+
+
+def test_modules_and_functions_fit_a_screen():
     too_large = []
-    for path in RUNNER_MODULES:
+    for path in MODULES:
         text = path.read_text(encoding="utf-8")
-        if text.count("\n") > 400:
-            too_large.append(f"{path.name} has {text.count(chr(10))} lines")
+        lines = text.splitlines()
+        name = path.relative_to(SOURCE).as_posix()
+        too_large += [f"{name} has {len(lines)} lines"] if len(lines) > MOST_LINES else []
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
-            length = (node.end_lineno or 0) - node.lineno + 1
+            body = lines[node.lineno - 1 : node.end_lineno]
+            if len(body) > LONGEST_FUNCTION and not any(REASON in line for line in body):
+                too_large.append(f"{name}: {node.name} has {len(body)} lines")
             parameters = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             count = len([name for name in parameters if name not in ("self", "cls")])
-            if length > 60 or count > 8:
-                too_large.append(f"{path.name}: {node.name} has {length} lines and {count} parameters")
+            if count > MOST_PARAMETERS and f"{name} {node.name}" not in UPSTREAMS:
+                too_large.append(f"{name}: {node.name} has {count} parameters")
 
     assert not too_large
+    assert all((SOURCE / entry.split()[0]).is_file() for entry in UPSTREAMS)

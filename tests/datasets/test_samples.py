@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from dataset_rows import ROWS, Read, json_lines
 
+from assay.code.userfiles import load_file
 from assay.core import BadSample, DataError, Sample, UsageError
 from assay.datasets import open_dataset, view
 from assay.datasets.memory import source_digest
-from assay.userfiles import load_file
 
 Write = Callable[[str, list[bytes] | bytes], Path]
 

@@ -3,9 +3,9 @@
 from math import isclose, log
 from pathlib import Path
 
+from assay.code.userfiles import load_attribute
 from assay.core import GenerateOptions, Message, Prompt, Request
 from assay.models import build_model
-from assay.userfiles import load_attribute
 
 REFERENCE = f"{Path(__file__).parents[2] / 'examples' / 'bigram.py'}:Bigram"
 

@@ -9,10 +9,10 @@ from textwrap import dedent
 
 import pytest
 
+from assay.code.userfiles import load_attribute, load_file
 from assay.core import Audio, GenerateOptions, Image, Likelihood, Message, ModelError, Prompt, Request, UsageError
 from assay.models import adapt_model, build_model
 from assay.runner.ask.calls import call_model
-from assay.userfiles import load_attribute, load_file
 
 
 def write(folder: Path, source: str) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from summary_context import Context, record
 
-from assay.summarizers.auroc import area_under_roc, auroc, estimate_auroc
+from assay.summarizers.auroc import auroc, estimate_auroc
 from assay.summarizers.statistics import clopper_pearson
 
 
@@ -20,11 +20,11 @@ def verdict(id, gold, said, **details):
 
 def test_it_is_the_share_of_pairs_in_the_right_order_ties_counting_half():
     # (.9 > .1, .9 > .4, .4 > .1 and .4 = .4): three and a half of four pairs.
-    assert area_under_roc([0.1, 0.4, 0.4, 0.9], [False, False, True, True]) == 0.875
+    assert estimate_auroc([0.1, 0.4, 0.4, 0.9], [False, False, True, True]).value == 0.875
 
 
 def test_one_class_alone_has_no_area():
-    assert area_under_roc([0.1, 0.9], [True, True]) is None
+    assert estimate_auroc([0.1, 0.9], [True, True]) is None
     assert result_of([verdict("a", "yes", "yes")]).value is None
 
 

@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import Any
 
 from .. import registry
+from ..code.userfiles import load_attribute, load_file, split_reference
 from ..core import EMPTY, AssayError, Suite, Task, UsageError
 from ..datasets.files import why_no_data
-from ..userfiles import load_attribute, load_file, split_reference
 from .arguments import Parser, key_values
 from .explain import Fault, explained
 from .trials import check_parameters, try_model, try_scorer, try_task, try_template

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from ..code.userfiles import is_reference
 from ..conformance import Verdict, check, select
 from ..core import UsageError
 from ..runner.tasks.components import build_scorer
-from ..userfiles import is_reference
 from .arguments import Parser
 
 SHOWN = 3

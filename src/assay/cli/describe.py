@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ..userfiles import load_attribute
+from ..code.userfiles import load_attribute
 
 
 def described(reference: str) -> Iterator[str]:

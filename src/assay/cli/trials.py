@@ -278,8 +278,8 @@ def try_template(template: Any, name: str, file: Path, data: str | None, row: Ma
 
 def try_model(reference: str, file: Path, args: Mapping[str, Any]) -> Iterator[str]:
     """One tiny prompt; of a model that weighs continuations, two of them as well."""
+    from ..code.userfiles import load_attribute, split_reference
     from ..models import build_model
-    from ..userfiles import load_attribute, split_reference
 
     path, attribute = split_reference(reference)
     try:

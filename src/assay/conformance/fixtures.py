@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..code.userfiles import is_reference
 from ..core import EMPTY, UnknownName, UsageError
-from ..userfiles import is_reference
 
 FOLDER = Path(__file__).parent / "fixtures"
 TOLERANCE = 1e-9

@@ -1,6 +1,11 @@
-"""Protocols: the five things people write, as the core sees them once they are adapted."""
+"""Protocols: the five things people write, as the runner sees them once they are adapted.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+What each must have stands in its own protocol; what it may have, in the one called `…Extras`. The runner asks for
+nothing else: a test compares.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from .abilities import Abilities
@@ -18,8 +23,31 @@ class Dataset(Protocol):
     def __iter__(self) -> Iterator[Sample | BadSample]: ...
 
 
+class DatasetExtras(Protocol):
+    """What the data of a task may have."""
+
+    def reading_from(self, data: str | None) -> Any:
+        """The same data where `--data` says that they lie: the code that reads them is the user's own."""
+        ...
+
+    @property
+    def read(self) -> Callable[[Any], Any] | None:
+        """From what was found to samples, where one file is not one set."""
+        ...
+
+
 class Template(Protocol):
     """Builds the prompt of one sample."""
+
+    @property
+    def source(self) -> str:
+        """What the prompts depend on, as text."""
+        ...
+
+    @property
+    def next_turn(self) -> Callable[..., Any] | None:
+        """`next(sample, turns)` of a template that leads a dialogue."""
+        ...
 
     def __call__(self, sample: Sample) -> Prompt: ...
 
@@ -28,9 +56,8 @@ class Template(Protocol):
 class Model(Protocol):
     """A place prompts go and outputs come from.
 
-    `generate` may be `async`; it is then asked one request at a time, many at once. Optional further members:
-    `likelihood(requests)`, `prompt(sample, prompt) -> Prompt`, `batch_size`, `concurrency`, `close()`; and those of
-    `Reporting`, `SizedByMemory` and `OnDevice`.
+    `generate` may be `async`; it is then asked one request at a time, many at once. What else a model may have stands
+    in `ModelExtras`, `Reporting`, `SizedByMemory` and `OnDevice`.
     """
 
     @property
@@ -42,6 +69,65 @@ class Model(Protocol):
         ...
 
     def generate(self, requests: Sequence[Request]) -> Any: ...
+
+
+class ModelExtras(Protocol):
+    """What a model may have beside `generate`; each is looked for by itself."""
+
+    batch_size: int | None
+    """Requests handed over at once, where the run does not say."""
+    concurrency: int | None
+    """Requests under way at once, of an `async` model."""
+    trust_remote_code: bool
+    """Whether code that lies beside the weights may run; set by the run's option of that name."""
+
+    def likelihood(self, requests: Sequence[Request]) -> Any:
+        """Log-probabilities of given continuations."""
+        ...
+
+    @property
+    def likelihood_fix(self) -> str:
+        """How to get likelihoods from this model, where it gives none as it is set up."""
+        ...
+
+    def prompt(self, sample: Sample, prompt: Prompt) -> Prompt:
+        """The prompt as this model wants it; the journal has it as it was sent."""
+        ...
+
+    def load(self) -> None:
+        """Gets ready for questions, before the first one and its time limit."""
+        ...
+
+    def close(self) -> Any:
+        """Lets go of what it holds; may be `async`."""
+        ...
+
+    def check_ready(self) -> None:
+        """Raises where a helper of scorers cannot start, before a model is asked anything."""
+        ...
+
+    def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> Iterable[Any]:
+        """What its tokenizer finds wrong with a prompt."""
+        ...
+
+    @property
+    def preflight_loads(self) -> bool:
+        """Whether `preflight` needs the weights."""
+        ...
+
+    @property
+    def whole_dialogues(self) -> bool:
+        """Whether it is asked a dialogue as a whole and leads it itself."""
+        ...
+
+    @property
+    def written(self) -> Mapping[str, Any]:
+        """Its options as they were written: secrets among them are kept out of the run's files."""
+        ...
+
+    def write_under(self, folder: Path) -> None:
+        """From now on writes its own files into the run's folder."""
+        ...
 
 
 @runtime_checkable
@@ -71,20 +157,92 @@ class OnDevice(Protocol):
 
 
 class Scorer(Protocol):
-    """Judges one output; may be `async`. Options are its fields.
-
-    Optional members: `many(pairs)` for device batches, `score_all(table, models)` for set-level evaluation,
-    `needs` (roles of helper models), `requires` (libraries, as `Requirement`s), `reads` (what it cannot do without:
-    `text`, `image`, `audio`, `video`, `answer`, `likelihood`, `logprobs`, `target`), `higher_is_better`, `bounds`.
-    """
+    """Judges one output; may be `async`. Options are its fields. What else it may have stands in `ScorerExtras`."""
 
     def __call__(self, sample: Sample, output: Output) -> Score: ...
+
+
+class ScorerExtras(Protocol):
+    """What a scorer may say of itself."""
+
+    name: str
+    """What it is called in the table, where the task does not say."""
+
+    def score_all(self, rows: Sequence[tuple[Sample, Output]]) -> Any:
+        """The numbers of a whole set, as a distance between two sets of images; instead of `__call__`."""
+        ...
+
+    def in_run(self, cell: Any, writer: Any) -> Any:
+        """The same, told which run, task and model it judges: it writes files, or asks judges by itself."""
+        ...
+
+    @property
+    def needs(self) -> Sequence[str]:
+        """Roles of helper models, which it is given in its field `models`."""
+        ...
+
+    @property
+    def requires(self) -> Sequence[Any]:
+        """Libraries, as `Requirement`s: looked for before the run."""
+        ...
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """What it cannot do without: text, image, audio, video, answer, likelihood, logprobs, target."""
+        ...
+
+    @property
+    def blocking(self) -> bool:
+        """Whether it takes its time, so that it runs beside the work."""
+        ...
+
+    @property
+    def whole_output(self) -> bool:
+        """Whether it judges all candidates of an answer together."""
+        ...
+
+    @property
+    def summarizers(self) -> Sequence[Any]:
+        """What makes its numbers, where the task does not say; else the mean."""
+        ...
+
+    @property
+    def higher_is_better(self) -> bool: ...
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """The lowest and the highest value; `None` where there is none."""
+        ...
+
+    @property
+    def best_mark(self) -> float:
+        """Of a judge: the mark that a perfect answer gets, with which a judge is tried out."""
+        ...
+
+    @property
+    def measures_transcripts(self) -> bool:
+        """Whether answers are meant to repeat the reference, so that it is no leak if they do."""
+        ...
 
 
 class Summarizer(Protocol):
     """Makes the numbers of one scorer on one task from its score records."""
 
     def __call__(self, records: Sequence[ScoreRecord], context: "SummaryContext") -> Iterable[Result]: ...
+
+
+class SummarizerExtras(Protocol):
+    """What a summarizer may say of itself."""
+
+    @property
+    def pools(self) -> bool:
+        """Whether it counts every answer by itself, so that no reducer of repeats applies."""
+        ...
+
+    @property
+    def function(self) -> Callable[..., Any] | None:
+        """The user's own function, where it was adapted."""
+        ...
 
 
 class SummaryContext(Protocol):

@@ -117,6 +117,8 @@ class Task:
     """Whether media that rows name by URL are fetched."""
     data_hint: str = ""
     """What `--data` expects when the data cannot be found."""
+    foreign: bool = field(default=False, repr=False, compare=False)
+    """Whether it was written for another system, whose code reads the settings of a run in its own way."""
     origin: "Task | None" = field(default=None, repr=False, compare=False)
     """The task as its author wrote it, where a run has changed it: the protocol id says what differs."""
 

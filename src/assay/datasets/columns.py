@@ -203,16 +203,8 @@ def find_columns(
     claimed = _named_outright(names, given)
     unclaimed = [name for name in names if name not in claimed]
     folded = {name.lower(): name for name in reversed(unclaimed)}
-    parts: dict[str, Any] = {}
-    lacking: list[str] = []
-    for part, known in CONVENTION.items():
-        if part in given and part != "choices":
-            wanted = given[part]
-            parts[part] = wanted or None
-            if wanted and wanted not in names:
-                lacking.append(wanted)
-        elif part != "choices":
-            parts[part] = next((folded[name] for name in known if name in folded), None)
+    parts = _single_columns(given, folded)
+    lacking = [wanted for part in parts if (wanted := given.get(part)) and wanted not in names]
     if cluster:
         parts["cluster"] = cluster
     lacking += [name for name in (*tags, *([cluster] if cluster else ())) if name not in names]
@@ -234,18 +226,8 @@ def find_columns(
         if others
     }
     is_index = _counts_options(parts["target"] or "")
-    plain = (
-        parts["input"] is not None
-        and parts["target"] is not None
-        and not any(
-            (
-                media,
-                tags,
-                lacking,
-                *(parts[p] for p in ("choices", "option_cells", "messages", "turns", "group", "cluster")),
-            )
-        )
-    )
+    more = [parts[part] for part in ("choices", "option_cells", "messages", "turns", "group", "cluster")]
+    plain = None not in (parts["input"], parts["target"]) and not any((media, tags, lacking, *more))
     return Columns(
         tuple(names),
         media=media,
@@ -257,6 +239,15 @@ def find_columns(
         source=source,
         **parts,
     )
+
+
+def _single_columns(given: Mapping[str, str], folded: Mapping[str, str]) -> dict[str, Any]:
+    """The column of each part that one column plays: as named, or as convention has it."""
+    return {
+        part: (given[part] or None) if part in given else next((folded[name] for name in known if name in folded), None)
+        for part, known in CONVENTION.items()
+        if part != "choices"
+    }
 
 
 def _counts_options(column: str) -> bool | None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..code.sources import digest_behind
 from ..core import DataError, Sample, UsageError, canonical, digest_of, shorten
-from ..sources import digest_behind
 from .faults import RowFault
 from .shards import Row, RowData
 from .undecoded import without_decoding

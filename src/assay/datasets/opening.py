@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ..core import UsageError, shorten
 from ..registry import datasets as registered
@@ -17,32 +17,40 @@ from .shards import Shard
 from .undecoded import without_decoding
 
 
-def open_dataset(
-    source: Any,
-    *,
-    columns: Mapping[str, str] | None = None,
-    tags: Sequence[str] = (),
-    cluster: str | None = None,
-    split: str | None = None,
-    on_duplicate: OnDuplicate = "error",
-    strict: bool = False,
-    to_sample: ToSample | None = None,
-    where: str = "",
-    media_root: str | Path | None = None,
-    allow_urls: bool = False,
-    allow_private: bool = False,
-) -> Samples:
+class DataOptions(TypedDict, total=False):
+    """What may be said of data, beside where they are."""
+
+    columns: Mapping[str, str] | None
+    """By the part a column plays, its name."""
+    tags: Sequence[str]
+    """Columns to break results down by."""
+    cluster: str | None
+    split: str | None
+    on_duplicate: OnDuplicate
+    strict: bool
+    to_sample: ToSample | None
+    """Makes a `Sample` of a row where the columns alone do not say how; an empty id is filled in."""
+    where: str
+    """Who asks, for messages."""
+    media_root: str | Path | None
+    """The folder in which media named in rows must lie; left out, that of the data."""
+    allow_urls: bool
+    """URLs among the media are fetched."""
+    allow_private: bool
+    """From private addresses, too."""
+
+
+def open_dataset(source: Any, **options: Unpack[DataOptions]) -> Samples:
     """The samples of a path, a Hugging Face id (`hf://org/name`), rows, a function of rows, or any iterable.
 
-    `to_sample` makes a `Sample` of a row where the columns alone do not say how; an empty id is filled in.
     Files are looked at here, so that a missing file, a broken header or a wrong column name shows before a run starts;
     a function is first called when its rows are asked for.
 
-    Media named in rows must lie in the folder of the data, or in `media_root`; URLs among them are fetched with
-    `allow_urls`, from private addresses too with `allow_private`.
-
     Example: `open_dataset("exam.csv", columns={"target": "gold"}, tags=["subject"])`
     """
+    if unknown := options.keys() - DataOptions.__annotations__.keys():
+        raise TypeError(f"open_dataset() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    where, split, on_duplicate = options.get("where", ""), options.get("split"), options.get("on_duplicate", "error")
     if on_duplicate not in ("error", "first", "suffix"):
         raise UsageError(f"on_duplicate: {on_duplicate!r}", where=where or None, fix="error, first or suffix")
     if isinstance(source, Samples):
@@ -50,15 +58,19 @@ def open_dataset(
     shards, settled = _shards(source, split, where)
     samples = Samples(
         shards,
-        dict(columns or {}),
-        tuple(tags),
-        cluster,
-        None if settled else split,
-        on_duplicate,
-        strict,
-        to_sample,
-        where,
-        Reach(root=_root_of(source, media_root, where), allow_urls=allow_urls, allow_private=allow_private),
+        columns=dict(options.get("columns") or {}),
+        tags=tuple(options.get("tags", ())),
+        cluster=options.get("cluster"),
+        split=None if settled else split,
+        on_duplicate=on_duplicate,
+        strict=options.get("strict", False),
+        to_sample=options.get("to_sample"),
+        where=where,
+        reach=Reach(
+            root=_root_of(source, options.get("media_root"), where),
+            allow_urls=options.get("allow_urls", False),
+            allow_private=options.get("allow_private", False),
+        ),
     )
     if isinstance(shards[0], Called):
         return samples

@@ -34,6 +34,18 @@ class Head:
     kind: Kind
 
 
+@dataclass(frozen=True, slots=True)
+class RowRules:
+    """What becomes of a row, whatever its columns are."""
+
+    on_duplicate: OnDuplicate
+    strict: bool
+    """Whether a row with columns that the first rows lack is refused."""
+    to_sample: ToSample | None
+    shuffle_choices: int | None
+    """The seed of the order of the options; `None` keeps the data's."""
+
+
 class Reading:
     """One pass over the rows: remembers the ids seen and the mapping of each set of columns."""
 
@@ -42,28 +54,25 @@ class Reading:
         shards: Sequence[Shard],
         head: Head,
         find: Find,
-        on_duplicate: OnDuplicate = "error",
-        strict: bool = False,
-        to_sample: ToSample | None = None,
+        rules: RowRules,
         reach: Reach = ANYWHERE,
         decide: Decide = lambda: None,
-        shuffle_choices: int | None = None,
     ) -> None:
         self._shards = shards
         self._head = head
         self._has_ids = head.has_ids
         self._find = find
-        self._on_duplicate = on_duplicate
-        self._strict = strict
-        self._to_sample = to_sample
+        self._on_duplicate = rules.on_duplicate
+        self._strict = rules.strict
+        self._to_sample = rules.to_sample
         self._decide = decide
         self._mappings: dict[tuple[str, ...], Columns] = {}
         self._seen: dict[str, int] = {}
         """By id: shard and row number in one integer, since a tuple for each of a million rows would be felt."""
         self._reaches = [reach.beside(folder_of(shard)) for shard in shards]
         self._names = [shard.name for shard in shards]
-        self._seed = shuffle_choices
-        self.take = self._take if shuffle_choices is None else self._take_shuffled
+        self._seed = rules.shuffle_choices
+        self.take = self._take if rules.shuffle_choices is None else self._take_shuffled
         """What a row becomes; `None` for a repeated id that is to be left out."""
 
     def _take_shuffled(self, at: int, position: int, number: int, row: RowData) -> Sample | BadSample | None:

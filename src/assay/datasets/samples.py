@@ -21,7 +21,7 @@ from .json_arrays import JsonArray
 from .json_lines import JsonLines
 from .memory import Called, Rows, plain_row, source_digest
 from .reach import Reach
-from .reading import Head, OnDuplicate, Reading, sample_of
+from .reading import Head, OnDuplicate, Reading, RowRules, sample_of
 from .shards import RowData, Shard, folder_of
 from .tables import Table
 
@@ -230,17 +230,8 @@ class Samples:
         return HEAD_ROWS if isinstance(shard, Rows) or shard.path is not None else 1
 
     def _reading(self) -> Reading:
-        return Reading(
-            self.shards,
-            self.head,
-            self._columns_for,
-            self.on_duplicate,
-            self.strict,
-            self.to_sample,
-            self.reach,
-            self._decide,
-            self.shuffle_choices,
-        )
+        rules = RowRules(self.on_duplicate, self.strict, self.to_sample, self.shuffle_choices)
+        return Reading(self.shards, self.head, self._columns_for, rules, self.reach, self._decide)
 
     def _decide(self) -> Way | None:
         """How the rows read numbers among the right answers, where all that tell agree; reads them all, once."""

@@ -22,9 +22,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..code.data_files import watching
+from ..code.sources import leave_inits_out
+from ..code.userfiles import describe_failure, failing_line
 from ..core import AssayError, UsageError, trust
-from ..sources import leave_inits_out
-from ..userfiles import describe_failure, failing_line
 from .libraries import Libraries
 from .outside import Outside, installed_mount
 from .overlay import Overlay, with_names
@@ -175,7 +176,7 @@ class Guest:
             sys.modules.setdefault(self.prefix, ModuleType(self.prefix))
             sys.modules[own] = module
             try:
-                with trust.running():
+                with trust.running(), watching():
                     spec.loader.exec_module(module)
             except BaseException:
                 del self._by_file[file]

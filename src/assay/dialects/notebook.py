@@ -2,16 +2,18 @@
 
 Who asks decides: cells, the prompt and the user's own files in the working folder are served; any other file where no
 package of that name is installed. Nothing is put into `sys.modules` under a dialect's names, so nothing is left behind.
+What is typed has no loader that could give it builtins of its own: here alone `import` is replaced for the process.
 """
 
+import builtins
 import importlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..core import UsageError
-from ..imports import add_way, drop_way
 from .guest import Guest
 from .outside import installed_mount
 from .protocol import OURS, choose
@@ -19,6 +21,8 @@ from .recognise import DIALECTS
 
 _ASSAY = Path(__file__).parents[1]
 _guests: dict[str, Guest] = {}
+_python_import = builtins.__import__
+_python_import_module = importlib.import_module
 
 
 def enable(dialect: str, protocol: str = OURS) -> None:
@@ -32,19 +36,45 @@ def enable(dialect: str, protocol: str = OURS) -> None:
     if dialect not in _guests:
         names: Mapping[str, str] = importlib.import_module(f".{dialect}.claims", __package__).NAMES
         _guests[dialect] = Guest(dialect, names, Path.cwd(), force=True)
-    add_way(_import_of_guest, by_name=True)
+    if builtins.__import__ is not _import:
+        global _python_import
+        _python_import = builtins.__import__
+        builtins.__import__ = _import
+    importlib.import_module = _import_module
 
 
 def disable(dialect: str) -> None:
     """Leaves the session as it was before `enable`."""
     _guests.pop(dialect, None)
     choose(dialect, OURS)
-    if not _guests:
-        drop_way(_import_of_guest)
+    if not _guests and builtins.__import__ is _import:
+        builtins.__import__ = _python_import
+    if not _guests and importlib.import_module is _import_module:
+        importlib.import_module = _python_import_module
+
+
+def _import(
+    name: str,
+    globals: Mapping[str, Any] | None = None,
+    locals: Mapping[str, Any] | None = None,
+    fromlist: Sequence[str] | None = (),
+    level: int = 0,
+) -> ModuleType:
+    """What an import statement calls; the parameters are those of `__import__`."""
+    is_ours = level == 0 and globals is not None
+    module = _import_of_guest(name, globals or {}, fromlist or ()) if is_ours else None
+    return module or _python_import(name, globals, locals, fromlist or (), level)
+
+
+def _import_module(name: str, package: str | None = None) -> ModuleType:
+    """What `importlib.import_module` gives: a name made at run time is a name, asked for by the caller."""
+    scope = sys._getframe(1).f_globals
+    module = None if name.startswith(".") else _import_of_guest(name, scope, ("*",))
+    return module or _python_import_module(name, package)
 
 
 def _import_of_guest(name: str, scope: Mapping[str, Any], wanted: Sequence[str]) -> ModuleType | None:
-    """What code that is typed here gets for a name of an enabled dialect."""
+    """What code that is typed here gets for a name of an enabled dialect; `None` for what is Python's affair."""
     guest = next((g for g in reversed(list(_guests.values())) if g.provides(name)), None)
     if guest is None or not _is_served(scope, name, guest.root, is_library=guest.is_library(name)):
         return None

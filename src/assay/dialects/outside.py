@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-from .. import neighbours
+from ..code import neighbours
 from .placing import Mount
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import registry
+from ..code.sources import names_imported, parsed
+from ..code.userfiles import split_reference
 from ..core import Model, Task, UnknownName, UsageError, nearest
-from ..userfiles import split_reference
 from .guest import forced
 
 DIALECTS = ("testbed", "vlmeval", "pipeline", "televal", "ulmeval")
@@ -34,7 +35,7 @@ def recognise(reference: str, run: Any) -> Sequence[Task] | None:
         tasks: Sequence[Task] = _as_upstream(found[0])(bare, run)
     else:
         tasks = _module(found[0]).tasks(reference, run)
-    return tasks
+    return [task.but(foreign=True) for task in tasks]
 
 
 def is_whole(reference: str) -> bool:
@@ -132,19 +133,8 @@ def _claims(dialect: str, path: Path, imports: frozenset[str]) -> str | None:
 
 def imported_names(path: Path) -> frozenset[str]:
     """The dotted names a Python file imports, relative ones with their dots; empty for a file that is not Python."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):
-        return frozenset()
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            base = "." * node.level + (node.module or "")
-            joint = "." if node.module else ""
-            names |= {base, *(f"{base}{joint}{alias.name}" for alias in node.names)}
-    return frozenset(names)
+    tree = parsed(path)
+    return frozenset(name for node in ast.walk(tree) for name in names_imported(node)) if tree else frozenset()
 
 
 def _module(name: str) -> Any:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from ..code.sources import parsed
+
 
 @dataclass(frozen=True, slots=True)
 class ImportFrom:
@@ -64,9 +66,8 @@ def names_in(file: Path) -> SourceNames:
 
 @lru_cache(maxsize=2048)
 def _names_in(file: Path, changed: int, size: int) -> SourceNames:
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, OSError, RecursionError):
+    tree = parsed(file)
+    if tree is None:
         return NOTHING
     defined: set[str] = set()
     imports: list[ImportFrom] = []
@@ -107,8 +108,5 @@ def relative_imports(file: Path) -> tuple[ImportFrom, ...]:
 
 def words_in(file: Path) -> frozenset[str]:
     """The names that a file uses anywhere."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError, OSError, RecursionError):
-        return frozenset()
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    tree = parsed(file)
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name)) if tree else frozenset()

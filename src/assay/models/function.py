@@ -12,7 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..computed import digest_of_computed
+from ..code.data_files import digest_of_data
+from ..code.sources import behind, digest_behind
+from ..code.typed_code import digest_of_code, digest_of_state, file_of
+from ..code.userfiles import file_digest, split_reference
 from ..core import (
     EMPTY,
     Abilities,
@@ -27,14 +30,11 @@ from ..core import (
 from ..core.secrets import veiled
 from ..media import fitted
 from ..registry import check_options
-from ..sources import behind, digest_behind
-from ..userfiles import file_digest, split_reference
 from .answers import as_answer, as_weighed, failure
 from .building import Builder, as_count, check_alike, check_declared, is_async, method_of
 from .calling import Call, check_needs, check_settings, inspect_call, made_kinds
 from .draws import generator_for
 from .shapes import WrongShape, matched
-from .typed_code import digest_of_code, digest_of_state, file_of
 
 ALL_KINDS = frozenset({"text", "image", "audio", "video"})
 
@@ -160,8 +160,8 @@ def _identity(target: Any, reference: str, args: Mapping[str, Any]) -> Mapping[s
         identity["sha256"] = file_digest(file)
         if len(behind(file)[0]) > 1:
             identity["imports"] = digest_behind(file, libraries=False)
-    if computed := digest_of_computed(kind):
-        identity["computed"] = computed
+    if data := digest_of_data(kind):
+        identity["data"] = data
     if bound:
         # By digest, since they may hold a key; what is no plain data by its class, since it has no lasting value.
         identity["bound"] = digest_of(json.dumps(bound, sort_keys=True, default=_class_name).encode())

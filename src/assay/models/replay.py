@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ..code.userfiles import file_digest
 from ..core import Abilities, Media, Output, Request, StoreError, UsageError
 from ..core.media import MEDIA_KINDS
 from ..core.record import is_sealed, is_whole, output_from_plain, prompt_to_plain
-from ..userfiles import file_digest
 
 JOURNAL = "records.jsonl"
 MANIFEST = "run.json"

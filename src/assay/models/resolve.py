@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..code.userfiles import is_reference, load_attribute, split_reference
 from ..core import EMPTY, Model, Spec, UnknownName, UsageError, nearest
 from ..registry import construct, model_recognisers
 from ..registry import models as registry
-from ..userfiles import is_reference, load_attribute, split_reference
 from . import embedded
 from .building import check_alike, check_declared
 from .function import FunctionModel, with_options

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..code.userfiles import file_digest
 from ..core import ModelError
-from ..userfiles import file_digest
 
 SHOWN = 3
 """Tensors that a message names."""

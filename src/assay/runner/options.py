@@ -4,9 +4,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from ..code.userfiles import one_spelling
 from ..core import EMPTY, AssayError, PlanError, UsageError, digest_of, nearest, shorten
 from ..core.secrets import left_out, veiled
-from ..userfiles import one_spelling
 from .option_fields import flags_of, option
 
 DEFAULT_MODEL = "smollm2"

@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
+from ..code.userfiles import load_file
 from ..core import EMPTY, MissingExtra, Output, Requirement, Sample, ScorerError, UsageError
 from ..registry import scorers
-from ..userfiles import load_file
 
 _CASTS: Mapping[str, Callable[[str], Any]] = {"text": str, "int": int, "float": float}
 

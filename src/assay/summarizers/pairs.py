@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..core import Result, ScoreRecord, SummarizerError, SummaryContext
 from ..registry import summarizers
 from .mean import reducer_of
-from .strata import Counting, Row, expected_of, grouped_result, mean_of_rows
+from .strata import Counting, Heading, Row, expected_of, grouped_result, mean_of_rows
 from .units import one_value, reducer_flags
 
 if TYPE_CHECKING:
@@ -49,18 +49,16 @@ class Mme:
             marks = [*flags, f"without {', '.join(absent)}"] if absent else flags
             groups = {self.category: {name: scores[name] for name in names if name in scores}}
             members = self._members(records, names)
-            result = grouped_result(
-                own, sum_of_scores, members, context, metric, groups=groups, flags=marks, ends=_ends(own)
-            )
+            heading = Heading(metric, groups, marks)
+            result = grouped_result(own, sum_of_scores, members, context, heading, ends=_ends(own))
             yield replace(result, n_expected=expected_of(members, records, context))
         other = [row for row in rows if row[0] not in (*PERCEPTION, *COGNITION)]
         if other or not rows:
             strange = sorted({group for group, _, _ in other})
             groups = {self.category: {name: scores[name] for name in strange}}
             members = self._members(records, strange) if rows else list(records)
-            result = grouped_result(
-                other, sum_of_scores, members, context, "mme", groups=groups, flags=flags, ends=_ends(other)
-            )
+            heading = Heading("mme", groups, flags)
+            result = grouped_result(other, sum_of_scores, members, context, heading, ends=_ends(other))
             yield replace(result, n_expected=expected_of(members, records, context))
 
     def _members(self, records: Sequence[ScoreRecord], names: Sequence[str]) -> list[ScoreRecord]:
@@ -77,7 +75,7 @@ class Mme:
             "acc_plus": 100 * both / pictures if pictures else None,
             "pictures": int(pictures),
         }
-        result = grouped_result(own, sum_of_scores, members, context, "mme", details=details, ends=_ends(own))
+        result = grouped_result(own, sum_of_scores, members, context, Heading("mme", details=details), ends=_ends(own))
         return replace(result, n_expected=None)
 
     def _pictures(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
@@ -215,9 +213,7 @@ def _share_all_right(
         _share,
         records,
         context,
-        metric,
-        flags=flags,
-        details={"groups": len(rows)},
+        Heading(metric, flags=flags, details={"groups": len(rows)}),
         estimator=lambda own: mean_of_rows(own, (0.0, 1.0)),
     )
 

@@ -6,7 +6,7 @@ the sums of every group side by side.
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..core import COUNTED_AS_ZERO, EMPTY, UNRESOLVED, Outcome, Result, ScoreRecord, SummaryContext
@@ -89,16 +89,23 @@ class OneEach:
         return (self._values[record.id], 1.0) if self._first[record.id] == record.epoch else (0.0, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a result says beside its numbers."""
+
+    metric: str
+    groups: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+    flags: Sequence[str] = ()
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
+
+
 def grouped_result(
     rows: Sequence[Row],
     formula: "Callable[[Mapping[str, Floats]], Floats]",
     records: Sequence[ScoreRecord],
     context: SummaryContext,
-    metric: str,
+    heading: Heading,
     *,
-    groups: Mapping[str, Any] = EMPTY,
-    flags: Sequence[str] = (),
-    details: Mapping[str, Any] = EMPTY,
     counted: Counting | None = None,
     ends: Ends | None = None,
     estimator: Callable[[Sequence[Row]], Estimate] | None = None,
@@ -116,16 +123,16 @@ def grouped_result(
     common: dict[str, Any] = {
         "task": context.task,
         "model": context.model,
-        "metric": metric,
+        "metric": heading.metric,
         "protocol": context.protocol,
         "n": len({record.id for record in records if counted(record) is not None}),
         "n_expected": context.n_expected,
         "outcomes": dict(outcomes),
         "higher_is_better": context.higher_is_better,
-        "groups": groups,
-        "details": details,
+        "groups": heading.groups,
+        "details": heading.details,
     }
-    marks = (*doubtful, *counted.flags(records), *flags)
+    marks = (*doubtful, *counted.flags(records), *heading.flags)
     if not rows:
         return Result(value=None, interval="none: nothing was scored", flags=marks, **common)
     names = sorted({group for group, _, _ in rows})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..core import EMPTY, Result, ScoreRecord, SummaryContext, UsageError
 from ..registry import summarizers
 from .statistics import Estimate, weighted_mean
-from .strata import Counting, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
+from .strata import Counting, Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,9 +71,8 @@ class GroupMean:
 
         groups = {self.by: _by_group(rows, members, formula, context, self.name, counted, estimator)} if rows else {}
         own = [record for group in members.values() for record in group]
-        result = grouped_result(
-            rows, formula, own, context, self.name, groups=groups, flags=flags, counted=counted, estimator=estimator
-        )
+        heading = Heading(self.name, groups, flags)
+        result = grouped_result(rows, formula, own, context, heading, counted=counted, estimator=estimator)
         yield replace(result, n_expected=expected_of(own, records, context))
 
 
@@ -127,6 +126,7 @@ def _by_group(
     results = {}
     for name in sorted(members):
         own = [row for row in rows if row[0] == name]
-        result = grouped_result(own, formula, members[name], context, metric, counted=counted, estimator=estimator)
+        heading = Heading(metric)
+        result = grouped_result(own, formula, members[name], context, heading, counted=counted, estimator=estimator)
         results[name] = replace(result, n_expected=None)
     return results

@@ -13,7 +13,7 @@ from ..registry import summarizers
 from .derived import number_of
 from .statistics import POSITIVE, Estimate
 from .statistics.estimate import Ends
-from .strata import OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
+from .strata import Heading, OneEach, Row, expected_of, grouped_result, mean_of_rows, scale_of, unit_of
 from .units import lacking_flags
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class WorstCase:
         levels = {}
         for level in sorted(members):
             own = [row for row in rows if row[0] == level]
-            made = grouped_result(own, formula, members[level], context, name, estimator=estimator)
+            made = grouped_result(own, formula, members[level], context, Heading(name), estimator=estimator)
             levels[level] = replace(made, n_expected=None, higher_is_better=context.higher_is_better)
         known = {level: result.value for level, result in levels.items() if result.value is not None}
         pick = min if context.higher_is_better else max
@@ -99,17 +99,8 @@ class WorstCase:
         if unknown:
             flags.append(f"no value for {', '.join(unknown[:5])}")
         leveled = [record for member in members.values() for record in member]
-        result = grouped_result(
-            rows,
-            formula,
-            leveled,
-            context,
-            name,
-            groups={self.by: levels},
-            flags=flags,
-            details=details,
-            estimator=estimator,
-        )
+        heading = Heading(name, {self.by: levels}, flags, details)
+        result = grouped_result(rows, formula, leveled, context, heading, estimator=estimator)
         expected = expected_of(leveled, records, context)
         return replace(result, higher_is_better=context.higher_is_better, n_expected=expected)
 

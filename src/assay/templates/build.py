@@ -11,10 +11,10 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from ..code.userfiles import is_reference, load_attribute
 from ..core import EMPTY, Message, Sample, Spec, UnknownName, UsageError, shorten
 from ..registry import construct, templates
-from ..userfiles import is_reference, load_attribute
-from .built import TEXT_ONLY, BuiltTemplate, Hold
+from .built import TEXT_ONLY, BuiltTemplate, Finish, Hold
 from .by_row import ByRow
 from .choices import Choices
 from .jinja import JinjaMessages, JinjaText, JinjaTurn
@@ -60,11 +60,8 @@ def build_template(
         answer=made.answer,
         solve=made.solve,
         next_turn=made.next_turn,
-        system=system,
-        roles=roles,
-        produces=produces,
+        finish=Finish(system, roles, produces, chat),
         hold=hold,
-        chat=chat,
     )
 
 

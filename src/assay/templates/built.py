@@ -5,7 +5,7 @@ Here the task's system text, its map of roles and what it asks for are added, an
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ..core import (
@@ -33,6 +33,17 @@ Hold = Callable[[Media], Media]
 """The medium behind a file that data names, where it may be opened; raises where it may not."""
 
 
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What a task adds to the prompt that its template makes."""
+
+    system: str | None = None
+    roles: Mapping[str, str] = field(default_factory=lambda: EMPTY)
+    produces: Sequence[str] = TEXT_ONLY
+    chat: bool | None = None
+    """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
+
+
 class BuiltTemplate:
     """Calls a template and finishes its prompt; faults name the template and the sample."""
 
@@ -50,11 +61,8 @@ class BuiltTemplate:
         answer: Callable[[Sample], Any] | None = None,
         solve: Callable[[Sample], Any] | None = None,
         next_turn: Callable[..., Any] | None = None,
-        system: str | None = None,
-        roles: Mapping[str, str] = EMPTY,
-        produces: Sequence[str] = TEXT_ONLY,
+        finish: Finish,
         hold: Hold | None = None,
-        chat: bool | None = None,
     ) -> None:
         self._make = make
         self.hold = hold
@@ -62,16 +70,15 @@ class BuiltTemplate:
         self._answer = answer
         self._solve = solve
         self.name = name
-        self.source = (source or name) + ("" if chat is None else f"\nchat={chat}")
+        self.source = (source or name) + ("" if finish.chat is None else f"\nchat={finish.chat}")
         """What the prompts depend on, as text: its digest says whether a saved run still fits."""
         self.next_turn = next_turn
         """`next(sample, turns)` of a template that leads a dialogue."""
-        self.system = system
-        self.roles = roles
-        self.produces = tuple(produces)
-        self.chat = chat
-        """Whether a completion is put as a user's turn (true), or turns are written out as text (false)."""
-        self._finishes = bool(system or roles or self.produces != TEXT_ONLY or chat is not None)
+        self.system = finish.system
+        self.roles = finish.roles
+        self.produces = tuple(finish.produces)
+        self.chat = finish.chat
+        self._finishes = bool(self.system or self.roles or self.produces != TEXT_ONLY or self.chat is not None)
 
     def __call__(self, sample: Sample) -> Prompt:
         """The prompt of one sample."""

@@ -169,8 +169,8 @@ def forgotten_afterwards(monkeypatch: pytest.MonkeyPatch, module: str) -> str:
 def test_what_a_loaded_file_has_beside_it_takes_no_name_from_a_guest_elsewhere(
     taken: str, is_imported: bool, tmp_path: Path, monkeypatch
 ):
+    from assay.code.userfiles import load_file
     from assay.dialects.guest import Guest
-    from assay.userfiles import load_file
 
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, forgotten_afterwards(monkeypatch, "tasks"))
@@ -190,8 +190,8 @@ def test_what_a_loaded_file_has_beside_it_takes_no_name_from_a_guest_elsewhere(
 
 
 def test_a_module_on_the_users_own_path_is_not_hidden(tmp_path: Path, monkeypatch):
+    from assay.code.userfiles import load_file
     from assay.dialects.guest import Guest
-    from assay.userfiles import load_file
 
     for folder in ("library", "guest", "elsewhere"):
         (tmp_path / folder).mkdir()

@@ -6,8 +6,8 @@ import weakref
 from typing import ClassVar
 
 import assay
+from assay.code.userfiles import load_file
 from assay.core import Abilities, Output
-from assay.userfiles import load_file
 
 COUNT = 2000
 

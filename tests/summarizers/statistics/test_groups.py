@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from assay.summarizers.statistics import (
     Estimate,
     clopper_pearson,
-    estimate_groups,
     estimate_mean,
     macro,
     median,
     micro,
-    pooled_stderr,
-    reduce_groups,
 )
 
 SMALL = Estimate(0.8, 0.04, 0.72, 0.88, 100, None, "t")
@@ -29,7 +26,6 @@ def test_micro_weighs_by_samples_and_macro_by_tasks():
 
 
 def test_standard_errors_match_the_published_vectors():
-    assert pooled_stderr([100, 300], [0.04, 0.02]) == pytest.approx(0.018024, abs=1e-6)
     assert micro([SMALL, LARGE]).stderr == pytest.approx(0.018028, abs=1e-6)
     assert macro([SMALL, LARGE]).stderr == pytest.approx(0.022361, abs=1e-6)
 
@@ -85,15 +81,6 @@ def test_clusters_add_up_only_where_every_part_has_them():
     assert micro([clustered, SMALL]).clusters is None
 
 
-def test_a_group_counts_as_right_only_if_all_of_it_is():
-    values, keys = [1, 1, 1, 0, 0], [("p", 1), ("p", 1), ("q", 1), ("q", 1), ("r", 1)]
-
-    assert list(reduce_groups(values, keys).values()) == [1.0, 0.0, 0.0]
-    estimate = estimate_groups(values, keys)
-    assert (estimate.value, estimate.n) == (pytest.approx(1 / 3), 3)
-    assert estimate.stderr == pytest.approx(1 / 3)
-
-
 def test_the_median_sorts_and_halves_the_middle():
     assert median([9, 1, 5]) == 5
     assert median([4, 1, 3, 2]) == 2.5
@@ -109,15 +96,8 @@ def test_the_median_ignores_order(values, shuffler):
 
 @pytest.mark.parametrize(
     "call",
-    [lambda: micro([]), lambda: macro([]), lambda: median([]), lambda: estimate_groups([], [])],
+    [lambda: micro([]), lambda: macro([]), lambda: median([])],
 )
 def test_nothing_to_aggregate_is_an_error(call):
     with pytest.raises(ValueError, match="nothing to"):
         call()
-
-
-def test_pooling_needs_matching_lists_and_enough_samples():
-    with pytest.raises(ValueError, match="2 sizes but 1 standard errors"):
-        pooled_stderr([1, 2], [0.1])
-    with pytest.raises(ValueError, match="more samples than parts"):
-        pooled_stderr([1, 1], [0.1, 0.1])

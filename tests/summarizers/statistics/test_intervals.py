@@ -10,7 +10,6 @@ from assay.summarizers.statistics import (
     clopper_pearson,
     clustered_mean,
     estimate_mean,
-    jeffreys,
     mean_interval,
     proportion,
     share_interval,
@@ -24,22 +23,21 @@ CLUSTERED = [1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1]
 CLUSTERS = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 4, 4]
 
 TABLE = [
-    (7, 10, (0.415974, 0.984026), (0.396778, 0.892209), (0.347547, 0.933260), (0.394182, 0.907305)),
-    (0, 10, (0, 0), (0, 0.277533), (0, 0.308497), (0.000048, 0.217196)),
-    (10, 10, (1, 1), (0.722467, 1), (0.691503, 1), (0.782804, 0.999952)),
-    (1, 1, (1, 1), (0.206549, 1), (0.025, 1), (0.146746, 0.999614)),
-    (70, 100, (0.610183, 0.789817), (0.604151, 0.781051), (0.600185, 0.787594), (0.605453, 0.783159)),
-    (95, 100, (0.907284, 0.992716), (0.888250, 0.978456), (0.887165, 0.983568), (0.893900, 0.980668)),
-    (500, 1000, (0.469010, 0.530990), (0.469070, 0.530930), (0.468549, 0.531451), (0.469048, 0.530952)),
+    (7, 10, (0.415974, 0.984026), (0.396778, 0.892209), (0.347547, 0.933260)),
+    (0, 10, (0, 0), (0, 0.277533), (0, 0.308497)),
+    (10, 10, (1, 1), (0.722467, 1), (0.691503, 1)),
+    (1, 1, (1, 1), (0.206549, 1), (0.025, 1)),
+    (70, 100, (0.610183, 0.789817), (0.604151, 0.781051), (0.600185, 0.787594)),
+    (95, 100, (0.907284, 0.992716), (0.888250, 0.978456), (0.887165, 0.983568)),
+    (500, 1000, (0.469010, 0.530990), (0.469070, 0.530930), (0.468549, 0.531451)),
 ]
 
 
-@pytest.mark.parametrize(("k", "n", "by_wald", "by_wilson", "exact", "by_jeffreys"), TABLE)
-def test_proportion_intervals_match_the_published_table(k, n, by_wald, by_wilson, exact, by_jeffreys):
+@pytest.mark.parametrize(("k", "n", "by_wald", "by_wilson", "exact"), TABLE)
+def test_proportion_intervals_match_the_published_table(k, n, by_wald, by_wilson, exact):
     assert wald(k, n) == pytest.approx(by_wald, abs=1e-6)
     assert wilson(k, n) == pytest.approx(by_wilson, abs=1e-6)
     assert clopper_pearson(k, n) == pytest.approx(exact, abs=1e-6)
-    assert jeffreys(k, n) == pytest.approx(by_jeffreys, abs=1e-6)
 
 
 def test_proportion_intervals_agree_with_statsmodels():
@@ -48,7 +46,6 @@ def test_proportion_intervals_agree_with_statsmodels():
     for k, n in ((3, 17), (1, 400), (399, 400), (5000, 10_000)):
         assert wilson(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="wilson"), abs=1e-9)
         assert clopper_pearson(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="beta"), abs=1e-9)
-        assert jeffreys(k, n) == pytest.approx(proportions.proportion_confint(k, n, method="jeffreys"), abs=1e-9)
 
 
 def test_the_plain_mean_has_ddof_1_and_a_t_interval_that_may_leave_the_range():

@@ -12,6 +12,8 @@ leaderboard. Chinese: corpus CER after Chinese normalization. Hub names are thos
 here.
 """
 
+from dataclasses import replace
+
 from ...core import DataSource, GenerateOptions, Task
 from .modes import AUDIO, BOTH, heard, in_modes
 from .rows import TRANSCRIPTS, Spoken
@@ -30,12 +32,9 @@ def recognition(
     *,
     title: str,
     scorer: dict[str, str],
-    hub: str,
+    source: DataSource,
     citation: str,
     licence: str,
-    config: str | None = None,
-    split: str = "test",
-    read: Spoken = READ,
 ) -> tuple[Task, ...]:
     """The two tasks of one recognition set."""
     is_chinese = scorer is CHINESE
@@ -43,7 +42,7 @@ def recognition(
     mini = f"benchmarks/data/speech/recognition_{'zh' if is_chinese else 'en'}.jsonl"
     task = Task(
         name=name,
-        dataset=DataSource(hub=hub, config=config, split=split, local=files, mini=mini, read=read),
+        dataset=replace(source, local=files, mini=mini, read=source.read or READ),
         scorers=(scorer,),
         options=GenerateOptions(temperature=0.0, max_tokens=512),
         description=f"{title}: corpus {'CER' if is_chinese else 'WER'}",
@@ -55,34 +54,42 @@ def recognition(
 
 
 librispeech, librispeech_audio_text = recognition(
-    "librispeech", title="LibriSpeech test-clean", scorer=ENGLISH, hub="TwinkStart/librispeech", split="test_clean",
+    "librispeech", title="LibriSpeech test-clean", scorer=ENGLISH,
+    source=DataSource("TwinkStart/librispeech", split="test_clean"),
     citation="ICASSP 2015, 5206-5210", licence="CC BY 4.0",
 )  # fmt: skip
 librispeech_other, librispeech_other_audio_text = recognition(
-    "librispeech_other", title="LibriSpeech test-other", scorer=ENGLISH, hub="TwinkStart/librispeech",
-    split="test_other", citation="ICASSP 2015, 5206-5210", licence="CC BY 4.0",
+    "librispeech_other", title="LibriSpeech test-other", scorer=ENGLISH,
+    source=DataSource("TwinkStart/librispeech", split="test_other"),
+    citation="ICASSP 2015, 5206-5210", licence="CC BY 4.0",
 )  # fmt: skip
 common_voice_en, common_voice_en_audio_text = recognition(
-    "common_voice_en", title="Common Voice 15, English", scorer=ENGLISH, hub="TwinkStart/CommonVoice_15",
-    split="en", citation="arXiv 1912.06670", licence="CC0 1.0",
+    "common_voice_en", title="Common Voice 15, English", scorer=ENGLISH,
+    source=DataSource("TwinkStart/CommonVoice_15", split="en"),
+    citation="arXiv 1912.06670", licence="CC0 1.0",
 )  # fmt: skip
 common_voice_zh, common_voice_zh_audio_text = recognition(
-    "common_voice_zh", title="Common Voice 15, Chinese", scorer=CHINESE, hub="TwinkStart/CommonVoice_15",
-    split="zh", citation="arXiv 1912.06670", licence="CC0 1.0",
+    "common_voice_zh", title="Common Voice 15, Chinese", scorer=CHINESE,
+    source=DataSource("TwinkStart/CommonVoice_15", split="zh"),
+    citation="arXiv 1912.06670", licence="CC0 1.0",
 )  # fmt: skip
 fleurs_en, fleurs_en_audio_text = recognition(
-    "fleurs_en", title="FLEURS, English", scorer=ENGLISH, hub="google/fleurs", config="en_us", read=READINGS,
+    "fleurs_en", title="FLEURS, English", scorer=ENGLISH,
+    source=DataSource("google/fleurs", config="en_us", read=READINGS),
     citation="arXiv 2205.12446", licence="CC BY 4.0",
 )  # fmt: skip
 fleurs_zh, fleurs_zh_audio_text = recognition(
-    "fleurs_zh", title="FLEURS, Mandarin", scorer=CHINESE, hub="google/fleurs", config="cmn_hans_cn", read=READINGS,
+    "fleurs_zh", title="FLEURS, Mandarin", scorer=CHINESE,
+    source=DataSource("google/fleurs", config="cmn_hans_cn", read=READINGS),
     citation="arXiv 2205.12446", licence="CC BY 4.0",
 )  # fmt: skip
 aishell1, aishell1_audio_text = recognition(
-    "aishell1", title="AISHELL-1", scorer=CHINESE, hub="TwinkStart/AISHELL-1",
+    "aishell1", title="AISHELL-1", scorer=CHINESE,
+    source=DataSource("TwinkStart/AISHELL-1"),
     citation="arXiv 1709.05522", licence="Apache 2.0",
 )  # fmt: skip
 wenetspeech, wenetspeech_audio_text = recognition(
-    "wenetspeech", title="WenetSpeech test_net", scorer=CHINESE, hub="TwinkStart/WenetSpeech", split="test_net",
+    "wenetspeech", title="WenetSpeech test_net", scorer=CHINESE,
+    source=DataSource("TwinkStart/WenetSpeech", split="test_net"),
     citation="arXiv 2110.03370", licence="CC BY 4.0 for the labels; the sounds are their owners'",
 )  # fmt: skip

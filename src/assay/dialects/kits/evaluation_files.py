@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import file_digest, is_reference, split_reference
 from ...core import digest_of
 from ...store.file_ledger import LEDGER, FileLedger
-from ...userfiles import file_digest, is_reference, split_reference
 
 NOTE = ".assay-evaluations.json"
 ASIDE = ".assay-aside"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...code.userfiles import split_reference
 from ...core import EMPTY, UsageError
-from ...userfiles import split_reference
 
 
 @dataclass(frozen=True, slots=True)

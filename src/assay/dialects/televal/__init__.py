@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...code.userfiles import split_reference
 from ...core import Model, Task, UsageError
-from ...userfiles import split_reference
 
 if TYPE_CHECKING:
     from ...runner.options import RunOptions

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ...code.sources import parsed
+from ...code.userfiles import describe_failure, failing_line
 from ...core import AssayError, UsageError, nearest
 from ...registry import check_options
-from ...userfiles import describe_failure, failing_line
 from ..guest import Guest, module_exists, stands_for
 from ..protocol import is_upstream
 from .claims import NAMES
@@ -166,10 +167,8 @@ def _only_class(file: Path) -> str | None:
 
 
 def _top(file: Path) -> list[ast.stmt]:
-    try:
-        return ast.parse(file.read_bytes()).body
-    except (SyntaxError, ValueError, OSError):
-        return []
+    tree = parsed(file)
+    return tree.body if tree else []
 
 
 def _takes(thing: type, name: str) -> bool:

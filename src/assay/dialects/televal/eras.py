@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
+from ...code.sources import parsed
 from ..protocol import OURS, UPSTREAM, following, is_documented
 from .claims import NEAR, kinds_in, yaml_files
 
@@ -116,11 +117,8 @@ def _tree_near(script: str, working: str) -> Path | None:
 
 def _from_source(file: Path) -> Era | None:
     """By the parameters of `BatchLoader`."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return None
-    for node in ast.walk(tree):
+    tree = parsed(file)
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.FunctionDef) and node.name == "__init__":
             names = {argument.arg for argument in node.args.args}
             if "is_local" in names or "do_infer" in names:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import file_digest
 from ...core import (
     EMPTY,
     Abilities,
@@ -28,7 +29,6 @@ from ...core import (
 )
 from ...media import check_media
 from ...models.answers import failure
-from ...userfiles import file_digest
 from .audio import RATE, SoundFolder, file_stem
 from .calling import FLAGS, Dialogue, checked
 from .classes import Classes

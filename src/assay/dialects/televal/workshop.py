@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import file_digest
 from ...core import AssayError, Output, PlanError, Sample, Task, UsageError
 from ...scorers.choice.single_choice_zh import SingleChoiceZh
-from ...userfiles import file_digest
 from ..protocol import is_upstream
 from .calling import FLAGS
 from .classes import Classes

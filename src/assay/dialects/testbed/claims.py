@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+from ...code.sources import parsed
+
 NAMES = {"testbed": "assay.dialects.testbed.facade"}
 
 LIBRARIES = {
@@ -52,12 +54,8 @@ def defines_builder(path: Path) -> bool:
     """Whether a Python file defines a class derived from a builder of the `datasets` library."""
     if path.suffix != ".py" or not path.is_file():
         return False
-    source = path.read_bytes()
-    if b"BasedBuilder" not in source:
-        return False
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+    tree = parsed(path) if b"BasedBuilder" in path.read_bytes() else None
+    if tree is None:
         return False
     bases = [base for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases]
     return any(
@@ -79,9 +77,6 @@ def _relative_parents(path: Path) -> frozenset[str]:
     """`testbed` where a file under `testbed/data` imports `..common` or `..`."""
     if path.parent.parent.name != "data" or path.parent.parent.parent.name != "testbed":
         return frozenset()
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return frozenset()
-    levels = [node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    tree = parsed(path)
+    levels = [node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)] if tree else []
     return frozenset({"testbed"}) if any(level > 1 for level in levels) else frozenset()

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import file_digest, split_reference
 from ...core import Image, Message, Model, Output, Request, Text, UnknownName, UsageError, as_output
 from ...media import decode_image
 from ...models.function import FunctionModel
 from ...registry import check_options
-from ...userfiles import file_digest, split_reference
 from .loading import guest_for
 
 OPTIONS = {

@@ -6,10 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import split_reference
 from ...core import AssayError, DataSource, Fewshot, Sample, Task, UnknownName, UsageError
 from ...datasets import open_dataset
 from ...runner.options import RunOptions
-from ...userfiles import split_reference
 from .contexts import Contexts
 from .loading import Loaded, known_retriever, load_path
 from .metrics import find_metric

@@ -6,8 +6,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...code.fingerprint import code_digest
 from ...core import AssayError, DataError, Message, Outcome, Output, Prompt, Sample, Score, TemplateError, blamed
-from ...runner.identity.fingerprint import code_digest
 from .conversation import answer_of, as_messages, cut_at, is_plain, plain_answer
 
 Retriever = Callable[[Any, bool], Any]

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import parse_qsl
 
+from ...code.userfiles import file_digest
 from ...core import DataError, Fewshot, MissingExtra, UnknownName, UsageError, blamed, digest_of
 from ...core.errors import ComponentError
-from ...userfiles import file_digest
 from ..guest import Guest
 from .downloads import Downloads
 

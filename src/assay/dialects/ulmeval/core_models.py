@@ -5,11 +5,11 @@ import inspect
 import io
 from typing import Any
 
+from ...code.userfiles import is_reference
 from ...core import DEFAULT_OPTIONS, Model, Request, UnknownName, UsageError
 from ...models import build_model
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
-from ...userfiles import is_reference
 from .facade.ulm.base import BaseModel
 from .messages import as_prompt
 

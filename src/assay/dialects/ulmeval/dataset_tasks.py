@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...code.fingerprint import code_digest
+from ...code.userfiles import split_reference
 from ...core import DEFAULT_OPTIONS, Prompt, Sample, Task, UnknownName, UsageError
-from ...runner.identity.fingerprint import code_digest
 from ...runner.options import RunOptions
-from ...userfiles import split_reference
 from ..protocol import is_upstream
 from .config_file import read_config
 from .context import Surroundings

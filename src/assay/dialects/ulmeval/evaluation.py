@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...code.fingerprint import code_digest
 from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
 from ...runner.flow.desk import Desk
-from ...runner.identity.fingerprint import code_digest
 from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger

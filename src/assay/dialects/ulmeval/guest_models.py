@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import split_reference
 from ...core import Model
-from ...userfiles import split_reference
 from .loading import load_guest
 from .models import adapt
 

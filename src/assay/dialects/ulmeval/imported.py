@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...code.userfiles import file_digest
 from ...core import Abilities, Candidate, Output, Request, UsageError
 from ...datasets.suffix_files import load_pickle
-from ...userfiles import file_digest
 from .drawing import as_medium, is_image
 
 

@@ -6,8 +6,8 @@ A file cut out of ULMEvalKit's own tree (`from .text_base import …`, `from ..s
 from pathlib import Path
 from typing import Any
 
+from ...code.sources import digest_behind
 from ...core import UnknownName, UsageError
-from ...sources import digest_behind
 from ..guest import Guest
 from .claims import NAMES
 from .facade.config import supported_ULM

@@ -30,13 +30,6 @@ def as_prompt(message: Any) -> Prompt:
     return Prompt(_turns(message), ("image",))
 
 
-def split_system(entries: Entries) -> tuple[Entries, str]:
-    """The entries without those of a system role, and what these say."""
-    said = [entry["value"] for entry in entries if entry.get("role") == "system"]
-    rest = [{name: value for name, value in e.items() if name != "role"} for e in entries if e.get("role") != "system"]
-    return rest, "\n".join(said)
-
-
 def check_types(entries: Entries, model: Any) -> None:
     """Raises for a kind of entry the model does not take."""
     allowed = getattr(model, "allowed_types", None) or ["text", "image"]

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...code.sources import digest_behind
 from ...core import Abilities, Candidate, ModelError, Output, Prompt, Request, Sample
 from ...models.answers import failure
 from ...models.building import Builder
-from ...sources import digest_behind
 from .drawing import HOOKS, as_medium, base_seed, checked, draw, is_image, seed_alike, seed_generators, seed_text
 from .facade.api.base import BaseAPI
 from .facade.ulm.base import BaseModel

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ... import registry
+from ...code.userfiles import is_reference, split_reference
 from ...core import EMPTY, UnknownName, UsageError
 from ...runner.options import RunOptions
-from ...userfiles import is_reference, split_reference
 from ..recognise import imported_names
 from .claims import claims
 from .config_file import read_config

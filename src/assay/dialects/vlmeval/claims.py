@@ -3,6 +3,7 @@
 import ast
 from pathlib import Path
 
+from ...code.sources import parsed
 from ..kits.drawing_files import speaks_of_drawing
 from ..placing import home_of as package_of
 from ..placing import tree_above
@@ -38,11 +39,8 @@ def _claims_place(path: Path) -> str | None:
 
 
 def _claims_class(path: Path) -> str | None:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError, OSError):
-        return None
-    for node in ast.walk(tree):
+    tree = parsed(path)
+    for node in ast.walk(tree) if tree else ():
         if not isinstance(node, ast.ClassDef):
             continue
         for method in node.body:

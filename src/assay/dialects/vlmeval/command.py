@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Task, UsageError
 from ...datasets.excel import need_excel
 from ...runner.events import Silent, Watcher
 from ...runner.options import RunOptions
 from ...runner.result import RunResult
 from ...runner.run import run, score
-from ...userfiles import is_reference, split_reference
 from ..file_names import file_name
 from ..protocol import DOCUMENTED, UPSTREAM, choose
 from .era import note_newest

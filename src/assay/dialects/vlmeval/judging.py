@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from ...code.userfiles import is_reference, load_attribute, split_reference
 from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, Text, UsageError
 from ...core.request import OPTION_NAMES
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...runner.flow.desk import Desk
 from ...templates.message_lists import message_turns
-from ...userfiles import is_reference, load_attribute, split_reference
 from .prompts import fetched
 from .session import session
 

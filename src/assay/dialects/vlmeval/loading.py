@@ -6,8 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ...code.sources import digest_behind
 from ...core import UsageError
-from ...sources import digest_behind
 from ..guest import Guest
 from .claims import NAMES
 

@@ -13,6 +13,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from ...code.sources import digest_behind
+from ...code.userfiles import is_reference, split_reference
 from ...core import (
     Abilities,
     Image,
@@ -29,9 +31,7 @@ from ...core import (
 from ...media.picture_files import file_path, media_path
 from ...models.answers import failure
 from ...models.building import Builder
-from ...sources import digest_behind
 from ...templates.message_lists import chat_list, flat_list, message_turns
-from ...userfiles import is_reference, split_reference
 from ..kits.row_pictures import file_names, is_written, picture_path
 from .answers import read_answer
 from .era import upstreams_rule

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import EMPTY, UnknownName, UsageError, digest_of
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
 from ...store.file_ledger import FileLedger
-from ...userfiles import is_reference, split_reference
 from ..file_names import file_name
 from .classes import dataset_classes
 from .config_file import HINT, checked_config, dataset_entry, model_entry, read_config, registered_model

@@ -15,10 +15,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...code.userfiles import file_digest
 from ...core import Abilities, ModelError, Output, Request, UsageError, digest_of
 from ...media import image_from
 from ...media.digits import SIDE, Half, digits
-from ...userfiles import file_digest
 from ..draws import generator_for
 from ..weights import cache_folder
 from .base import Specialist, asked_text

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...code.userfiles import file_digest
 from ...core import EMPTY, Abilities, Json, Media, Output, Request, Text, UsageError, digest_of, trust
 from ...core.message import Part
 from ...core.secrets import veiled
-from ...userfiles import file_digest
 from ..weights import weights_digest
 from .needs import missing_modules
 from .process import WorkerGone, WorkerHung, WorkerProcess, WorkerUnfit, own_environment

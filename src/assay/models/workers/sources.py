@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import UnknownName, UsageError, nearest, trust
 from ...core.errors import UnknownOption
-from ...userfiles import is_reference, split_reference
 
 SHIPPED = Path(__file__).parent / "shipped"
 

@@ -51,7 +51,7 @@ class CellRun:
         self.redacted = 0
         """Answers scored from the journal, which has them without the secret they held."""
         self._known_by_id = known_by_id
-        self._may_be_settled = known_by_id and asking.may_ask and getattr(cell.template, "next_turn", None) is None
+        self._may_be_settled = known_by_id and asking.may_ask and cell.template.next_turn is None
         self._index = asking.index
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
@@ -192,7 +192,7 @@ class CellRun:
 
     def _finished(self, stored: Sequence[Answered | None], sample: Sample) -> Sequence[Answered | None]:
         """The rounds of a sample that was answered to its end, without those that it no longer has; else none."""
-        if getattr(self.cell.template, "next_turn", None) is not None:
+        if self.cell.template.next_turn is not None:
             return ()  # only the template knows whether its dialogue was over
         asked = stored[: 1 + len(sample.turns)]
         if len(asked) <= len(sample.turns) or any(answer is None or answer.failed for answer in asked):

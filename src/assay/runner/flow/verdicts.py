@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import islice
 from operator import lt
 
+from ...code.currency import judged_digest
 from ...core import Output, Sample, Score
 from ...core.score import UNRESOLVED
 from ...store import RunWriter, Scored
 from ..ask.threads import Threads
 from ..events import CellProgress
-from ..identity.currency import judged_digest
 from ..scoring.scoring import Scoring
 
 LARGEST_BACKLOG = 64

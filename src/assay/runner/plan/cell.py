@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...code.currency import rows_digest
+from ...code.fingerprint import code_digest
 from ...core import (
     BadSample,
     ComponentError,
@@ -13,14 +15,13 @@ from ...core import (
     Prompt,
     Sample,
     Task,
+    Template,
     digest_of,
 )
 from ...core.secrets import veiled
 from ...datasets import Samples, View, view
 from ...datasets.memory import Called
 from ...templates import FewshotTemplate
-from ..identity.currency import rows_digest
-from ..identity.fingerprint import code_digest
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.shots import Shots
@@ -34,8 +35,7 @@ class Cell:
     model_name: str
     model: Model
     samples: Samples
-    template: Any
-    """A built template: `(sample) -> Prompt`, with `source` for its digest."""
+    template: Template
     scorings: list[Scoring]
     options: GenerateOptions
     run: RunOptions

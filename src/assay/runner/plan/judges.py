@@ -17,7 +17,7 @@ def check_judges(
 ) -> None:
     """A role nobody fills, and a model that cannot be built for one; nothing is loaded for it."""
     wanted = {role: (scoring.name, task) for scoring, task in asking for role in scoring.roles}
-    guests = has_guests(run, tasks, [scoring for scoring, _ in asking])
+    guests = has_guests(run, tasks)
     for role in run.judges:
         # One that nobody asks is worth a note; a name that does not exist is a fault. Guests have names of their own.
         if role in wanted or not guests:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ...code.fingerprint import code_digest
+from ...code.userfiles import is_reference, split_reference
 from ...core import AssayError, Result, Spec, UsageError, shorten
 from ...core.secrets import veiled
-from ...userfiles import is_reference, split_reference
-from ..identity.fingerprint import code_digest
 
 Named = tuple[str, Any]
 """A scorer and its name."""
@@ -90,13 +90,17 @@ def _tail(file: str, others: Iterable[str]) -> str:
 
 
 def _name_by_options(clashing: Sequence[_Clashing]) -> None:
-    names = dict.fromkeys(name for one in clashing for name in one.options)
-    differing = [name for name in names if len({one.options.get(name) for one in clashing}) > 1]
-    for one in clashing:
-        # Blanks between them: a comma would end the metric for readers of lm-eval's files.
-        given = " ".join(f"{name}={one.options[name]}" for name in differing if name in one.options)
+    differing = [differing_options(one.options, [other.options for other in clashing]) for one in clashing]
+    for one, given in zip(clashing, differing, strict=True):
         if given:
             one.label = f"{one.label}({given})"
+
+
+def differing_options(options: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """The options in which one component differs from others of its name: `by=topic most=3`."""
+    names = [name for name in options if any(options[name] != other.get(name) for other in others)]
+    # Blanks between them: a comma would end the metric for readers of lm-eval's files.
+    return " ".join(f"{name}={options[name]}" for name in names)
 
 
 def _free(label: str, taken: set[str]) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Container
 from typing import Any
 
+from ...code.userfiles import is_reference
 from ...core import AssayError
 from ...models.other_names import in_our_words
-from ...userfiles import is_reference
 from ..options import RunOptions
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...code.fingerprint import code_digest
+from ...code.userfiles import is_reference, load_attribute
 from ...core import DataSource, Spec, Task, digest_of
 from ...core.request import OPTION_NAMES
 from ...datasets import Samples
 from ...datasets.columns import find_columns
 from ...templates import build_template
 from ...templates.built import as_chat, as_text
-from ...userfiles import is_reference, load_attribute
-from ..identity.fingerprint import code_digest
 from ..tasks.components import default_scorers
 from ..tasks.locate import MINI
 from ..tasks.overrides import columns_of, fewshot_of, original, system_of

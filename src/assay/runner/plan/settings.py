@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, nearest, shorten
 from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
-from ...userfiles import is_reference, split_reference
 from ..counts.budget import ErrorBudget
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
@@ -90,7 +90,7 @@ def unused_faults(run: RunOptions, tasks: Sequence[Task]) -> list[AssayError]:
 
 def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Scoring]) -> Iterator[str]:
     """Judges that nobody asks, as when one command is given to many tasks: no fault, but worth a line."""
-    if has_guests(run, tasks, scorings):
+    if has_guests(run, tasks):
         return
     asked = {role for scoring in scorings for role in scoring.roles}
     names = ", ".join(dict.fromkeys(scoring.name for scoring in scorings)) or "none"
@@ -102,16 +102,9 @@ def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Sco
         yield f"--judge_args {', '.join(run.judge_args)}: there is no judge to take them (--judge MODEL)"
 
 
-def has_guests(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Scoring]) -> bool:
+def has_guests(run: RunOptions, tasks: Sequence[Task]) -> bool:
     """Whether code written for another system takes part: it reads the settings of a run in its own way."""
-    is_driven = run.dialect is not None or any(task.driver is not None for task in tasks)
-    return is_driven or any(map(_is_guest, scorings))
-
-
-def _is_guest(scoring: Scoring) -> bool:
-    scorer = scoring.scorer
-    module = getattr(scorer, "__module__", None) or type(scorer).__module__
-    return hasattr(scorer, "in_run") or str(module).startswith("assay.dialects.")
+    return run.dialect is not None or any(task.foreign or task.driver is not None for task in tasks)
 
 
 def _unused_shots(run: RunOptions, tasks: Sequence[Task]) -> Iterator[UsageError]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, is_dataclass, replace
 from threading import get_ident
 from typing import Any
 
+from ...code.fingerprint import code_digest
 from ...core import (
     COUNTED_AS_ZERO,
     EMPTY,
@@ -36,7 +37,6 @@ from ...core.message import plain_turns
 from ...core.secrets import scrub
 from ...scorers.answers import was_filtered
 from ...store import ScoreLine
-from ..identity.fingerprint import code_digest
 from .guard import GUARD, ScorerOverrun
 
 

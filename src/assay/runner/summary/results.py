@@ -1,5 +1,6 @@
 """Summaries: from score records to results, with what the whole cell cost."""
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +25,6 @@ from ...core.record import output_from_plain
 from ...scorers.answers import was_filtered
 from ...store import RunWriter
 from ...summarizers.attempts import Attempts
-from ...summarizers.statistics import seed_of
 from ...summarizers.units import failure_flags
 from ..ask.threads import in_thread
 from ..plan.cell import Cell
@@ -69,7 +69,7 @@ def summarize(
         protocol=cell.task.protocol,
         scorer=scoring.name,
         n_expected=n_expected,
-        seed=seed_of(f"{cell.task.protocol}/{cell.model_name}"),
+        seed=_seed_of(f"{cell.task.protocol}/{cell.model_name}"),
         higher_is_better=scoring.higher_is_better,
         bounds=scoring.bounds,
         options={"reducer": cell.task.reducer},
@@ -208,3 +208,8 @@ def flatten(values: Any, prefix: str = "") -> dict[str, float]:
             flat.update(flatten(value, f"{prefix}.{name}" if prefix else str(name)))
         return flat
     return {}
+
+
+def _seed_of(name: str) -> int:
+    """A seed that depends on nothing but a name; Python's own `hash` changes between processes."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big")

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...core import UNRESOLVED, Result, Spec
 from ...summarizers.units import failure_flags
+from ..plan.labels import differing_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,7 @@ def _label(one: Made, rivals: Sequence[Made]) -> str:
     alike = [other for other in rivals if other.summarizer == one.summarizer]
     if len(alike) == 1:
         return one.summarizer
-    differing = [name for name in one.options if any(one.options[name] != other.options.get(name) for other in alike)]
-    # Blanks between them: a comma would end the metric for readers of lm-eval's files.
-    return " ".join(f"{name}={one.options[name]}" for name in differing)
+    return differing_options(one.options, [other.options for other in alike])
 
 
 def checked_result(result: Result) -> Result:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import registry
+from ...code.userfiles import is_reference, load_component
 from ...core import AssayError, Prompt, Sample, Spec, UsageError
 from ...datasets import Samples
 from ...summarizers.adapt import adapt_summarizer
-from ...userfiles import is_reference, load_component
 
 
 def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:

@@ -13,9 +13,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ...code.sources import parsed
+from ...code.userfiles import is_reference, keyword_fix, split_reference
 from ...core import AssayError, PlanError, Task, UsageError, shorten
 from ...core.request import OPTION_NAMES
-from ...userfiles import is_reference, keyword_fix, split_reference
 from .task_yaml import ALIASES, KINDS, OF_THE_RUN
 
 SHORT = {**ALIASES, "score": "scorers", "summarize": "summarizers"}
@@ -161,9 +162,8 @@ def _has(module: ModuleType, meant: str) -> bool:
 
 def _unread(path: Path) -> Iterator[tuple[str, int]]:
     """What a file assigns or defines at its top level and reads nowhere, with the line."""
-    try:
-        tree = ast.parse(path.expanduser().read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    tree = parsed(path.expanduser())
+    if tree is None:
         return
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     for statement in tree.body:

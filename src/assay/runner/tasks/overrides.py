@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...code.userfiles import is_reference, load_attribute
 from ...core import Fewshot, GenerateOptions, Task, UsageError
-from ...userfiles import is_reference, load_attribute
 from ..options import RunOptions
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import registry
+from ...code.userfiles import is_reference, keyword_fix, load_attribute, load_file, split_reference
 from ...core import (
     AssayError,
     ComponentError,
@@ -24,7 +25,6 @@ from ...core import (
 from ...datasets import is_data_path
 from ...datasets.files import why_no_data
 from ...datasets.hub import is_hub_name
-from ...userfiles import is_reference, keyword_fix, load_attribute, load_file, split_reference
 from ..options import PartlyRead, RunOptions
 from .conventions import from_conventions
 from .overrides import with_overrides, with_shots

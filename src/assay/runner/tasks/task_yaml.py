@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
+from ...code.userfiles import is_reference, split_reference
 from ...core import DEFAULT_OPTIONS, AssayError, Fewshot, GenerateOptions, Task, UsageError, nearest, shorten
 from ...core.spec import is_prompt_file
-from ...userfiles import is_reference, split_reference
 from ..options import PartlyRead
 
 ALIASES = {"scorer": "scorers", "summarizer": "summarizers", "data": "dataset", "prompt": "template"}
@@ -35,7 +35,7 @@ KINDS: Mapping[str, tuple[tuple[type, ...], str]] = {
 MAX_DEPTH = 50
 _CODE_ONLY = frozenset({"to_sample", "driver", "models", "hints"})
 """What only Python can give: a task file is data."""
-OF_THE_RUN = frozenset({"origin"})
+OF_THE_RUN = frozenset({"foreign", "origin"})
 """What no author gives: a run puts it in."""
 
 

@@ -7,16 +7,16 @@ alike, and the time for each input, are EvalPlus's own: equal, or numbers within
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ...core import EMPTY, Outcome, Output, Sample, Score
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import ToRun
 from .code_text import completed
 from .humaneval import as_code
-from .runs import ROLE, check_limits, limits_of, no_tests, run_program
+from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
 
 COMPARED = """
 import copy, json, math, signal, sys, time
@@ -94,17 +94,12 @@ _stand_in_for_numpy()
 
 @scorers.register("evalplus")
 @dataclass(frozen=True)
-class EvalPlus:
+class EvalPlus(InSandbox):
     """1 if the function passes its tests and agrees with the canonical solution on all inputs of EvalPlus."""
 
     timeout: float = 60.0
     """Seconds for all inputs of a function; each has four times what the canonical solution took, at least one."""
     memory_mb: int = 4096
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
-    reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
-    needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
     def __post_init__(self) -> None:
         check_limits("evalplus", self.timeout, self.memory_mb)

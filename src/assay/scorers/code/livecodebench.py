@@ -7,17 +7,17 @@ are compared as the official runner does: a tuple counts as a list, but for thos
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
-from ...core import EMPTY, Outcome, Output, Sample, Score
+from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ...sandbox import FunctionTests
 from ...sandbox.asking import Case, ToRun
 from ..answers import no_answer
 from .code_text import last_block
 from .packed_cases import unpacked
-from .runs import ROLE, check_limits, limits_of, no_tests, run_program
+from .runs import InSandbox, check_limits, limits_of, no_tests, run_program
 
 IMPORTS = """from string import *
 from re import *
@@ -69,17 +69,12 @@ for _input, _output in _cases:
 
 @scorers.register("livecodebench")
 @dataclass(frozen=True)
-class LiveCodeBench:
+class LiveCodeBench(InSandbox):
     """1 if the last fenced program passes every case of its problem in a sandbox."""
 
     timeout: float = 6.0
     """Seconds for each case that reads and prints, as the official runner gives it."""
     memory_mb: int = 2048
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
-    reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
-    needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
     def __post_init__(self) -> None:
         check_limits("livecodebench", self.timeout, self.memory_mb)

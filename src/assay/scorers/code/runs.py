@@ -23,9 +23,20 @@ ROLE = "sandbox"
 LONGEST_SECONDS = 3600
 
 
+@dataclass(frozen=True)
+class InSandbox:
+    """What all scorers have in common that run programs: the sandbox, which they are given, and their numbers."""
+
+    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, kw_only=True, compare=False, repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("text",)
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
+    needs: ClassVar[tuple[str, ...]] = (ROLE,)
+
+
 @scorers.register("runs")
 @dataclass(frozen=True)
-class Runs:
+class Runs(InSandbox):
     """1 if the program in the answer passes its tests in a sandbox."""
 
     tests: Any = ""
@@ -45,11 +56,6 @@ class Runs:
     timeout: float = 10.0
     """Seconds for all tests of a program, or for each case."""
     memory_mb: int = 1024
-    models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
-    reads: ClassVar[tuple[str, ...]] = ("text",)
-    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    summarizers: ClassVar[tuple[str, ...]] = ("pass_at_k",)
-    needs: ClassVar[tuple[str, ...]] = (ROLE,)
 
     def __post_init__(self) -> None:
         check_limits("runs", self.timeout, self.memory_mb)

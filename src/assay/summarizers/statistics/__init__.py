@@ -1,18 +1,17 @@
 """The statistics behind every number a summary prints: pure functions, standard library and numpy only."""
 
 from .agreement import PairwiseFold, cohens_kappa, fold_verdicts, krippendorff_nominal
-from .bootstrap import bootstrap, bootstrap_ratio, seed_of
 from .clusters import cluster_codes
 from .compare import Comparison, compare_paired
 from .compare_corpus import compare_corpus
-from .distributions import beta_quantile, incomplete_beta, normal_quantile, t_cdf, t_quantile
+from .distributions import beta_quantile, incomplete_beta, normal_quantile, t_quantile
 from .estimate import Estimate, Spread
 from .failures import FailureBounds, failure_bounds
-from .groups import estimate_groups, macro, median, micro, pooled_stderr, reduce_groups, weighted_mean
+from .groups import macro, median, micro, weighted_mean
 from .intervals import clustered_mean, estimate_mean, mean_interval, proportion
 from .jackknife import POSITIVE, jackknife, ratio_estimate
 from .paired_shares import paired_share_difference
-from .paired_tests import McNemar, benjamini_hochberg, holm, mcnemar, sign_flip, wilcoxon
+from .paired_tests import McNemar, holm, mcnemar
 from .passk import pass_at_k, pass_hat_k
 from .power import (
     minimum_detectable_difference,
@@ -23,7 +22,7 @@ from .power import (
     sample_size_paired_binary,
 )
 from .prediction_powered import judge_weight, prediction_powered_mean
-from .proportions import clopper_pearson, jeffreys, share_interval, unseen_spread, wald, wilson
+from .proportions import clopper_pearson, share_interval, unseen_spread, wald, wilson
 from .ratings import Game, Ratings, bradley_terry, bradley_terry_intervals, elo
 from .repeats import Decomposition, Reduced, decompose, modes, reduce_repeats
 from .sequential import (
@@ -51,11 +50,8 @@ __all__ = [
     "StoppingRule",
     "asymptotic_radius",
     "asymptotic_sequence",
-    "benjamini_hochberg",
     "beta_quantile",
     "betting_sequence",
-    "bootstrap",
-    "bootstrap_ratio",
     "bradley_terry",
     "bradley_terry_intervals",
     "clopper_pearson",
@@ -66,14 +62,12 @@ __all__ = [
     "compare_paired",
     "decompose",
     "elo",
-    "estimate_groups",
     "estimate_mean",
     "failure_bounds",
     "fold_verdicts",
     "holm",
     "incomplete_beta",
     "jackknife",
-    "jeffreys",
     "judge_weight",
     "krippendorff_nominal",
     "macro",
@@ -90,23 +84,17 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "prediction_powered_mean",
-    "pooled_stderr",
     "proportion",
     "ratio_estimate",
-    "reduce_groups",
     "reduce_repeats",
     "sample_size",
     "sample_size_correlated",
     "sample_size_paired_binary",
-    "seed_of",
     "share_interval",
-    "sign_flip",
-    "t_cdf",
     "t_quantile",
     "tuning",
     "unseen_spread",
     "wald",
     "weighted_mean",
-    "wilcoxon",
     "wilson",
 ]

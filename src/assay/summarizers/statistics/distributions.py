@@ -87,16 +87,6 @@ def beta_quantile(p: float, a: float, b: float) -> float:
             high = middle
 
 
-def t_cdf(t: float, df: float) -> float:
-    """P(T <= t) for Student's t with `df` degrees of freedom."""
-    if df <= 0.0:
-        raise ValueError(f"Student's t needs df > 0, got {df}")
-    if math.isinf(t):
-        return 0.0 if t < 0 else 1.0
-    inside = incomplete_beta(t * t / (df + t * t), 0.5, df / 2.0)
-    return 0.5 + 0.5 * math.copysign(inside, t)
-
-
 def t_two_sided(t: float, df: float) -> float:
     """P(|T| >= |t|), the two-sided p of a t statistic."""
     if df <= 0.0:

@@ -1,12 +1,11 @@
 """Aggregates over groups of samples or over tasks: micro, macro, pooled errors, and the median."""
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from statistics import median as _middle
 
-from .clusters import cluster_codes, finite
+from .clusters import finite
 from .estimate import Estimate, Spread, flag_few_units
-from .intervals import estimate_mean
 from .proportions import unseen_spread
 from .spreads import limits
 
@@ -85,39 +84,6 @@ def _spread_of(part: Estimate) -> Spread:
     """The spread of an estimate that says no more than its standard error."""
     units = part.n if part.clusters is None else part.clusters
     return Spread((part.stderr or 0.0) ** 2, part.n, seen=units, df=max(1, units - 1))
-
-
-def pooled_stderr(sizes: Sequence[int], stderrs: Sequence[float]) -> float:
-    """The standard error of the micro mean as lm-eval pools it: as if all parts had one variance.
-
-    For comparison with numbers printed there. `micro` keeps the parts apart (stratified), as is right.
-    """
-    if len(sizes) != len(stderrs):
-        raise ValueError(f"{len(sizes)} sizes but {len(stderrs)} standard errors")
-    total = sum(sizes)
-    if total <= len(sizes):
-        raise ValueError("a pooled standard error needs more samples than parts")
-    squares = math.fsum((n - 1) * n * stderr**2 for n, stderr in zip(sizes, stderrs, strict=True))
-    return math.sqrt(squares / (total - len(sizes)) / total)
-
-
-def reduce_groups(
-    values: Sequence[float], groups: Sequence[Hashable], reduce: Callable[[Sequence[float]], float] = min
-) -> dict[Hashable, float]:
-    """One value per group, in order of appearance; `min` means right only if all of the group is."""
-    numbers = finite(values)
-    cluster_codes(groups, len(numbers))
-    members: dict[Hashable, list[float]] = {}
-    for number, group in zip(numbers, groups, strict=True):
-        members.setdefault(group, []).append(number)
-    return {group: float(reduce(member)) for group, member in members.items()}
-
-
-def estimate_groups(
-    values: Sequence[float], groups: Sequence[Hashable], reduce: Callable[[Sequence[float]], float] = min
-) -> Estimate:
-    """The mean over groups: value and error come from the same grouping, so they cannot disagree."""
-    return estimate_mean(list(reduce_groups(values, groups, reduce).values()))
 
 
 def median(values: Sequence[float]) -> float:

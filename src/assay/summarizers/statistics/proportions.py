@@ -55,13 +55,6 @@ def share_interval(k: int, n: int, level: float = 0.95) -> tuple[tuple[float, fl
     return (low, high), "wilson"
 
 
-def jeffreys(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The equal-tailed interval of Beta(k + 1/2, n - k + 1/2), not stretched to 0 or 1 at the ends."""
-    _check_counts(k, n)
-    tail = (1 - level) / 2
-    return beta_quantile(tail, k + 0.5, n - k + 0.5), beta_quantile(1 - tail, k + 0.5, n - k + 0.5)
-
-
 def wald(k: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """The textbook interval, for comparison only: at 0 or n successes it has no width. Cut to [0, 1]."""
     _check_counts(k, n)

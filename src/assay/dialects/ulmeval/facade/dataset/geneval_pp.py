@@ -2,16 +2,13 @@
 
 import ast
 import json
-import os
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ..smp.file import dump, load
 from ..smp.ulm import encode_image_to_base64
-from .shipped import FAIL_MSG, asked, joined, judge_settings, only_picture, table_url
-from .text_base import TextBaseDataset
-from .utils import judge_util
+from .judged_prompts import JudgedPrompts
+from .shipped import FAIL_MSG, only_picture, table_url
 
 STANDS_IN = True
 __all__ = ["GenEvalPP"]
@@ -23,37 +20,19 @@ RULES = (
 )
 
 
-class GenEvalPP(TextBaseDataset):
+class GenEvalPP(JudgedPrompts):
     """GenEval++: one image for each prompt, judged against a checklist."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
-    NUM_GENERATIONS = 1
     DATASET_URL: ClassVar[dict[str, str]] = {"GenEvalPP": table_url("GenEvalPP")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"GenEvalPP": "52907d369795a4ce06fe359174f72acf"}
 
     def __init__(self, dataset: str = "GenEvalPP") -> None:
         super().__init__(dataset)
-        self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
 
-    def build_prompt(self, line: Any) -> Any:
-        """The question."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
-
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def summarized(self, rows: Any, replies: Mapping[str, str]) -> Any:
         """How many the judge found right, of how many; a reply without a verdict counts as wrong."""
-        judge, nproc, settings = judge_settings(judge_kwargs)
-        target = eval_file.replace(".pkl", f"_{judge}_rating.json")
-        if os.path.exists(target):
-            return load(target)
-        rows = joined(self.data, eval_file)
-        model = judge_util.build_judge(**settings)
-        prompts = {rows.iloc[at]["index"]: self.prepare_score_prompt(rows.iloc[at]) for at in range(len(rows))}
-        replies = asked(model.generate, prompts, eval_file.replace(".pkl", f"_{judge}_tmp.pkl"), nproc)
         right = sum(self._is_right(replies.get(str(index), FAIL_MSG)) for index in rows["index"])
-        result = {"correct": right, "total": len(rows), "accuracy": right / len(rows) if len(rows) else 0}
-        dump(result, target)
-        return result
+        return {"correct": right, "total": len(rows), "accuracy": right / len(rows) if len(rows) else 0}
 
     def _is_right(self, reply: str) -> bool:
         try:

@@ -1,14 +1,12 @@
 """`ulmeval.dataset.imagine_bench`: a judge's three ratings from 0 to 10."""
 
-import os
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ..smp.file import dump, load
 from ..smp.ulm import encode_image_to_base64
-from .shipped import FAIL_MSG, asked, joined, judge_settings, only_picture, rounded_mean, table_url
-from .text_base import TextBaseDataset
-from .utils import judge_util
+from .judged_prompts import JudgedPrompts
+from .shipped import FAIL_MSG, only_picture, rounded_mean, table_url
 
 STANDS_IN = True
 __all__ = ["ImagineBench"]
@@ -24,42 +22,24 @@ RULES = (
 )
 
 
-class ImagineBench(TextBaseDataset):
+class ImagineBench(JudgedPrompts):
     """ImagineBench: one image for each imagined thing."""
 
-    TYPE: ClassVar[str] = "T2I"
-    MODALITY: ClassVar[str] = "TEXT"
-    NUM_GENERATIONS = 1
     DATASET_URL: ClassVar[dict[str, str]] = {"ImagineBench": table_url("ImagineBench")}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {"ImagineBench": "dd65cfbb5672946a439b16b7696af2a0"}
 
     def __init__(self, dataset: str = "ImagineBench") -> None:
         super().__init__(dataset)
-        self.data = self.data.assign(index=[str(index) for index in self.data["index"]])
 
-    def build_prompt(self, line: Any) -> Any:
-        """The question."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
-
-    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+    def summarized(self, rows: Any, replies: Mapping[str, str]) -> Any:
         """Ratings of each item, their means by type, and the mean of all; items without a reply are left out."""
-        judge, nproc, settings = judge_settings(judge_kwargs)
-        target = eval_file.replace(".pkl", f"_{judge}_rating.json")
-        if os.path.exists(target):
-            return load(target)
-        rows = joined(self.data, eval_file)
-        model = judge_util.build_judge(**settings)
-        prompts = {rows.iloc[at]["index"]: self.prepare_score_prompt(rows.iloc[at]) for at in range(len(rows))}
-        replies = asked(model.generate, prompts, eval_file.replace(".pkl", f"_{judge}_tmp.pkl"), nproc)
         items, by_type = self._rated(rows, replies)
         weighted = [item[WEIGHTED] for item in items]
-        result = {
+        return {
             "results": items,
             "statistics_by_type": {kind: _statistics(own) for kind, own in by_type.items()},
             "overall_statistics": {"overall": {WEIGHTED: rounded_mean(weighted), "count": len(weighted)}},
         }
-        dump(result, target)
-        return result
 
     def _rated(self, rows: Any, replies: Any) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, float]]]]:
         items: list[dict[str, Any]] = []

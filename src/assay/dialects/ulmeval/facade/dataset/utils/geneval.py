@@ -79,7 +79,8 @@ def evaluate(
     matched: list[Sequence[Any] | None] = []
     for place, (name, count) in enumerate(_clauses(metadata, "include")):
         found = list(objects.get(name, ()))[:count]
-        fault = _fault(clip_model, image, metadata, matched, place, name, count, found, POSITION_THRESHOLD)
+        wanted = (place, name, count)
+        fault = _fault(clip_model, image, metadata, matched, wanted, found, POSITION_THRESHOLD)
         reasons += fault
         matched.append(None if fault else found)
     for name, count in _clauses(metadata, "exclude"):
@@ -93,13 +94,12 @@ def _fault(
     image: Any,
     metadata: Mapping[str, Any],
     matched: Sequence[Sequence[Any] | None],
-    place: int,
-    name: str,
-    count: int,
+    wanted: tuple[int, str, int],
     found: Sequence[Any],
     threshold: float,
 ) -> list[str]:
-    """What is wrong with the objects of one clause; the first fault of each kind."""
+    """What is wrong with the objects of one clause (its place, name and count); the first fault of each kind."""
+    place, name, count = wanted
     if len(found) < count:
         return [f"expected {name}>={count}, found {len(found)}"]
     wrong: list[str] = []

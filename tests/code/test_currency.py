@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.code.currency import judged_digest
 from assay.core import Image, Message, Sample
-from assay.runner.identity.currency import judged_digest
 from assay.store import RunReader
 
 ROW = {"id": "1", "question": "q1", "answer": "b", "topic": "law", "note": "x"}

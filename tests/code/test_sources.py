@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.sources import behind, digest_behind, is_users, version_of
+from assay.code import sources
+from assay.code.sources import behind, digest_behind, is_users, version_of
 
 
 def written(folder: Path, **files: str) -> Path:
@@ -73,7 +74,7 @@ def test_libraries_count_by_name_and_version(tmp_path: Path, monkeypatch) -> Non
     before, without = digest_behind(bench), digest_behind(bench, libraries=False)
 
     files, libraries = behind(bench)
-    monkeypatch.setattr("assay.sources.version_of", lambda name: "99")
+    monkeypatch.setattr("assay.code.sources.version_of", lambda name: "99")
 
     assert (names(tmp_path, files), libraries) == ({"bench.py"}, {"msgspec", "assay"})
     assert digest_behind(bench) != before
@@ -107,3 +108,13 @@ def test_whose_a_file_is(tmp_path: Path) -> None:
     assert not any(is_users(module.__file__) for module in (json, msgspec, assay))
     assert version_of("msgspec") == msgspec.__version__
     assert version_of("no_such_library_anywhere") == ""
+
+
+def test_of_assays_own_files_the_import_statements_say_as_much_as_the_whole_text() -> None:
+    wrong = []
+    for file in (Path(sources.__file__).parents[1] / "scorers").rglob("*.py"):
+        names, _ = sources._imported_names(file, sources.changed(file))
+        whole = {path for name in names if name.startswith(".") for path in sources._relative(file, name)}
+        wrong += [file.name] if whole != set(sources._own_imports(file)) else []
+
+    assert not wrong

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from assay.code.sources import behind
+from assay.code.userfiles import is_reference, load_attribute, load_component, load_file, one_spelling, split_reference
 from assay.core import UnknownName, UsageError
-from assay.sources import behind
-from assay.userfiles import is_reference, load_attribute, load_component, load_file, one_spelling, split_reference
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,9 @@ def two_folders(tmp_path, monkeypatch):
             (tmp_path / folder / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / folder / name).write_text(text)
     yield tmp_path
-    for name in [name for name in sys.modules if name.startswith("twin_")]:
-        del sys.modules[name]
+    for names in (sys.modules, vars(builtins)):
+        for name in [name for name in names if name.startswith("twin_")]:
+            del names[name]
 
 
 def test_files_of_two_folders_each_get_the_neighbour_beside_them(two_folders):
@@ -117,13 +118,44 @@ def test_neighbours_that_import_late_get_the_one_beside_them_too(two_folders):
     assert [first.late(), second.late(), first.late()] == ["a", "b", "a"]
 
 
-def test_a_file_sees_what_it_or_another_adds_to_the_builtins(two_folders, monkeypatch):
-    monkeypatch.setattr(builtins, "twin_shout", None, raising=False)
-    (two_folders / "a" / "adds.py").write_text(
+@pytest.mark.parametrize("folder", ["a", "b"])
+def test_a_file_sees_what_it_or_another_adds_to_the_builtins(two_folders, folder):
+    load_file(two_folders / "a" / "mine.py"), load_file(two_folders / "b" / "mine.py")
+    (two_folders / folder / "adds.py").write_text(
         "import builtins\nbuiltins.twin_shout = str.upper\ndef say(text):\n    return twin_shout(text)\n"
     )
 
-    assert load_file(two_folders / "a" / "adds.py").say("x") == "X"
+    assert load_file(two_folders / folder / "adds.py").say("x") == "X"
+
+
+def test_a_later_addition_to_the_builtins_is_seen_in_both_folders(two_folders):
+    for folder in ("a", "b"):
+        (two_folders / folder / "asks.py").write_text("import twin_common\ndef say():\n    return twin_added\n")
+    modules = [load_file(two_folders / folder / "asks.py") for folder in ("a", "b")]
+
+    builtins.twin_added = "here"
+
+    assert [module.say() for module in modules] == ["here", "here"]
+
+
+def test_code_in_c_finds_its_builtins_in_a_second_folder(two_folders):
+    for folder in ("a", "b"):
+        (two_folders / folder / "reads.py").write_text(
+            "import numpy, twin_common\nBYTES = len(numpy.fromfile(__file__, 'u1'))\n"
+        )
+
+    modules = [load_file(two_folders / folder / "reads.py") for folder in ("a", "b")]
+
+    assert modules[0].BYTES == modules[1].BYTES > 0
+
+
+def test_two_folders_of_the_same_names_leave_pythons_import_alone(two_folders):
+    before = builtins.__import__
+
+    modules = [load_file(two_folders / folder / "mine.py") for folder in ("a", "b")]
+
+    assert [module.late().WHO for module in modules] == ["a", "b"]
+    assert builtins.__import__ is before
 
 
 def test_a_neighbour_that_made_way_comes_back_as_it_was(two_folders):

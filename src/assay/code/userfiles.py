@@ -14,10 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from . import core, neighbours
-from .core import trust
-from .core.errors import AssayError, UnknownName, UsageError, nearest
-from .core.secrets import without_keys
+from .. import core
+from ..core import trust
+from ..core.errors import AssayError, UnknownName, UsageError, nearest
+from ..core.secrets import without_keys
+from . import neighbours
+from .data_files import watching
 from .sources import behind, digest_behind
 
 _UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
@@ -67,9 +69,11 @@ def load_file(path: str | Path) -> ModuleType:
         raise UsageError("not a Python file", where=str(path))
     module = importlib.util.module_from_spec(spec)
     neighbours.open_folder(file.parent)
+    if (own := neighbours.builtins_for(file)) is not None:
+        vars(module)["__builtins__"] = own
     sys.modules[name] = module
     try:
-        with trust.running():
+        with trust.running(), watching():
             spec.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]

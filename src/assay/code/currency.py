@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ...core import AssayError, Sample
-from ...core.media import Media
+from ..core import AssayError, Sample
+from ..core.media import Media
 
 DIGEST_BYTES = 6
 LONGEST_NAME = 4096

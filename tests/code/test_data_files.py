@@ -1,4 +1,4 @@
-"""Data that a user's file read when it was imported: which count, and which may differ in every run and do not."""
+"""Files that a user's file read when it was imported: what they hold counts, and nothing that differs in every run."""
 
 import json
 import os
@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-from assay.computed import MOST_COMPUTED, digest_of_computed
-from assay.userfiles import load_attribute
+from assay.code import data_files
+from assay.code.data_files import digest_of_data
+from assay.code.userfiles import load_attribute
 
 HEAD = "import json, os, random, time\nfrom pathlib import Path\nHERE = Path(__file__).parent\n"
 READ = 'CFG = json.loads((HERE / "c.json").read_text())\n'
@@ -16,15 +17,17 @@ USE = "def generate(text):\n    return CFG\n"
 LOADER = 'def _load(name="c.json"):\n    with open(HERE / name) as file:\n        return json.load(file)\n'
 
 
-def computed(folder, text, settings):
-    """The digest of what a file read from the settings beside it, in a folder of its own."""
+def digest(folder, text, settings):
+    """The digest of the data that a file read when it was imported, in a folder of its own."""
     folder.mkdir()
     (folder / "c.json").write_text(json.dumps(settings))
     (folder / "helper.py").write_text(
         "import json, uuid\nFIXED = 1\ndef load(path):\n    return json.load(open(path))\n"
     )
+    (folder / "reads.py").write_text("import json\nfrom pathlib import Path\n"
+                                     'CFG = json.loads(Path(__file__).with_name("c.json").read_text())\n')  # fmt: skip
     (folder / "m.py").write_text(HEAD + text)
-    return digest_of_computed(load_attribute(f"{folder / 'm.py'}:generate"))
+    return digest_of_data(load_attribute(f"{folder / 'm.py'}:generate"))
 
 
 @pytest.mark.parametrize(
@@ -53,11 +56,11 @@ def computed(folder, text, settings):
     ],
 )
 def test_what_a_file_read_when_it_was_imported_counts_where_a_function_names_it(tmp_path, text):
-    first = computed(tmp_path / "a", text, {"say": "B"})
+    first = digest(tmp_path / "a", text, {"say": "B"})
 
     assert first
-    assert computed(tmp_path / "b", text, {"say": "B"}) == first
-    assert computed(tmp_path / "c", text, {"say": "C"}) != first
+    assert digest(tmp_path / "b", text, {"say": "B"}) == first
+    assert digest(tmp_path / "c", text, {"say": "C"}) != first
 
 
 @pytest.mark.parametrize(
@@ -78,10 +81,12 @@ def test_what_a_file_read_when_it_was_imported_counts_where_a_function_names_it(
         "import uuid\ndef _new():\n    return str(uuid.uuid4())\nCFG = _new()\n",
         "from helper import FIXED\nCFG = FIXED\n",
         "CFG = [HERE]\n",
+        'CFG = os.popen("date").read()\n',
+        "import subprocess\nCFG = subprocess.Popen(['date'], stdout=subprocess.PIPE).stdout.read().decode()\n",
     ],
 )
 def test_what_was_not_read_from_a_file_does_not_count(tmp_path, text):
-    assert computed(tmp_path / "a", text + USE, {"say": "B"}) == ""
+    assert digest(tmp_path / "a", text + USE, {"say": "B"}) == ""
 
 
 @pytest.mark.parametrize(
@@ -98,8 +103,6 @@ def test_what_was_not_read_from_a_file_does_not_count(tmp_path, text):
         READ + "from random import shuffle\nCFG = list(CFG)\nshuffle(CFG)\n",
         READ + "KINDS = set(CFG)\nCFG = list(KINDS)\n",
         READ + "CFG = list({one for one in CFG})\n",
-        'CFG = os.popen("date").read()\n',
-        "import subprocess\nCFG = subprocess.Popen(['date'], stdout=subprocess.PIPE).stdout.read().decode()\n",
         "from helper import load\nCFG = load(HERE / 'c.json')\n",
         "import helper\nCFG = helper.load(HERE / 'c.json')\n",
         READ + "from helper import FIXED\nCFG = [CFG, FIXED]\n",
@@ -109,17 +112,99 @@ def test_what_was_not_read_from_a_file_does_not_count(tmp_path, text):
         "def _load():\n    return _in(json.load(open(HERE / 'c.json')))\n"
         "def _in(data):\n    return [data]\nCFG = _load()\n",
         "class Settings(dict):\n    pass\nCFG = dict(Settings(json.load(open(HERE / 'c.json'))))\n",
-        READ + f"CFG = [CFG] * {MOST_COMPUTED}\n",
+        READ + f"CFG = [CFG] * {100_000}\n",
         READ + "CFG = [CFG, HERE]\n",
         READ + "def count():\n    global CFG\n    CFG = 1\n",
     ],
 )
-def test_what_was_read_does_not_count_where_it_may_differ_in_every_run(tmp_path, text):
-    assert computed(tmp_path / "a", text + USE, {"say": "B"}) == ""
+def test_what_was_read_counts_and_not_what_was_made_of_it_which_may_differ_in_every_run(tmp_path, text):
+    first = digest(tmp_path / "a", text + USE, {"say": "B"})
+
+    assert digest(tmp_path / "b", text + USE, {"say": "B"}) == first != digest(tmp_path / "c", text + USE, {"say": "C"})
 
 
-def test_what_no_function_names_does_not_count(tmp_path):
-    assert computed(tmp_path / "a", READ + "def generate(text):\n    return text\n", {"say": "B"}) == ""
+def test_what_was_read_counts_though_no_function_names_it(tmp_path):
+    """It may have had a part in anything; to ask once more costs less than a wrong answer."""
+    text = READ + "def generate(text):\n    return text\n"
+
+    assert digest(tmp_path / "a", text, {"say": "B"}) != digest(tmp_path / "b", text, {"say": "C"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'CFG = {path.name: path.read_text() for path in HERE.glob("*.json")}\n',
+        'CFG = [json.load(open(HERE / f"{name}.json")) for name in "c"]\n',
+        'CFG = os.read(os.open(HERE / "c.json", os.O_RDONLY), 99)\n',
+        'from helper import load\nCFG = load(HERE / "c.json")\n',
+        'import reads\nfrom reads import CFG\n',
+        'import numpy\nCFG = numpy.fromfile(HERE / "c.json", "u1")\n',
+    ],
+)
+def test_a_file_counts_however_its_name_was_made_and_whoever_opened_it(tmp_path, text):
+    assert digest(tmp_path / "a", text + USE, {"say": "B"}) != digest(tmp_path / "b", text + USE, {"say": "C"})
+
+
+def test_a_neighbour_counts_for_each_file_that_imports_it_though_it_is_run_once(tmp_path):
+    digest(tmp_path / "a", "from reads import CFG\n" + USE, {"say": "B"})
+    (tmp_path / "a" / "other.py").write_text("from reads import CFG\ndef generate(text):\n    return CFG\n")
+
+    assert digest_of_data(load_attribute(f"{tmp_path / 'a' / 'other.py'}:generate"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'open(HERE / "log.txt", "a").write(str(time.time()))\n',
+        '(HERE / "made.txt").write_text(str(time.time()))\nMADE = (HERE / "made.txt").read_text()\n',
+        "import tempfile\nFILE = tempfile.TemporaryFile()\n",
+        'CPU = open("/proc/self/stat").read()\n',
+    ],
+)
+def test_files_that_a_module_writes_and_those_of_the_system_do_not_count(tmp_path, text):
+    assert digest(tmp_path / "a", text + "def generate(text):\n    return text\n", {"say": "B"}) == ""
+
+
+def test_files_opened_outside_of_a_load_do_not_count(tmp_path):
+    text = 'def generate(text):\n    return open(HERE / "c.json").read()\n'
+    digest(tmp_path / "a", text, {"say": "B"})
+    generate = load_attribute(f"{tmp_path / 'a' / 'm.py'}:generate")
+
+    generate("x")
+
+    assert digest_of_data(generate) == ""
+
+
+def test_a_large_file_is_known_by_its_size_and_samples(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_files, "LARGEST", 1 << 20)
+    text = 'CFG = len((HERE / "c.json").read_bytes())\n' + USE
+    first = digest(tmp_path / "a", text, "x" * (1 << 22))
+
+    assert digest(tmp_path / "b", text, "x" * (1 << 22)) == first != digest(tmp_path / "c", text, "x" * ((1 << 22) + 1))
+
+
+SCRIPT = """
+import json, sys, time
+from assay.code import data_files
+from assay.code.data_files import digest_of_data
+CFG = json.load(open("c.json"))
+START = time.time()
+def generate(text):
+    return CFG["say"]
+print(digest_of_data(generate))
+"""
+
+
+def test_a_function_of_a_script_is_known_by_the_data_it_names(tmp_path):
+    def told(settings):
+        (tmp_path / "c.json").write_text(json.dumps(settings))
+        (tmp_path / "s.py").write_text(SCRIPT)
+        command = [sys.executable, "s.py"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip()
+
+    first = told({"say": "B", "key": "0123456789"})
+
+    assert first and told({"say": "B", "key": "9876543210"}) == first != told({"say": "C"})
 
 
 @pytest.mark.parametrize(
@@ -134,31 +219,31 @@ def test_what_no_function_names_does_not_count(tmp_path):
     ],
 )
 def test_a_key_that_is_replaced_by_another_changes_nothing(tmp_path, text):
-    first = computed(tmp_path / "a", text, {"say": "B", "key": "0123456789", "known": "sk-0123456789"})
+    first = digest(tmp_path / "a", text, {"say": "B", "key": "0123456789", "known": "sk-0123456789"})
 
-    assert computed(tmp_path / "b", text, {"say": "B", "key": "9876543210", "known": "sk-9876543210"}) == first
+    assert digest(tmp_path / "b", text, {"say": "B", "key": "9876543210", "known": "sk-9876543210"}) == first
 
 
 def test_settings_beside_a_key_still_count(tmp_path):
-    first = computed(tmp_path / "a", READ + USE, {"say": "B", "key": "0123456789"})
+    first = digest(tmp_path / "a", READ + USE, {"say": "B", "key": "0123456789"})
 
-    assert computed(tmp_path / "b", READ + USE, {"say": "C", "key": "0123456789"}) != first != ""
+    assert digest(tmp_path / "b", READ + USE, {"say": "C", "key": "0123456789"}) != first != ""
 
 
 def test_data_named_after_an_answer_key_count(tmp_path):
     text = 'ANSWER_KEY = json.load(open(HERE / "c.json"))\ndef generate(text):\n    return ANSWER_KEY\n'
 
-    assert computed(tmp_path / "a", text, {"1": "B"}) != computed(tmp_path / "b", text, {"1": "C"})
+    assert digest(tmp_path / "a", text, {"1": "B"}) != digest(tmp_path / "b", text, {"1": "C"})
 
 
 def test_data_count_as_they_were_first_seen_though_a_run_changes_them(tmp_path):
     text = READ + "def generate(text):\n    CFG[text] = text\n"
-    before = computed(tmp_path / "a", text, {"say": "B"})
+    before = digest(tmp_path / "a", text, {"say": "B"})
     generate = load_attribute(f"{tmp_path / 'a' / 'm.py'}:generate")
 
     generate("x")
 
-    assert digest_of_computed(generate) == before
+    assert digest_of_data(generate) == before
 
 
 IDENTITY = "from assay.models import build_model\nprint(build_model('m.py:generate').identity)\n"
@@ -184,5 +269,5 @@ def test_processes_agree_on_a_model_until_its_settings_change(tmp_path):
     rotated = identity("3")
     (tmp_path / "c.json").write_text('{"say": ["C"]}')
 
-    assert "computed" in first
+    assert "data" in first
     assert first == second == rotated != identity("1")

@@ -7,6 +7,7 @@ known by its class, since it has no lasting value; what is called like a secret 
 
 import dis
 import inspect
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -14,8 +15,9 @@ from typing import Any
 
 from ..core import digest_of
 from ..core.secrets import is_secret_name, without_keys
-from ..sources import is_users
+from .sources import is_users
 
+_PLAIN = (str, int, float, bool, bytes, list, tuple, dict, set, frozenset)
 BUILDING = ("__init__", "__post_init__", "__new__", "__setattr__")
 MOST_VALUES = 100_000
 """Plain values that are looked at; beyond it a container is known by its class and length."""
@@ -39,6 +41,31 @@ def digest_of_state(thing: Any) -> str:
     """Digest of what a closure, a method's object or a callable object holds; empty where it holds nothing."""
     held = list(_held(thing))
     return digest_of(_Described().of(held)) if held else ""
+
+
+_first_seen: dict[tuple[int, str], tuple[Any, str]] = {}
+"""Data of modules by id and folder, kept alive, with their digests when they were first seen: a run may change them."""
+
+
+def digest_of_globals(function: FunctionType) -> str:
+    """Digest of the plain data of its file that a function, and those of the file that it calls, name; not of where."""
+    values, folder = function.__globals__, str(Path(function.__code__.co_filename).parent)
+    functions, found = [function], dict[str, str]()
+    for one in functions:  # more are put behind it on the way
+        for name in sorted(values.keys() & _named_in(one.__code__) - _stored(one.__code__)):
+            value = values[name]
+            if isinstance(value, FunctionType) and value.__globals__ is values:
+                functions += [value] if value not in functions else []
+            elif type(value) in _PLAIN and not is_secret_name(name) and not is_secret_name(name.rpartition("_")[2]):
+                if (id(value), folder) not in _first_seen:
+                    text = json.dumps(_Described().of(value), sort_keys=True)
+                    _first_seen[id(value), folder] = value, digest_of(text.replace(json.dumps(folder)[1:-1], ""))
+                found[name] = _first_seen[id(value), folder][1]
+    return digest_of(found) if found else ""
+
+
+def _named_in(code: CodeType) -> set[str]:
+    return set(code.co_names).union(*(_named_in(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
 def _held(thing: Any) -> Iterator[Any]:

@@ -1,36 +1,32 @@
 """Sources: the files behind a piece of code, so that a change of any of them is seen.
 
 Behind a user's file lie all files of the user that it imports, and those that they import: a constant taken from a
-neighbour counts like a function. Imports are read off the text, so that nothing is run and one inside a function
-counts too; what only looks like an import names no file, or one too many. Libraries are known by name and version.
+neighbour counts like a function. Imports are read off the syntax tree, so that nothing is run and one inside a function
+counts too. Libraries are known by name and version.
 
-What importing a file computed, as from a file of settings beside it, is not in its bytes: see `computed`.
+What importing a file read, as from a file of settings beside it, is not in its bytes: see `data_files`.
 """
 
+import ast
 import hashlib
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
 from . import neighbours
 
-_OWN = Path(__file__).resolve().parent
+_OWN = Path(__file__).resolve().parent.parent
 _STANDARD = str(Path(os.__file__).parent)
 _INSTALLED = ("site-packages", "dist-packages")
-_NAMES = r"[ \t]*\((?:[^)#]|#[^\n]*)*\)|[^\n;#]*"
-_IMPORT = re.compile(
-    rf"\bfrom[ \t]*(?P<base>\.[.\w]*|(?<=[ \t])\w[\w.]*)[ \t]*\bimport\b(?P<names>{_NAMES})"
-    r"|\bimport\s+(?P<plain>\w[^\n;#]*)"
-    r"|\b(?:import_module|__import__)\s*\((?P<dynamic>[^)]*)"
-)
 _guest_trees: set[Path] = set()
 """Packages of other systems whose `__init__.py` files are not run."""
-_WORD = re.compile(r"[\w.]+")
-_CONSTANT = re.compile(r"\s*[\"']([.\w]+)[\"']\s*(?:,|$)")
-_BY_PATH = re.compile(r"\b(?:spec_from_file_location|run_path|SourceFileLoader|exec)\s*\(")
+_OWN_IMPORT = re.compile(r"^[ \t]*(from \.[^\n(]*(?:\([^)]*\))?)", re.MULTILINE)
+_BY_NAME = ("import_module", "__import__")
+_BY_PATH = ("spec_from_file_location", "run_path", "SourceFileLoader", "exec")
 
 
 def digest_behind(file: str | Path, *, libraries: bool = True) -> str:
@@ -141,39 +137,53 @@ def _imports(file: Path) -> Iterator[tuple[str, Path]]:
 
 @lru_cache(maxsize=4096)
 def _own_imports(file: Path) -> tuple[Path, ...]:
-    """The files that one of assay's takes names from; what is not relative leads into other rooms, or to libraries."""
-    names, _ = _imported_names(file, changed(file))
-    return tuple(path for name in names if name.startswith(".") for path in _relative(file, name))
+    """The files that one of assay's takes names from; what is not relative leads into other rooms, or to libraries.
+
+    Only its import statements are parsed, which stand on lines of their own: every run waits for this.
+    """
+    statements = _OWN_IMPORT.findall(file.read_text(encoding="utf-8"))
+    names = dict.fromkeys(name for node in ast.parse("\n".join(statements)).body for name in names_imported(node))
+    return tuple(path for name in names for path in _relative(file, name))
 
 
 @lru_cache(maxsize=8192)
 def _imported_names(file: Path, changed: tuple[int, int]) -> tuple[tuple[str, ...], bool]:
     """The modules a file may import by name, and whether it loads further ones that cannot be told."""
-    if file.suffix != ".py":
-        return (), False
-    text = file.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
+    tree = parsed(file) if file.suffix == ".py" else None
     names: dict[str, None] = {}
-    is_open = _BY_PATH.search(text) is not None
-    for found in _IMPORT.finditer(text):
-        base, plain, dynamic = found["base"], found["plain"], found["dynamic"]
-        if base is not None:
-            names[base] = None
-            joint = "" if base.endswith(".") else "."
-            # Each of the names may be a module of its own.
-            names.update((f"{base}{joint}{word}", None) for word in _bare(found["names"]))
-        elif plain is not None:
-            names.update((word, None) for part in plain.split(",") for word in _WORD.findall(part)[:1])
-        elif constant := _CONSTANT.match(dynamic):
-            names[constant[1]] = None
-        else:
-            is_open = True
+    is_open = False
+    for node in ast.walk(tree) if tree is not None else ():
+        names.update((name, None) for name in names_imported(node))
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            first = node.args[0] if node.args else None
+            if called in _BY_NAME and isinstance(first, ast.Constant) and isinstance(first.value, str):
+                names[first.value] = None
+            elif called in _BY_NAME or called in _BY_PATH:
+                is_open = True
     return tuple(names), is_open
 
 
-def _bare(names: str) -> list[str]:
-    """The names of `from … import NAMES` without what they are called here."""
-    listed = re.sub(r"#[^\n]*", "", names).strip("()\n\t ").split(",")
-    return [words[0] for part in listed if (words := _WORD.findall(part))]
+def names_imported(node: ast.AST) -> list[str]:
+    """The dotted names that an import statement may take a module by, relative ones with their dots."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    base = f"{'.' * node.level}{node.module or ''}"
+    joint = "." if node.module else ""
+    # Each of the names may be a module of its own.
+    return [base, *(f"{base}{joint}{alias.name}" for alias in node.names if alias.name != "*")]
+
+
+def parsed(file: Path) -> ast.Module | None:
+    """The syntax tree of a Python file; `None` where it cannot be read, or is not Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about a user's text is Python's to say, when it is run
+            return ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError, OSError, RecursionError):
+        return None
 
 
 def _relative(file: Path, name: str) -> list[Path]:

@@ -18,10 +18,10 @@ from pathlib import Path, PurePath
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ...computed import digest_of_computed
-from ...core import DataError, canonical, digest_of
-from ...core.media import Media
-from ...sources import digest_behind, is_own, is_users, version_of
+from ..core import DataError, canonical, digest_of
+from ..core.media import Media
+from .data_files import digest_of_data
+from .sources import digest_behind, is_own, is_users, version_of
 
 MOST_VALUES = 500_000
 """Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""
@@ -101,8 +101,8 @@ class _Describing:
         described: dict[str, Any] = {"name": thing.__qualname__, "line": code.co_firstlineno}
         if Path(code.co_filename).is_file():
             described["code"] = self._behind(code.co_filename)
-            if computed := digest_of_computed(thing):
-                described["computed"] = computed
+            if data := digest_of_data(thing):
+                described["data"] = data
         else:
             described |= self._code(code, thing.__globals__)  # as of a notebook: there is no file to look into
         cells = [cell for cell in thing.__closure__ or () if _is_filled(cell)]

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from assay.code.typed_code import digest_of_code, digest_of_state, file_of
 from assay.models import adapt_model
-from assay.models.typed_code import digest_of_code, digest_of_state, file_of
 
 SESSION = """
 
@@ -120,7 +120,7 @@ def test_what_a_typed_function_does_or_names_makes_it_what_it_is(one, other):
 
 def test_a_set_has_one_digest_in_every_process(tmp_path):
     code = (
-        "from assay.models.typed_code import digest_of_code\n"
+        "from assay.code.typed_code import digest_of_code\n"
         "def f(m): return m in {'a', 'b', 'c', 'd', 'e'}\nprint(digest_of_code(f))"
     )
 
