@@ -1,5 +1,6 @@
 """Reports: tables and progress for people."""
 
+from .grid import html_grid, markdown_grid, markdown_text, printable, text_grid
 from .progress import LineProgress, LiveProgress
 from .table import (
     format_interval,
@@ -7,9 +8,7 @@ from .table import (
     group_rows,
     html_table,
     markdown_table,
-    markdown_text,
     plain_table,
-    printable,
     result_names,
     show_table,
 )
@@ -20,11 +19,14 @@ __all__ = [
     "format_interval",
     "format_value",
     "group_rows",
+    "html_grid",
     "html_table",
+    "markdown_grid",
     "markdown_table",
     "markdown_text",
     "plain_table",
     "printable",
     "result_names",
     "show_table",
+    "text_grid",
 ]

@@ -1,13 +1,12 @@
 """The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
 
 import io
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any, Literal
 
 from ..core import Result
 from ..core.record import result_from_plain
+from .grid import html_grid, markdown_grid, printable
 
 LONGEST_NAME = 40
 """Of a model, in a terminal; longer ones lose their middle."""
@@ -16,7 +15,6 @@ NUMBERS = (3, 4, 5, 6)
 """The columns that stay whole however narrow the terminal is."""
 REASON = "n" * 16
 """As wide as why there is no number must have."""
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -118,29 +116,12 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
 
 def html_table(results: Sequence[Result]) -> str:
     """The table for a notebook; everything escaped."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows_of(results))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return html_grid(HEADINGS, rows_of(results))
 
 
 def markdown_table(results: Sequence[Result]) -> str:
     """The table as Markdown; names are text in it, never markup."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
-    for row in rows_of(results):
-        lines.append("| " + " | ".join(map(markdown_text, row)) + " |")
-    return "\n".join(lines)
-
-
-def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _MARKUP.sub(r"\\\1", printable(text))
-
-
-def printable(text: str) -> str:
-    """Text without control characters, terminal escapes or direction overrides."""
-    return "".join(
-        c if c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069" else "�" for c in text
-    )
+    return markdown_grid(HEADINGS, rows_of(results))
 
 
 def result_names(results: Sequence[Result]) -> list[str]:

@@ -94,7 +94,7 @@ def bootstrap(
         return Estimate(value, None, None, None, n, count, f"n/a: one {what}{where}")
 
     rng = np.random.default_rng(seed)
-    sums: Any = sum(_resampled_sums(units[block], resamples, rng) for block in blocks)
+    sums: Any = sum(resampled_sums(units[block], resamples, rng) for block in blocks)
     draws = np.asarray(function(sums), float)
     defined = draws[np.isfinite(draws)]
     undefined = resamples - len(defined)
@@ -113,7 +113,7 @@ def bootstrap(
     return Estimate(value, float(defined.std(ddof=1)), float(low), float(high), n, count, label)
 
 
-def _resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator") -> "Floats":
+def resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator") -> "Floats":
     """The column sums of `resamples` draws of as many units as there are, with replacement."""
     import numpy as np
 

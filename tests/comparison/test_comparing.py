@@ -3,7 +3,7 @@
 import pytest
 
 import assay
-from assay.compare.comparing import compare_runs
+from assay.comparison.comparing import compare_runs
 from assay.core import StoreError
 
 ROWS = [{"id": f"s{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(10)]

@@ -8,6 +8,7 @@ its answers to a sample are reduced as its own table says, and what comes out mu
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core import Result
 from ..core.record import result_from_plain
@@ -18,7 +19,7 @@ from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
 from .rows import Comparison, Row
 from .values import ROUNDING, reducer_of, sample_counts, sample_values
-from .ways import differing_ways
+from .ways import differing_settings, differing_ways
 
 
 def open_baseline(baseline: str | Path) -> RunReader:
@@ -42,12 +43,19 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
     adjusted = holm([row.paired.p for row in compared if row.paired is not None])
     for row, p in zip(compared, adjusted, strict=True):
         row.p_adjusted = p
-    notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(before.manifest, after.manifest)]
-    return Comparison(str(before.layout.folder), rows, notes)
+    manifests = _manifest(before), _manifest(after)
+    notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(*manifests)]
+    settings = differing_settings(*manifests)
+    return Comparison(str(before.layout.folder), rows, notes, settings, str(after.layout.folder))
+
+
+def _manifest(reader: RunReader) -> Mapping[str, Any]:
+    """`run.json`; one that a damaged folder lost says nothing."""
+    return reader.manifest if reader.layout.manifest.exists() else {}
 
 
 def _row(result: Result, before: RunReader, after: RunReader) -> Row:
-    row = Row(result.task, result.model, None, result.metric, result.higher_is_better)
+    row = Row(result.task, result.model, None, result.metric, result.higher_is_better, scale=_scale(result))
     models = [model for task, model in before.index.cells if task == result.task]
     if not models:
         row.refused = f"the baseline has no task {result.task!r}"
@@ -75,12 +83,13 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
     if table is not None and reducer_of(table) != reducer_of(result):
         row.reducers = (reducer_of(table), reducer_of(result))
     is_clustered = result.clusters is not None
+    row.before, row.after, row.scale = theirs, ours, _scale(result, table)
     try:
         row.paired = compare_paired(
             ours,
             theirs,
             clusters if is_clustered else None,
-            bounds=_scale(result, table),
+            bounds=row.scale,
         )
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
@@ -102,11 +111,21 @@ def _compare_counts(row: Row, result: Result, table: Result | None, before: RunR
         whose = "this run" if not ours else "the baseline"
         row.refused = f"{whose} has no counts that make the number of its table"
         return
+    row.before, row.after = _each(theirs, recipe), _each(ours, recipe)
     try:
         grouped = clusters if len(set(clusters.values())) < len(clusters) else None
         row.paired = compare_corpus(ours, theirs, recipe.function(), grouped)
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
+
+
+def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:
+    """The number of each sample alone; one whose counts give none is left out."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = recipe.function()(np.asarray(list(counts.values()), float))
+    return {id: float(value) for id, value in zip(counts, values, strict=True) if np.isfinite(value)}
 
 
 def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:
