@@ -82,7 +82,6 @@ def test_too_little_in_common_is_refused():
 
 
 def test_the_paired_bootstrap_of_the_two_turned_round_is_the_same_with_the_other_sign():
-    import numpy as np
 
     rng = np.random.default_rng(3)
     a = {str(i): [float(e), 20.0] for i, e in enumerate(rng.poisson(2, 60))}
