@@ -1,11 +1,10 @@
 """The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from ..core import Result
-from ..core.record import result_from_plain
 from .grid import html_grid, markdown_grid, printable
 
 LONGEST_NAME = 40
@@ -129,18 +128,3 @@ def result_names(results: Sequence[Result]) -> list[str]:
     models = short_names({result.model for result in results})
     several = len(models) > 1
     return [f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "") for r in results]
-
-
-def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:
-    """Breakdowns as rows: whose metric it is, group, value with interval, n."""
-    rows = []
-    for result, title in zip(results, result_names(results), strict=True):
-        for tag, values in result.groups.items():
-            if not isinstance(values, Mapping):
-                continue
-            for name, group in values.items():
-                found = result_from_plain(group) if isinstance(group, Mapping) and "metric" in group else group
-                if isinstance(found, Result):
-                    shown = f"{format_value(found.value)} {format_interval(found)}"
-                    rows.append((title, f"{tag}={name}", shown, str(found.n)))
-    return rows

@@ -17,7 +17,7 @@ def evidence_span(text: str, evidence: str, answer: str, *, comes_first: bool = 
     """
     if not evidence:
         return None
-    at, place = text.find(evidence), _own_place(evidence, answer, comes_first)
+    at, place = text.find(evidence), own_place(evidence, answer, comes_first=comes_first)
     if place < 0:
         return None if at < 0 else [at, at + len(evidence)]
     if at >= 0:
@@ -27,7 +27,7 @@ def evidence_span(text: str, evidence: str, answer: str, *, comes_first: bool = 
     if at < 0:
         return None
     start = at + len(before)
-    place = _own_place(text[start : start + len(answer) + MARKUP_CHARACTERS], answer, True)
+    place = own_place(text[start : start + len(answer) + MARKUP_CHARACTERS], answer, comes_first=True)
     return None if place < 0 else [start + place, start + place + len(answer)]
 
 
@@ -50,7 +50,7 @@ def with_span(details: dict[str, Any], span: list[int] | None) -> dict[str, Any]
     return details
 
 
-def _own_place(text: str, answer: str, comes_first: bool) -> int:
+def own_place(text: str, answer: str, *, comes_first: bool = False) -> int:
     """The first or last place of an answer in a text where it is a word of its own; -1 where there is none."""
     length = len(answer)
     at = text.find(answer) if comes_first else text.rfind(answer)

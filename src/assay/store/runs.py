@@ -107,7 +107,8 @@ class RunReader:
             lines = [changed and (self.index.damage or changed), summary_damage(self.layout, manifest)]
         else:
             lines = [self.index.damage]
-        lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
+        if self.layout.media.exists() or manifest.get("media", True):  # else no answer of the run named any
+            lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
