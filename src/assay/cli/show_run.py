@@ -41,7 +41,9 @@ class ShownRun:
             yield ""
             yield from sample_lines(self.view.record(row), self.reader.blobs, most, marking)
         if len(shown) < len(rows):
-            yield f"\n… {len(rows) - len(shown)} more samples: --limit {len(rows)}, or --sample ID for one of them"
+            more = len(rows) - len(shown)
+            what = "samples" if more > 1 else "sample"
+            yield f"\n… {more} more {what}: --limit {len(rows)}, or --sample ID for one of them"
 
     def rows(self, wanted: Wanted) -> list[int]:
         """The rows of the samples that were asked for; an id that no sample has is an error."""
