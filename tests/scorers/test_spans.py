@@ -56,7 +56,7 @@ def test_every_place_in_the_corpus_of_choices_holds_the_letter_or_its_evidence()
     wrong = []
     for line in (CORPUS / "choices.jsonl").read_text("utf-8").splitlines():
         row = json.loads(line)
-        options = {letter: text for letter, text in row["options"].items()}
+        options = row["options"]
         if not row["expected"] or list(options) != list("ABCDEFGHIJ"[: len(options)]):
             continue
         sample = Sample("s", choices=tuple(options.values()), target=row["expected"])

@@ -59,7 +59,8 @@ def _around(line: str) -> str:
 
 def _with_marks(line: str, marks: tuple[str, str]) -> str:
     signs = {_START: marks[0], _END: marks[1]}
-    return "".join(signs[piece] if piece in signs else printable(piece) for piece in re.split(f"([{_START}{_END}])", line))
+    pieces = re.split(f"([{_START}{_END}])", line)
+    return "".join(signs[piece] if piece in signs else printable(piece) for piece in pieces)
 
 
 def message_lines(messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES) -> Iterator[str]:

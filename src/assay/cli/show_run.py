@@ -62,7 +62,8 @@ class ShownRun:
     def document(self, wanted: Wanted, limit: int | None, *, only_ids: bool) -> Iterator[str]:
         """One JSON document, in pieces: samples are read as they are written."""
         rows = self.rows(wanted)
-        head = {"run": str(self.view.layout.folder), "found": len(rows), "results": self.reader.summary.get("results", [])}
+        results = self.reader.summary.get("results", [])
+        head = {"run": str(self.view.layout.folder), "found": len(rows), "results": results}
         yield json.dumps(head, ensure_ascii=False)[:-1] + ', "samples": ['
         index = self.view.index
         for place, row in enumerate(rows[:limit]):

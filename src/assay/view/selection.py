@@ -181,7 +181,8 @@ def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
     for outcome in outcomes:
         if outcome not in known:
             close = nearest(outcome, known)
-            raise UsageError(f"there is no outcome {outcome!r}", fix=f"did you mean {close}?" if close else ", ".join(known))
+            fix = f"did you mean {close}?" if close else f"one of {', '.join(known)}"
+            raise UsageError(f"there is no outcome {outcome!r}", fix=fix)
     return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
 
 

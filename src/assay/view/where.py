@@ -1,4 +1,4 @@
-"""`--where 'score < 0.5 and tag.subject == "law"'`: a small language to choose samples, parsed here and never run as code.
+"""`--where 'score < 0.5 and tag.subject == "law"'`: a small language to choose samples, parsed here, never run as code.
 
     expression:  comparison | not E | E and E | E or E | ( E )
     comparison:  NAME (== != < <= > >=) VALUE | NAME ~ "words" | NAME in (VALUE, …) | NAME == none
