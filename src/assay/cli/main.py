@@ -14,6 +14,7 @@ VERBS = {
     "ls": "list tasks, models, scorers, datasets, templates, summarizers",
     "show": "what a name or a run is: where it is defined, its options, an example",
     "compare": "runs against a baseline: what is better, by how much, who changed",
+    "leaderboard": "models over a suite: values with intervals, ranks with ties",
     "view": "runs in the browser: samples, media, comparisons, live",
     "report": "runs as one file: HTML, Markdown or CSV",
     "label": "labels of people: agreement with the judge, its value corrected by them",

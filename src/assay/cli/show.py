@@ -71,7 +71,7 @@ def _add_choices(p: Any) -> None:
     p.add_argument("--where", default="", metavar="EXPRESSION", help="as in 'score<0.5 and tag.subject==\"law\"'")
     p.add_argument("--grep", default="", metavar="WORDS", help="with these words in question, answer, target or reason")
     p.add_argument("--sort", default="", metavar="NAME", help="by score, seconds, tokens_out, …; -NAME: highest first")
-    p.add_argument("-L", "--limit", type=int, default=None, help="how many (default 5; all with a pager, --ids, --json)")
+    p.add_argument("-L", "--limit", type=int, help="how many (default 5; with a pager, --ids, --json: all)")
     p.add_argument("--ids", action="store_true", help="print their ids alone, a line each")
     p.add_argument("--json", action="store_true", help="print them as one JSON document")
 

@@ -18,7 +18,7 @@ from ..store import RunReader
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
 from .rows import Comparison, Row
-from .values import ROUNDING, reducer_of, sample_counts, sample_values
+from .values import ROUNDING, Values, reducer_of
 from .ways import differing_settings, differing_ways
 
 
@@ -38,7 +38,8 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
         results: Sequence[Result] = run.results
     else:
         results = [result_from_plain(row) for row in after.summary.get("results", ())]
-    rows = [_row(r, before, after) for r in results]
+    values = Values()
+    rows = [_row(r, before, after, values) for r in results]
     compared = [row for row in rows if row.paired is not None]
     adjusted = holm([row.paired.p for row in compared if row.paired is not None])
     for row, p in zip(compared, adjusted, strict=True):
@@ -54,25 +55,30 @@ def _manifest(reader: RunReader) -> Mapping[str, Any]:
     return reader.manifest if reader.layout.manifest.exists() else {}
 
 
-def _row(result: Result, before: RunReader, after: RunReader) -> Row:
-    row = Row(result.task, result.model, None, result.metric, result.higher_is_better, scale=_scale(result))
+def _row(result: Result, before: RunReader, after: RunReader, values: Values) -> Row:
     models = [model for task, model in before.index.cells if task == result.task]
+    row = Row(result.task, result.model, None, result.metric, result.higher_is_better, scale=_scale(result))
     if not models:
         row.refused = f"the baseline has no task {result.task!r}"
         return row
     if result.model not in models and len(models) > 1:
         row.refused = f"the baseline has several models: {', '.join(models)}"
         return row
-    row.baseline_model = result.model if result.model in models else models[0]
-    table = _same_number(before, result, row.baseline_model)
+    return compare_number(result, after, before, result.model if result.model in models else models[0], values)
+
+
+def compare_number(result: Result, after: RunReader, before: RunReader, baseline_model: str, values: Values) -> Row:
+    """One number of a run beside the same number of a model of another run; `values` are read once for many rows."""
+    row = Row(result.task, result.model, baseline_model, result.metric, result.higher_is_better, scale=_scale(result))
+    table = _same_number(before, result, baseline_model)
     if "recipe" in result.details:
-        _compare_counts(row, result, table, before, after)
+        _compare_counts(row, result, table, before, after, values)
         return row
-    ours, clusters = sample_values(after, result.task, result.model, result)
-    theirs, _ = sample_values(before, result.task, row.baseline_model, table or result)
+    ours, clusters = values.of_samples(after, result, result.model)
+    theirs, _ = values.of_samples(before, table or result, baseline_model)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
-        row.refused = _unscored(result, before, after, row.baseline_model) or f"{whose} has no value for each sample"
+        row.refused = _unscored(result, before, after, baseline_model) or f"{whose} has no value for each sample"
         return row
     if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
@@ -96,7 +102,9 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
     return row
 
 
-def _compare_counts(row: Row, result: Result, table: Result | None, before: RunReader, after: RunReader) -> None:
+def _compare_counts(
+    row: Row, result: Result, table: Result | None, before: RunReader, after: RunReader, values: Values
+) -> None:
     """A number of the whole corpus, made in both runs of the counts of each sample by the same formula."""
     recipe = Recipe.from_plain(result.details["recipe"])
     if recipe is None:
@@ -105,8 +113,8 @@ def _compare_counts(row: Row, result: Result, table: Result | None, before: RunR
     if table is not None and table.details.get("recipe", result.details["recipe"]) != result.details["recipe"]:
         row.refused = "the two runs made the number by different formulas"
         return
-    ours, clusters = sample_counts(after, result.task, result.model, result, recipe)
-    theirs, _ = sample_counts(before, result.task, row.baseline_model or "", table, recipe)
+    ours, clusters = values.counts(after, result, result, result.model, recipe)
+    theirs, _ = values.counts(before, result, table, row.baseline_model or "", recipe)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
         row.refused = f"{whose} has no counts that make the number of its table"
