@@ -1,9 +1,11 @@
 """A comparison for people: what else differs above everything, a sentence for each run, a table, who changed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 
 from ..core import shorten
-from ..report import format_value, markdown_grid, markdown_text, printable, text_grid
+from ..report import format_value, html_grid, markdown_grid, markdown_text, printable, text_grid
+from ..report.charts import difference_dot
 from ..store import RunReader
 from ..store.export import answer_text
 from .rows import Flip, Row, format_p
@@ -59,6 +61,31 @@ def github(report: RunComparison, flips: int | None = None) -> str:
         grid = markdown_grid(FLIP_HEADINGS, changed)
         parts.append(f"<details><summary>{markdown_text(title)}</summary>\n\n{grid}\n\n</details>")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def html(report: RunComparison) -> str:
+    """For a notebook: the same, each difference drawn."""
+    reach: dict[str, float] = {}
+    for row in report.rows:
+        if row.paired is not None:
+            ends = [row.paired.difference.value, row.paired.difference.low or 0.0, row.paired.difference.high or 0.0]
+            reach[row.metric] = max(reach.get(row.metric, 1e-9), *(abs(end) * 1.1 for end in ends))
+    headings, rows = table(report)
+    place = headings.index("95 % interval") + 1
+    drawn = [(*cells[:place], _dot(row, reach), *cells[place:]) for row, cells in zip(report.rows, rows, strict=True)]
+    parts = [*(f"<p>{escape(printable(line))}</p>" for line in caveats(report))]
+    parts += [f"<p><b>{escape(printable(sentence))}</b></p>" for sentence in report.sentences]
+    parts.append(html_grid((*headings[:place], "", *headings[place:]), drawn))
+    parts += [f"<p>{escape(printable(line))}</p>" for line in footnotes(report)]
+    return "".join(parts)
+
+
+def _dot(row: Row, reach: Mapping[str, float]) -> str:
+    if row.paired is None:
+        return ""
+    difference = row.paired.difference
+    ends = None if difference.low is None or difference.high is None else (difference.low, difference.high)
+    return difference_dot(difference.value, ends, row.verdict, reach[row.metric])
 
 
 def caveats(report: RunComparison) -> list[str]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..core import MissingExtra, StoreError, UsageError
+from ..core import StoreError, UsageError
 from ..runner.result import RunResult
 from ..store import RunReader
 from ..summarizers.statistics import holm
@@ -56,16 +56,19 @@ class RunComparison:
 
     def frame(self) -> Any:
         """A pandas data frame, one row for each number."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtra("pandas, which makes data frames,", "'assay[guests]'") from error
-        return pandas.DataFrame([{"run": run.run, **row.to_plain()} for run in self.runs for row in run.rows])
+        from ..store.frames import data_frame
+
+        return data_frame({"run": run.run, **row.to_plain()} for run in self.runs for row in run.rows)
 
     def __repr__(self) -> str:
         from .rendering import text_lines
 
         return "\n".join(text_lines(self))
+
+    def _repr_html_(self) -> str:
+        from .rendering import html
+
+        return html(self)
 
 
 def compare(baseline: Run, *runs: Run) -> RunComparison:

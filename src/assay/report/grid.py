@@ -8,6 +8,12 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 Rows = Sequence[Sequence[str]]
 
 
+class Markup(str):
+    """Text that is markup already, as a drawing, and must not be escaped again."""
+
+    __slots__ = ()
+
+
 def text_grid(headings: Sequence[str], rows: Rows, right: Collection[int] = (), indent: str = "") -> list[str]:
     """Lines whose columns are aligned; those in `right` at their right end, as numbers are."""
     from rich.cells import cell_len
@@ -32,10 +38,14 @@ def markdown_grid(headings: Sequence[str], rows: Rows) -> str:
 
 
 def html_grid(headings: Sequence[str], rows: Rows) -> str:
-    """A table for a notebook; everything escaped."""
+    """A table for a notebook; everything escaped but drawings."""
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(cell: str) -> str:
+    return cell if isinstance(cell, Markup) else escape(cell)
 
 
 def markdown_text(text: str) -> str:

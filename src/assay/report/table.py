@@ -114,8 +114,17 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
 
 
 def html_table(results: Sequence[Result]) -> str:
-    """The table for a notebook; everything escaped."""
-    return html_grid(HEADINGS, rows_of(results))
+    """The table for a notebook, intervals and outcomes drawn; everything else escaped."""
+    from .charts import domain_of, interval_dot, outcome_strip
+
+    rows = []
+    for result, cells in zip(results, rows_of(results), strict=True):
+        alike = [other for other in results if other.metric == result.metric]
+        scale = result.details.get("scale")
+        domain = domain_of([r.value for r in alike], [r.ci for r in alike], None if scale is None else tuple(scale))
+        drawn = (interval_dot(result.value, result.ci, domain), outcome_strip(result.outcomes))
+        rows.append((*cells[:6], drawn[0], *cells[6:], drawn[1]))
+    return html_grid((*HEADINGS[:6], "", *HEADINGS[6:], ""), rows)
 
 
 def markdown_table(results: Sequence[Result]) -> str:

@@ -153,6 +153,13 @@ class RunReader:
         named = self._named_scorers().get((task, model))
         return [scorer for scorer in spoken if scorer in named] if named else spoken
 
+    def frame(self) -> Any:
+        """A pandas data frame, one row for each sample, epoch and scorer that the last summary counted."""
+        from .export import COLUMNS, rows_of
+        from .frames import data_frame
+
+        return data_frame(rows_of(self), COLUMNS)
+
     def is_counted(self, task: str, model: str) -> bool:
         """Whether the last summary is about a cell; the journal may hold others, as of a run with another model."""
         cells = self._named_scorers()
