@@ -16,7 +16,7 @@ GROUPS = (
     {"store"},
     {"report"},
     {"runner"},
-    {"dialects", "benchmarks", "compare", "conformance"},
+    {"dialects", "benchmarks", "comparison", "conformance"},
     {"view"},
     {"cli"},
 )

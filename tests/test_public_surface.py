@@ -8,10 +8,10 @@ import assay
 
 CLASSES = {
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
-    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunComparison",
+    "RunOptions", "RunReader", "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video",
 }  # fmt: skip
-FUNCTIONS = {"run", "score"}
+FUNCTIONS = {"compare", "run", "score"}
 
 
 def test_the_public_names_are_these_and_each_is_what_it_was():

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparison.several import RunComparison, compare
     from .core import (
         Abilities,
         AllOf,
@@ -48,6 +49,7 @@ _CORE = (
 _HOME = {
     **dict.fromkeys(_CORE, "core"),
     **dict.fromkeys(("run", "score"), "runner.run"),
+    **dict.fromkeys(("RunComparison", "compare"), "comparison.several"),
     "RunOptions": "runner.options",
     "RunResult": "runner.result",
     "RunReader": "store",
@@ -55,8 +57,9 @@ _HOME = {
 
 __all__ = [
     "Abilities", "AllOf", "AssayError", "Audio", "Candidate", "DataSource", "Fewshot", "GenerateOptions", "Image",
-    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunOptions", "RunReader",
-    "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "run", "score",
+    "Likelihood", "Measure", "Message", "Outcome", "Output", "Prompt", "Request", "Result", "RunComparison",
+    "RunOptions", "RunReader", "RunResult", "Sample", "Score", "Suite", "Task", "Text", "Video", "compare", "run",
+    "score",
 ]  # fmt: skip
 
 

@@ -81,7 +81,6 @@ ANSWERED = [
     (("run", "sums.jsonl", "--model", "adapter"), "--model hf/org/base -a adapter=adapter"),
     (("run", "mmlu_anatmy", "--data", "mini", "--model", "scripted"), "did you mean mmlu_anatomy?"),
     (("log", "list"), "assay show RUN"),
-    (("compare", "a", "b"), "--baseline"),
     (("perf",), "assay run"),
 ]  # fmt: skip
 

@@ -3,6 +3,7 @@
 import csv
 import sys
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 
@@ -10,6 +11,7 @@ from assay.cli.main import main
 from assay.core import Message, Output, Prompt, Result, Text
 from assay.core.record import output_to_plain, prompt_to_plain
 from assay.report import html_table, markdown_table, plain_table
+from assay.report.charts import Bar, Interval, Point, bars, interval_rows, outcome_strip, scatter
 from assay.store import OutputLine, RunReader, RunWriter, ScoreLine
 from assay.store.export import COLUMNS, TEXT_COLUMNS, plain_cell, write_csv
 
@@ -65,6 +67,12 @@ PAYLOADS = [
     "| cell | cell |",
 ]
 TAGS = {"table", "thead", "tbody", "tr", "th", "td"}
+DRAWN = {"svg", "line", "rect", "circle", "title"}
+LOOKS = {
+    "xmlns", "viewbox", "role", "aria-label", "width", "height", "x", "y", "x1", "x2", "y1", "y2", "rx", "cx", "cy",
+    "r", "fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight",
+}  # fmt: skip
+"""The attributes of a drawing: none of them runs or loads anything."""
 
 
 def result(payload: str) -> Result:
@@ -139,8 +147,25 @@ class Page(HTMLParser):
 def test_a_page_holds_the_text_and_no_tag_of_it(payload):
     page = Page(html_table([result(payload)]))
 
-    assert {tag for tag, _ in page.tags} == TAGS and not any(attributes for _, attributes in page.tags)
+    assert {tag for tag, _ in page.tags} == TAGS | DRAWN
+    assert not any(attributes for tag, attributes in page.tags if tag in TAGS)
+    assert {name for tag, attributes in page.tags if tag in DRAWN for name, _ in attributes} <= LOOKS
     assert page.texts.count(payload) == 3
+
+
+def test_a_drawing_holds_the_text_and_no_tag_of_it(payload):
+    drawn = [
+        bars([Bar(payload, 3)], payload),
+        outcome_strip({payload: 3}),
+        interval_rows([Interval(payload, 0.5, None)], payload),
+        scatter([Point(payload, 0.1, 0.2, 3), Point(payload, 0.3, 0.2, 3)]),
+    ]
+
+    for drawing in drawn:
+        page = Page(drawing)
+        ElementTree.fromstring(drawing.encode("utf-8", "replace"))
+        assert {tag for tag, _ in page.tags} <= DRAWN | {"text", "g"}
+        assert {name for _, attributes in page.tags for name, _ in attributes} <= LOOKS | {"text-anchor", "transform"}
 
 
 def test_a_table_in_markdown_stays_one_row_without_links_or_tags(payload):

@@ -1,7 +1,7 @@
 """The table in a terminal: long paths of models lose their middle, never their identity."""
 
 from assay.core import Result
-from assay.report import group_rows, plain_table
+from assay.report import plain_table
 from assay.report.table import short_names
 
 LONG = "hf//home/somebody/a/very/long/folder/of/weights/model-instruct.gguf"
@@ -25,18 +25,6 @@ def test_the_table_shows_the_short_name_and_what_code_reads_stays_whole():
     result = Result(task="t", model=LONG, metric="m", value=0.5, n=1, n_expected=1)
 
     assert "hf/…/model-instruct.gguf" in plain_table([result]) and result.model == LONG
-
-
-def test_breakdowns_say_whose_they_are_where_there_are_several_models():
-    def result(model, value):
-        group = Result("t", model, "m", value, 2, n_expected=None)
-        return Result("t", model, "m", value, 2, n_expected=2, groups={"words": {"3": group}})
-
-    alone = group_rows([result("a.py", 0.5)])
-    both = group_rows([result("a.py", 0.5), result("b.py", 0.25)])
-
-    assert [row[0] for row in alone] == ["t.m"]
-    assert [row[0] for row in both] == ["t.m (a.py)", "t.m (b.py)"]
 
 
 def test_numbers_stay_whole_in_a_narrow_terminal():

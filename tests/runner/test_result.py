@@ -27,6 +27,7 @@ def test_a_notebook_gets_an_escaped_table(result: assay.RunResult):
 
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
+    assert shown.count("<svg") == 2 and 'aria-label="1.000, 95 % interval no interval"' in shown
 
 
 def test_it_prints_as_a_table(result: assay.RunResult):
@@ -37,7 +38,7 @@ def test_it_prints_as_a_table(result: assay.RunResult):
 def test_it_becomes_a_data_frame(result: assay.RunResult):
     pytest.importorskip("pandas", reason="the extra guests is not installed")
 
-    frame = result.to_frame()
+    frame = result.frame()
 
     assert list(frame["metric"]) == ["exact_match"]
 
@@ -53,4 +54,4 @@ def test_without_pandas_one_line_says_what_to_install(result: assay.RunResult, m
     monkeypatch.setattr(builtins, "__import__", without)
 
     with pytest.raises(MissingExtra, match="pip install 'assay\\[guests\\]'"):
-        result.to_frame()
+        result.frame()

@@ -6,59 +6,12 @@ import pytest
 from made_runs import answered, judged, manifest, result, sums, write_run
 
 from assay.core import UsageError
-from assay.view.comparison import comparison_page, overall, sentence
+from assay.view.comparison import comparison_page
 from assay.view.run_view import RunView
-
-ROW = {"difference": 0.021, "ci": [0.004, 0.038], "p": 0.01, "p_adjusted": 0.02, "wins": 41, "losses": 22, "n": 1000,
-       "verdict": "better", "higher_is_better": True, "scale": [0.0, 1.0], "test": "McNemar mid-p"}  # fmt: skip
 
 
 def views(*folders: Path) -> list[RunView]:
     return [RunView(folder, f"r{n}", folder.name) for n, folder in enumerate(folders)]
-
-
-def test_a_share_is_spoken_of_in_points_with_its_interval_and_counts():
-    assert sentence(ROW) == (
-        "The later run is better: higher by 2.1 points, 95 % interval +0.4 to +3.8; "
-        "41 up, 22 down of 1,000; p 0.02 after Holm."
-    )
-
-
-def test_the_direction_of_a_number_that_should_be_low_is_said():
-    row = {
-        **ROW,
-        "difference": -0.2,
-        "ci": [-0.3, -0.1],
-        "higher_is_better": False,
-        "scale": None,
-        "test": "t",
-        "p_adjusted": 0.0001,
-    }
-
-    assert sentence(row) == (
-        "The later run is better: lower by 0.200 (lower is better), 95 % interval −0.300 to −0.100; "
-        "41 up, 22 down of 1,000; p < 0.001 after Holm."
-    )
-
-
-def test_what_cannot_be_told_apart_is_not_called_better():
-    row = {**ROW, "verdict": "not distinguishable", "ci": [-0.01, 0.05], "p_adjusted": 0.3, "p": 0.3}
-
-    assert sentence(row).startswith("The two cannot be told apart: the later run is higher by 2.1 points")
-
-
-def test_several_numbers_are_summed_up_in_one_sentence():
-    rows = [
-        {**ROW, "words": ""},
-        {**ROW, "verdict": "worse", "words": ""},
-        {**ROW, "verdict": "not distinguishable", "words": ""},
-    ]
-
-    assert (
-        overall(rows)
-        == "Of 3 numbers the later run is better in 1, worse in 1, not to be told apart in 1 (p values after Holm)."
-    )
-    assert overall([{"refused": "x"}]) == "Nothing could be compared."
 
 
 def test_the_samples_that_changed_are_listed_with_their_rows_in_both_runs(tmp_path: Path):

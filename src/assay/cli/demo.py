@@ -121,7 +121,7 @@ def paired_lines(folder: Path, part: Part) -> Iterator[str]:
     """Two recognisers on the same clips: the difference of their error rates, and whether it could be chance."""
     if len(part.models) != 2 or not part.metric.startswith("wer["):
         return
-    from ..compare.rows import Row
+    from ..comparison.rows import Row
     from ..store import RunReader
     from ..summarizers.statistics import compare_paired
 

@@ -33,17 +33,17 @@ def finish(result: RunResult, stdout: TextIO, is_json: bool, comparison: Any = N
         return
     from rich.console import Console
 
-    from ..report import group_rows, printable, show_table
+    from ..report import group_lines, printable, show_table
     from ..runner.counts.spending import spent
 
     console = Console(file=stdout, highlight=False, width=None if stdout.isatty() else 150)
     console.print()
     show_table(result.results, console)
-    breakdown = group_rows(result.results)
+    breakdown = group_lines(result.results)
     if breakdown and len({r.task for r in result.results}) == 1 and len(breakdown) <= 60:
         console.print()
-        for metric, group, value, n in breakdown:
-            console.print(printable(f"  {metric}  {group}  {value}  n={n}"), markup=False, soft_wrap=True)
+        for line in breakdown:
+            console.print(line, markup=False, soft_wrap=True)
     _epochs(result, console)
     if comparison is not None:
         console.print()

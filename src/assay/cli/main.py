@@ -5,6 +5,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 VERBS = {
@@ -12,6 +13,8 @@ VERBS = {
     "score": "score a run again without asking the model",
     "ls": "list tasks, models, scorers, datasets, templates, summarizers",
     "show": "what a name or a run is: where it is defined, its options, an example",
+    "compare": "runs against a baseline: what is better, by how much, who changed",
+    "leaderboard": "models over a suite: values with intervals, ranks with ties",
     "view": "runs in the browser: samples, media, comparisons, live",
     "report": "runs as one file: HTML, Markdown or CSV",
     "label": "labels of people: agreement with the judge, its value corrected by them",
@@ -33,7 +36,6 @@ VERBS = {
 ALIASES = {"eval": "run", "eval-set": "run", "list": "ls", "validate": "check", "info": "doctor",
            "start": "view", "app": "view"}  # fmt: skip
 ANSWERS = {
-    "compare": "`assay run --config NEW/run.json -o NEW --baseline OLD` compares two finished runs",
     "log": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one, `assay export RUN` writes a file",
     "log-list": "each run is a folder: `ls runs` lists them, `assay show RUN` prints one",
     "trace": "`assay show RUN` prints every prompt, answer and verdict",
@@ -163,11 +165,15 @@ def _ended(error: BaseException, exit_code: int, lines: list[str], verb: str, gi
     else:
         for line in lines:
             print(f"assay: {line}", file=sys.stderr)
-    if "--json" in given and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
+    if _wants_json(given) and verb != "python":  # what follows `assay python SCRIPT` belongs to the script
         import json
 
         print(json.dumps({"error": lines, "exit_code": exit_code}, ensure_ascii=False))
     return exit_code
+
+
+def _wants_json(given: list[str]) -> bool:
+    return "--json" in given or "--format=json" in given or ("--format", "json") in pairwise(given)
 
 
 def _note(message: Warning | str, *where: Any, **more: Any) -> str:

@@ -22,8 +22,15 @@ def command(arguments: Sequence[str]) -> int:
     p.add_argument("-o", "--output", default="report.html", metavar="FILE", help="default: report.html; - is stdout")
     p.add_argument("--format", default=None, choices=sorted(set(KINDS.values())), help="default: as the file is called")
     p.add_argument("--samples", type=int, default=24, help="samples of each run in the page (default 24)")
+    p.add_argument("--charts", default=None, metavar="DIR", help="write each drawing as SVG into a folder instead")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
+    if given.charts is not None:
+        from ..view.chart_files import write_charts
+
+        files = write_charts([Path(run).expanduser().absolute() for run in given.runs], Path(given.charts).expanduser())
+        sys.stdout.write(f"{given.charts}: {len(files)} drawings\n")
+        return 0
     kind = given.format or KINDS.get(Path(given.output).suffix.lower(), "html" if given.output == "-" else None)
     if kind is None:
         raise UsageError(f"{given.output}: what kind of report is not clear", fix="end it in .html, .md or .csv")

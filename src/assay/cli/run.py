@@ -69,14 +69,14 @@ def command(arguments: Sequence[str]) -> int:
         from .display import finish, watcher
 
         if given.baseline:
-            from ..compare.comparing import open_baseline
+            from ..comparison.comparing import open_baseline
 
             open_baseline(given.baseline)
         watching = watcher(given.json)
         result = run(options=options, watcher=watching)
         comparison = None
         if given.baseline:
-            from ..compare.comparing import compare_runs
+            from ..comparison.comparing import compare_runs
 
             comparison = compare_runs(given.baseline, result)
         finish(result, stdout, given.json, comparison, watching)

@@ -1,5 +1,6 @@
 """Prompts and answers on the terminal: what models and data say is shown, never obeyed."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from ..store.export import candidate_text, content_text
 MOST_LINES = 40
 LONGEST_LINE = 2000
 """Characters of a line that are shown where not everything is."""
+_START, _END = "\x02", "\x03"
+"""Stand for marks while a text is cut into lines; what a model wrote has none of them any more."""
+_NO_MARKS = dict.fromkeys(map(ord, (_START, _END)), "�")
 
 
 def text_lines(text: str, indent: str = "    ", most: int | None = MOST_LINES) -> Iterator[str]:
@@ -21,6 +25,42 @@ def text_lines(text: str, indent: str = "    ", most: int | None = MOST_LINES) -
         yield indent + (printable(line) if cut <= 0 else f"{printable(line[:LONGEST_LINE])} … {cut} more characters")
     if most is not None and len(lines) > most:
         yield f"{indent}… {len(lines) - most} more lines"
+
+
+def marked_lines(text: str, span: tuple[int, int], marks: tuple[str, str], most: int | None) -> Iterator[str]:
+    """The lines of a text with a place marked in it; of a long text those around the place."""
+    start, end = span
+    plain = text.translate(_NO_MARKS)
+    whole = "".join((plain[:start], _START, plain[start:end], _END, plain[end:]))
+    lines = whole.replace("\r\n", "\n").expandtabs(4).split("\n")
+    first = 0
+    if most is not None and len(lines) > most:
+        place = next(number for number, line in enumerate(lines) if _START in line)
+        first = max(0, min(place - most // 2, len(lines) - most))
+    if first:
+        yield f"    … {first} lines before"
+    shown = lines[first:] if most is None else lines[first : first + most]
+    for line in shown:
+        yield "    " + _with_marks(line if most is None else _around(line), marks)
+    if first + len(shown) < len(lines):
+        yield f"    … {len(lines) - first - len(shown)} more lines"
+
+
+def _around(line: str) -> str:
+    """A long line cut to what stands around the mark in it."""
+    if len(line) <= LONGEST_LINE:
+        return line
+    begin = max(0, min(line.find(_START) - LONGEST_LINE // 2, len(line) - LONGEST_LINE))
+    cut = line[begin : begin + LONGEST_LINE]
+    more = len(line) - begin - len(cut)
+    unclosed = _END if _START in cut and _END not in cut else ""
+    return ("… " if begin else "") + cut + unclosed + (f" … {more} more characters" if more else "")
+
+
+def _with_marks(line: str, marks: tuple[str, str]) -> str:
+    signs = {_START: marks[0], _END: marks[1]}
+    pieces = re.split(f"([{_START}{_END}])", line)
+    return "".join(signs[piece] if piece in signs else printable(piece) for piece in pieces)
 
 
 def message_lines(messages: Sequence[Mapping[str, Any]], most: int | None = MOST_LINES) -> Iterator[str]:
@@ -48,8 +88,13 @@ def continuation_lines(continuations: Sequence[str] | None) -> Iterator[str]:
         yield f"  continuation {number}: {printable(repr(text))}"
 
 
-def answer_lines(output: Mapping[str, Any], most: int | None = MOST_LINES) -> Iterator[str]:
-    """What a model answered: its candidates, its likelihoods, or why there is nothing."""
+def answer_lines(
+    output: Mapping[str, Any],
+    most: int | None = MOST_LINES,
+    spans: Sequence[tuple[int, int] | None] = (),
+    marks: tuple[str, str] = ("", ""),
+) -> Iterator[str]:
+    """What a model answered: its candidates, its likelihoods, or why there is nothing; places in it marked."""
     if output.get("error"):
         error = output["error"]
         yield f"  no answer: {printable(str(error.get('kind')))}: {printable(str(error.get('message')))}"
@@ -61,6 +106,8 @@ def answer_lines(output: Mapping[str, Any], most: int | None = MOST_LINES) -> It
         thought = "".join(p.get("text", "") for p in candidate.get("parts", ()) if p.get("type") == "reasoning")
         if thought:
             yield from text_lines(f"(thought) {thought}", most=most)
-        yield from text_lines(candidate_text(candidate), most=most)
+        span = spans[number - 1] if number <= len(spans) else None
+        text = candidate_text(candidate)
+        yield from text_lines(text, most=most) if span is None else marked_lines(text, span, marks, most)
     for number, entry in enumerate(output.get("likelihoods", ()), start=1):
         yield f"  continuation {number}: log-probability {entry[0]:.4f}{', greedy' if entry[1] else ''}"

@@ -1,7 +1,8 @@
 """`assay show`: what a name, a file or a run is."""
 
+import os
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..report import printable
 from ..runner.tasks.subsets import find_subset
 from .arguments import Parser
 from .describe import described, field_lines, shipped_at
+from .pager import find_pager, print_lines
 from .samples import prompt_lines
 
 HUB = "hub:"
@@ -32,28 +34,73 @@ def command(arguments: Sequence[str]) -> int:
         "A run folder: its table, then its samples.",
     )
     p.add_argument("what", help="a name, a file, or a run folder")
-    p.add_argument("--sample", "--sample_id", action="append", default=None, metavar="ID", help="of a run: this sample")
-    p.add_argument("--failures", action="store_true", help="of a run: only samples that were not scored")
-    p.add_argument("-L", "--limit", type=int, default=5, help="how many samples (default 5)")
     p.add_argument("--data", default=None, help="where a task's data lies")
+    p.add_argument("--no_pager", action="store_true", help="print on a terminal, too, instead of opening $PAGER")
     p.add_argument("--debug", action="store_true")
-    given = p.parse(arguments)
+    _add_choices(p.add_argument_group("of a run: which samples, and how"))
+    given = p.parse(_joined(arguments))
     folder = Path(given.what).expanduser()
     if (folder / "run.json").is_file() or (folder / "records.jsonl").is_file():
-        from ..store import RunReader
-        from .damage import say_damage
-        from .show_run import run_lines
-
-        reader = RunReader(folder)
-        _print(run_lines(reader, given.sample or (), given.failures, given.limit))
-        return say_damage(reader)
-    _print(thing_lines(given.what, given.data))
+        return _show_run(folder, given)
+    if used := [f"--{name}" for name in (*CHOICES, "ids", "json") if getattr(given, name)]:
+        raise UsageError(f"{used[0]} is for runs, and {given.what!r} is not a run folder", fix="name a run folder")
+    print_lines(thing_lines(given.what, given.data), None if given.no_pager else find_pager())
     return 0
 
 
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(line + "\n")
+CHOICES = ("sample", "wrong", "failures", "outcome", "tag", "where", "grep", "sort")
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """`--sort -score` as one argument: argparse takes what begins with a dash for an option."""
+    found: list[str] = []
+    for argument in arguments:
+        if found and found[-1] == "--sort" and argument.startswith("-") and not argument.startswith("--"):
+            found[-1] += f"={argument}"
+        else:
+            found.append(argument)
+    return found
+
+
+def _add_choices(p: Any) -> None:
+    p.add_argument("--sample", "--sample_id", action="append", default=None, metavar="ID", help="this one, whole")
+    p.add_argument("--wrong", action="store_true", help="scored with less than the best value")
+    p.add_argument("--failures", action="store_true", help="not scored: unread answers, errors")
+    p.add_argument("--outcome", action="append", default=None, metavar="NAME", help="unparsed, refused, truncated, …")
+    p.add_argument("--tag", action="append", default=None, metavar="NAME=VALUE", help="with this value of a tag")
+    p.add_argument("--where", default="", metavar="EXPRESSION", help="as in 'score<0.5 and tag.subject==\"law\"'")
+    p.add_argument("--grep", default="", metavar="WORDS", help="with these words in question, answer, target or reason")
+    p.add_argument("--sort", default="", metavar="NAME", help="by score, seconds, tokens_out, …; -NAME: highest first")
+    p.add_argument("-L", "--limit", type=int, help="how many (default 5; with a pager, --ids, --json: all)")
+    p.add_argument("--ids", action="store_true", help="print their ids alone, a line each")
+    p.add_argument("--json", action="store_true", help="print them as one JSON document")
+
+
+def _show_run(folder: Path, given: Any) -> int:
+    from ..view.selection import Wanted
+    from .damage import say_damage
+    from .show_run import SHOWN, ShownRun
+    from .show_sample import COLOURED, Marking
+
+    if given.limit is not None and given.limit < 0:
+        raise UsageError(f"--limit {given.limit} is not a number of samples", fix="0 or more")
+    outcomes = tuple(name for entry in given.outcome or () for name in entry.replace("-", "_").split(",") if name)
+    wanted = Wanted(
+        tuple(given.sample or ()), given.wrong, given.failures, outcomes, tuple(given.tag or ()), given.where,
+        given.grep, given.sort,
+    )  # fmt: skip
+    run = ShownRun(folder)
+    pager = None if given.no_pager or given.json else find_pager()
+    if given.json:
+        for piece in run.document(wanted, given.limit, only_ids=given.ids):
+            sys.stdout.write(piece)
+    elif given.ids:
+        print_lines(run.ids(wanted, given.limit), pager)
+    else:
+        limit = SHOWN if given.limit is None and pager is None else given.limit
+        is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        print_lines(run.lines(wanted, limit, COLOURED if is_coloured else Marking()), pager)
+    return say_damage(run.reader)
 
 
 def thing_lines(what: str, data: str | None) -> Iterator[str]:

@@ -1,15 +1,14 @@
 """Reports: tables and progress for people."""
 
+from .grid import html_grid, markdown_grid, markdown_text, printable, text_grid
+from .groups import group_lines, group_tables
 from .progress import LineProgress, LiveProgress
 from .table import (
     format_interval,
     format_value,
-    group_rows,
     html_table,
     markdown_table,
-    markdown_text,
     plain_table,
-    printable,
     result_names,
     show_table,
 )
@@ -19,12 +18,16 @@ __all__ = [
     "LiveProgress",
     "format_interval",
     "format_value",
-    "group_rows",
+    "group_lines",
+    "group_tables",
+    "html_grid",
     "html_table",
+    "markdown_grid",
     "markdown_table",
     "markdown_text",
     "plain_table",
     "printable",
     "result_names",
     "show_table",
+    "text_grid",
 ]

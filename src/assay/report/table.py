@@ -1,13 +1,11 @@
 """The result table: every number with its interval, how many samples it stands on, and the failures by kind."""
 
 import io
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from ..core import Result
-from ..core.record import result_from_plain
+from .grid import html_grid, markdown_grid, printable
 
 LONGEST_NAME = 40
 """Of a model, in a terminal; longer ones lose their middle."""
@@ -16,7 +14,6 @@ NUMBERS = (3, 4, 5, 6)
 """The columns that stay whole however narrow the terminal is."""
 REASON = "n" * 16
 """As wide as why there is no number must have."""
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#!|~$])")
 
 
 def rows_of(results: Sequence[Result]) -> list[tuple[str, ...]]:
@@ -117,30 +114,22 @@ def plain_table(results: Sequence[Result], width: int = 140) -> str:
 
 
 def html_table(results: Sequence[Result]) -> str:
-    """The table for a notebook; everything escaped."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in HEADINGS)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows_of(results))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    """The table for a notebook, intervals and outcomes drawn; everything else escaped."""
+    from .charts import domain_of, interval_dot, outcome_strip
+
+    rows = []
+    for result, cells in zip(results, rows_of(results), strict=True):
+        alike = [other for other in results if other.metric == result.metric]
+        scale = result.details.get("scale")
+        domain = domain_of([r.value for r in alike], [r.ci for r in alike], None if scale is None else tuple(scale))
+        drawn = (interval_dot(result.value, result.ci, domain), outcome_strip(result.outcomes))
+        rows.append((*cells[:6], drawn[0], *cells[6:], drawn[1]))
+    return html_grid((*HEADINGS[:6], "", *HEADINGS[6:], ""), rows)
 
 
 def markdown_table(results: Sequence[Result]) -> str:
     """The table as Markdown; names are text in it, never markup."""
-    lines = ["| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
-    for row in rows_of(results):
-        lines.append("| " + " | ".join(map(markdown_text, row)) + " |")
-    return "\n".join(lines)
-
-
-def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    return _MARKUP.sub(r"\\\1", printable(text))
-
-
-def printable(text: str) -> str:
-    """Text without control characters, terminal escapes or direction overrides."""
-    return "".join(
-        c if c.isprintable() and not "\u202a" <= c <= "\u202e" and not "\u2066" <= c <= "\u2069" else "�" for c in text
-    )
+    return markdown_grid(HEADINGS, rows_of(results))
 
 
 def result_names(results: Sequence[Result]) -> list[str]:
@@ -148,18 +137,3 @@ def result_names(results: Sequence[Result]) -> list[str]:
     models = short_names({result.model for result in results})
     several = len(models) > 1
     return [f"{r.task}.{r.metric}" + (f" ({models[r.model]})" if several else "") for r in results]
-
-
-def group_rows(results: Sequence[Result]) -> list[tuple[str, str, str, str]]:
-    """Breakdowns as rows: whose metric it is, group, value with interval, n."""
-    rows = []
-    for result, title in zip(results, result_names(results), strict=True):
-        for tag, values in result.groups.items():
-            if not isinstance(values, Mapping):
-                continue
-            for name, group in values.items():
-                found = result_from_plain(group) if isinstance(group, Mapping) and "metric" in group else group
-                if isinstance(found, Result):
-                    shown = f"{format_value(found.value)} {format_interval(found)}"
-                    rows.append((title, f"{tag}={name}", shown, str(found.n)))
-    return rows

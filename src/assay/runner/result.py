@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..core import MissingExtra, Result
+from ..core import Result
 
 EXIT_CODES = {"complete": 0, "failed": 1, "partial": 3, "interrupted": 130}
 
@@ -54,13 +54,11 @@ class RunResult(Sequence[Result]):
             "notes": list(self.notes),
         }
 
-    def to_frame(self) -> Any:
-        """A pandas data frame, one row for each number."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtra("pandas, which makes data frames,", "'assay[guests]'") from error
-        return pandas.DataFrame([result.to_plain() for result in self.results])
+    def frame(self) -> Any:
+        """A pandas data frame, one row for each number; `RunReader(run.folder).frame()` has one for each verdict."""
+        from ..store.frames import data_frame
+
+        return data_frame(result.to_plain() for result in self.results)
 
     def __repr__(self) -> str:
         from ..report import plain_table

@@ -107,7 +107,8 @@ class RunReader:
             lines = [changed and (self.index.damage or changed), summary_damage(self.layout, manifest)]
         else:
             lines = [self.index.damage]
-        lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
+        if self.layout.media.exists() or manifest.get("media", True):  # else no answer of the run named any
+            lines.append(media_damage(self.index, broken_media(self.index, self.blobs)))
         return tuple(line for line in lines if line)
 
     def damage_lines(self) -> list[str]:
@@ -151,6 +152,13 @@ class RunReader:
         spoken = list(self.index.cell(task, model).scores)
         named = self._named_scorers().get((task, model))
         return [scorer for scorer in spoken if scorer in named] if named else spoken
+
+    def frame(self) -> Any:
+        """A pandas data frame, one row for each sample, epoch and scorer that the last summary counted."""
+        from .export import COLUMNS, rows_of
+        from .frames import data_frame
+
+        return data_frame(rows_of(self), COLUMNS)
 
     def is_counted(self, task: str, model: str) -> bool:
         """Whether the last summary is about a cell; the journal may hold others, as of a run with another model."""

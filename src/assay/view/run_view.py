@@ -81,6 +81,28 @@ class RunView:
         with self._lock:
             return self._columns()
 
+    def rows(self) -> Any:
+        """The rows of the last table in the order of the data, as a numpy array."""
+        import numpy as np
+
+        with self._lock:
+            index = self.index
+            count = len(index)
+            cell, epoch, order = (np.array(index.small[name], np.int32)[:count] for name in ("cell", "epoch", "order"))
+            order = np.where(order < 0, np.arange(count), order)
+            kept = np.flatnonzero(self._counted(index, cell, epoch))
+            return kept[np.lexsort((epoch[kept], order[kept], cell[kept]))]
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Task and model of each cell, the metric that a list shows first, its scale and direction."""
+        with self._lock:
+            return self._cells(self.index)
+
+    def outcomes(self, rows: Any) -> Any:
+        """The code of the outcome of each row, as a numpy array."""
+        with self._lock:
+            return self._outcomes(self.index, rows)
+
     def _columns(self) -> dict[str, Any]:
         import numpy as np
 
@@ -88,9 +110,7 @@ class RunView:
         count = len(index)
         small = {name: np.array(column, np.int32)[:count] for name, column in index.small.items()}
         cells = self._cells(index)
-        order = np.where(small["order"] < 0, np.arange(count), small["order"])
-        kept = np.flatnonzero(self._counted(index, small["cell"], small["epoch"]))
-        rows = kept[np.lexsort((small["epoch"][kept], order[kept], small["cell"][kept]))]
+        rows = self.rows()
         outcomes = self._outcomes(index, rows)
         columns: dict[str, Any] = {
             "n": len(rows),
@@ -132,7 +152,13 @@ class RunView:
             if not 0 <= row < len(index):
                 where = str(self.layout.folder)
                 raise StoreError(f"the run has no sample in row {row}", where=where, fix="reload the page")
-            return read_record(index, row)
+            record = read_record(index, row)
+        for entry in self.documents()[1].get("counted", ()):
+            # The journal may hold more rounds of a dialogue than its table is about, as of one that became shorter.
+            if (entry["task"], entry["model"]) == (record.task, record.model) and entry.get("rounds"):
+                counted = {(id, epoch): count for id, epoch, count in entry["rounds"]}
+                del record.rounds[counted.get((record.id, record.epoch), len(record.rounds)) :]
+        return record
 
     def _cells(self, index: JournalIndex) -> list[dict[str, Any]]:
         """Task and model of each cell, its numbers by name, and which of them a list shows first."""

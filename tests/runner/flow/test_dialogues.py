@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 import assay
-from assay.cli.show_run import run_lines
+from assay.cli.main import main
 from assay.core import Abilities, Output
 from assay.store import RunReader
 from assay.store.export import rows_of
@@ -157,7 +157,7 @@ def test_a_dialogue_that_became_shorter_is_scored_on_the_last_round_it_has_now(t
     assert model.asked == []
 
 
-def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_reads_the_run(tmp_path):
+def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_reads_the_run(tmp_path, capsys):
     data = tmp_path / "d.jsonl"
     (tmp_path / "say.py").write_text("def generate(messages):\n    return 'say:' + messages[-1]['content']\n")
     settings = {"scorers": ("exact_match",), "output": str(tmp_path / "run")}
@@ -171,7 +171,9 @@ def test_scoring_again_takes_the_rounds_a_dialogue_has_now_and_so_does_whoever_r
     assert (scored.results[0].value, again.results[0].value) == (1.0, 1.0)
     [row] = rows_of(RunReader(tmp_path / "run"))
     assert (row["answer"], row["value"]) == ("say:two", 1.0)
-    assert "three" not in "".join(run_lines(RunReader(tmp_path / "run"), ["1"], False, 1))
+    capsys.readouterr()
+    assert main(["show", str(tmp_path / "run"), "--sample", "1"]) == 0
+    assert "three" not in capsys.readouterr().out
 
 
 def test_a_dialogue_asked_anew_is_read_without_the_rounds_it_had_before(tmp_path):

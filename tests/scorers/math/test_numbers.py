@@ -52,7 +52,7 @@ def test_an_answer_without_digits_is_unparsed_and_keeps_all_three_names():
 def test_what_each_filter_took_is_kept():
     score = gsm8k("#### 72 #### 73")
 
-    assert score.details == {"strict": "72", "flexible": "73", "numeric": "73"}
+    assert score.details == {"strict": "72", "flexible": "73", "numeric": "73", "span": [5, 7]}
 
 
 @pytest.mark.parametrize(

@@ -79,3 +79,24 @@ def test_too_little_in_common_is_refused():
 
     with pytest.raises(ValueError, match="only 18 of 20 samples are in both"):
         compare_corpus(a, dict(list(a.items())[:18]), RATE)
+
+
+def test_the_paired_bootstrap_of_the_two_turned_round_is_the_same_with_the_other_sign():
+
+    rng = np.random.default_rng(3)
+    a = {str(i): [float(e), 20.0] for i, e in enumerate(rng.poisson(2, 60))}
+    b = {str(i): [float(e), 20.0] for i, e in enumerate(rng.poisson(3, 60))}
+
+    def rate(sums):
+        return sums[:, 0] / sums[:, 1]
+
+    one, other = compare_corpus(a, b, rate).bootstrap, compare_corpus(b, a, rate).bootstrap
+
+    assert one.p == other.p and (one.low, one.high) == pytest.approx((-other.high, -other.low))
+    assert one.low < compare_corpus(a, b, rate).difference.value < one.high
+
+
+def test_a_difference_that_no_draw_changes_has_no_bootstrap():
+    counts = {str(i): [1.0, 10.0] for i in range(20)}
+
+    assert compare_corpus(counts, counts, lambda sums: sums[:, 0] / sums[:, 1]).bootstrap is None

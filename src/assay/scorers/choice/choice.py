@@ -11,9 +11,13 @@ from typing import Any, ClassVar
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, no_answer, no_target
+from ..spans import evidence_span, with_span
+from .choice_phrases import DECLARATIONS
 from .choice_rules import Extraction, extract_choice
 
 LETTERS = string.ascii_uppercase
+OBVIOUS = 8
+"""Characters of an answer in which anybody sees what was read."""
 
 
 @scorers.register("choice")
@@ -61,6 +65,10 @@ class Choice:
     def score(self, sample: Sample, output: Output, found: Extraction) -> Score:
         details = {"rule": found.rule, "evidence": found.evidence, "options": sum(map(bool, sample.choices))}
         if found.answer is not None:
+            text = output.text
+            if len(text) > OBVIOUS:
+                comes_first = found.rule not in DECLARATIONS
+                with_span(details, evidence_span(text, found.evidence, found.answer, comes_first=comes_first))
             return Score(float(found.answer in _golds(sample)), answer=found.answer, details=details)
         if output.stop_reason == "length":
             return Score(0.0, Outcome.TRUNCATED, details=details)

@@ -15,6 +15,7 @@ from ...core import Outcome, Output, Sample, Score
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
 from ..judge.exchange import question_of
+from ..spans import evidence_span, with_span
 
 _GAP = r"[\s,。.、:;'\"“”‘’()\[\]【】*]{0,6}"
 _WRONG = r"(?:错误|不正确|不对|有误|不符合|不属于|不合理|不恰当|不当|不合适|无效|有问题)"
@@ -62,6 +63,7 @@ class SingleChoiceZh:
             silence = no_answer(output) or Score.unparsed()
             return named(Score(0.0, silence.outcome, details=details), "correct", "cover")
         correct = float(found.letter in golds)
+        with_span(details, evidence_span(output.text, found.evidence, found.letter))
         return Score({"correct": correct, "cover": 1.0}, answer=found.letter, details=details)
 
     def _question(self, sample: Sample) -> str:

@@ -15,6 +15,7 @@ from typing import ClassVar
 from ...core import Outcome, Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, last_of, named, no_answer, no_target
+from ..spans import occurrence_span, with_span
 from .number_text import one_spelling
 from .number_words import expected_in_digits, in_digits
 
@@ -134,8 +135,10 @@ class Gsm8k:
         if not targets:
             return no_target(sample)
         text = output.text
-        strict, flexible = strict_match(text), flexible_match(text)
-        number, is_right = _Golds.of(targets).judge(text)
+        declared, last = strict_match(text), flexible_match(text)
+        strict, flexible = declared[1] if declared else None, last[0] if last else None
+        number, is_right, span = _Golds.of(targets).judge(text)
+        span = [*declared.span(1)] if declared else [*last.span()] if last else span
         if flexible is None and number is None:
             silence = no_answer(output) or Score.unparsed()
             return named(silence, "strict", "flexible", "numeric")
@@ -147,7 +150,7 @@ class Gsm8k:
                 "numeric": float(is_right),
             },
             answer=strict if strict is not None else flexible,
-            details={"strict": strict, "flexible": flexible, "numeric": _shown(number)},
+            details=with_span({"strict": strict, "flexible": flexible, "numeric": _shown(number)}, span),
         )
 
 
@@ -181,10 +184,10 @@ class NumberMatch:
             what = "is not a number" if several is None else "has several numbers"
             reason = f"target {(sample.target if several is None else several)!r} {what}"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
-        number, is_right = golds.judge(output.text, self.relative_tolerance)
+        number, is_right, span = golds.judge(output.text, self.relative_tolerance)
         if number is None:
             return no_answer(output) or Score.unparsed()
-        return Score(float(is_right), answer=_shown(number))
+        return Score(float(is_right), answer=_shown(number), details=with_span({}, span))
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,28 +209,31 @@ class _Golds:
             any(match["comma"] is not None for match in found),
         )
 
-    def judge(self, text: str, tolerance: float = 0.0) -> tuple[Quantity | None, bool]:
-        """The number of an answer, and whether it is right; a lone `2,5` is 2.5 where it is not right as a list."""
-        number = final_number(text, has_blanks=self.has_blanks, has_comma=self.has_comma)
-        if number is None or self._have(number, tolerance):
-            return number, number is not None
+    def judge(self, text: str, tolerance: float = 0.0) -> tuple[Quantity | None, bool, list[int] | None]:
+        """The number of an answer, whether it is right, and where it stands; a lone `2,5` is 2.5 where it is not right
+        as a list."""
+        found = _final(text, self.has_blanks, self.has_comma)
+        if found is None:
+            return None, False, None
+        number, written = _quantity(found), found[0].strip()
+        span = occurrence_span(text, found.string, found.start(), written)
+        if self._have(number, tolerance):
+            return number, True, span
         alone = _alone(text)
-        return (alone, True) if alone is not None and self._have(alone, tolerance) else (number, False)
+        return (alone, True, None) if alone is not None and self._have(alone, tolerance) else (number, False, span)
 
     def _have(self, number: Quantity, tolerance: float) -> bool:
         return any(number.equals(gold, tolerance) for gold in self.numbers)
 
 
-def strict_match(text: str) -> str | None:
-    """What follows the first `#### `, as the strict filter takes it."""
-    found = _STRICT.search(text)
-    return found[1] if found else None
+def strict_match(text: str) -> re.Match[str] | None:
+    """What follows the first `#### `, as the strict filter takes it, as group 1."""
+    return _STRICT.search(text)
 
 
-def flexible_match(text: str) -> str | None:
+def flexible_match(text: str) -> re.Match[str] | None:
     """The last run of digits and money marks, as the flexible filter takes it; it may be only dots."""
-    last = last_of(_FLEXIBLE.finditer(text))
-    return last[0] if last else None
+    return last_of(_FLEXIBLE.finditer(text))
 
 
 def _comparable(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from ...core import Output, Sample, Score, UsageError
 from ...registry import scorers
 from ..answers import accepted, named, no_answer, no_target
+from ..spans import with_span
 
 _ANSWER = re.compile(r"(?i:the answer is) ?(.*)")
 _OPTION = re.compile(r"\(?([A-Za-z])\)(?:\s|$)|\(?([A-Za-z])\)?[.:]?$")
@@ -39,7 +40,8 @@ class Bbh:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        found = declared_answer(output.text) if self.answer == "declared" else first_line(output.text)
+        is_declared = self.answer == "declared"
+        found = declared_answer(output.text) if is_declared else first_line(output.text)
         if not found:
             return named(no_answer(output) or Score.unparsed(), "exact", "lenient")
         return Score(
@@ -48,7 +50,14 @@ class Bbh:
                 "lenient": float(any(same_answer(found, target) for target in targets)),
             },
             answer=found,
+            details=with_span({}, _span(output.text, found, is_declared)),
         )
+
+
+def _span(text: str, found: str, is_declared: bool) -> list[int] | None:
+    declared = _ANSWER.search(text) if is_declared else None
+    at = text.find(found, declared.start(1) if declared else 0)
+    return None if at < 0 else [at, at + len(found)]
 
 
 def declared_answer(text: str) -> str | None:

@@ -142,11 +142,15 @@ class Regex:
         found = next(matches, None) if self.match == "first" else last_of(matches)
         if found is None or found[self.group] is None:
             return no_answer(output) or Score(0.0, Outcome.UNPARSED if sample.targets else Outcome.SCORED)
-        answer = found[self.group].strip()
+        group = found[self.group]
+        answer = group.strip()
+        start = found.start(self.group) + len(group) - len(group.lstrip())
+        details = {"span": [start, start + len(answer)]}
         if not sample.targets:
-            return Score(1.0, answer=answer)
+            return Score(1.0, answer=answer, details=details)
         fold = str.casefold if self.ignore_case else str
-        return Score(float(any(fold(answer) == fold(t.strip()) for t in accepted(sample))), answer=answer)
+        is_right = any(fold(answer) == fold(t.strip()) for t in accepted(sample))
+        return Score(float(is_right), answer=answer, details=details)
 
 
 @lru_cache(maxsize=256)

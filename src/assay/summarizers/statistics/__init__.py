@@ -2,7 +2,7 @@
 
 from .agreement import PairwiseFold, cohens_kappa, fold_verdicts, krippendorff_nominal
 from .clusters import cluster_codes
-from .compare import Comparison, compare_paired
+from .compare import Comparison, PairedBootstrap, compare_paired
 from .compare_corpus import compare_corpus
 from .distributions import beta_quantile, incomplete_beta, normal_quantile, t_quantile
 from .estimate import Estimate, Spread
@@ -43,6 +43,7 @@ __all__ = [
     "FailureBounds",
     "Game",
     "McNemar",
+    "PairedBootstrap",
     "PairwiseFold",
     "Ratings",
     "Reduced",

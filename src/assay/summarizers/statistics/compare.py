@@ -19,6 +19,17 @@ MINIMUM_OVERLAP_PERCENT = 95
 
 
 @dataclass(frozen=True, slots=True)
+class PairedBootstrap:
+    """A difference over samples drawn anew, the same for both models (Koehn 2004)."""
+
+    low: float
+    high: float
+    p: float
+    """Twice the smaller share of draws on one side of 0, none of them counted as one."""
+    resamples: int
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What two models' scores on their common samples say about each other."""
 
@@ -37,6 +48,8 @@ class Comparison:
     n: int
     only_a: int
     only_b: int
+    bootstrap: PairedBootstrap | None = None
+    """Of a number of the whole corpus: what papers on WER and BLEU report, beside the test that decides here."""
 
     @property
     def overlap(self) -> float:

@@ -1,14 +1,14 @@
 """Two models by a metric of the whole corpus: the difference of two error rates, or of two BLEU scores.
 
 Both values are computed without each sample, or cluster, in turn; their difference has Student's t interval over these,
-and the p of the same t.
+and the p of the same t. The paired bootstrap, which papers report, stands beside it: it covers less with few samples.
 """
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from .compare import Comparison, cluster_keys, common_ids, difference_p
+from .compare import Comparison, PairedBootstrap, cluster_keys, common_ids, difference_p
 from .distributions import t_quantile
 from .estimate import Estimate, flag_few_units
 from .jackknife import jackknife, jackknife_spread, unit_sums
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 TEST = "paired jackknife t"
+RESAMPLES = 1000
+SEED = 0
+"""Of the bootstrap: the same two runs always give the same interval."""
 
 
 def compare_corpus(
@@ -65,7 +68,24 @@ def compare_corpus(
         n=n,
         only_a=len(a) - n,
         only_b=len(b) - n,
+        bootstrap=_paired_bootstrap(gap, units, level),
     )
+
+
+def _paired_bootstrap(gap: "Callable[[Floats], Floats]", units: "Floats", level: float) -> PairedBootstrap | None:
+    """The difference over units drawn anew; `None` where one draw in twenty leaves it undefined, or none differ."""
+    import numpy as np
+
+    if len(units) < 2:
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        draws = gap(_resampled_sums(units, RESAMPLES, np.random.default_rng(SEED)))
+    draws = draws[np.isfinite(draws)]
+    if len(draws) < RESAMPLES * 0.95 or draws.min() == draws.max():
+        return None
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    beyond = min(int((draws <= 0).sum()), int((draws >= 0).sum()))
+    return PairedBootstrap(float(low), float(high), min(1.0, 2 * (beyond + 1) / (len(draws) + 1)), len(draws))
 
 
 def _difference(
@@ -91,3 +111,15 @@ def _difference(
 
 def _joint(first: float | None, second: float | None) -> float | None:
     return None if first is None or second is None else math.hypot(first, second)
+
+
+def _resampled_sums(units: "Floats", resamples: int, rng: "np.random.Generator") -> "Floats":
+    """The column sums of `resamples` draws of as many units as there are, with replacement."""
+    import numpy as np
+
+    n = len(units)
+    sums = np.empty((resamples, units.shape[1]))
+    # One resample at a time: its counts stay in the cache, and memory does not grow with `resamples`.
+    for row in sums:
+        row[:] = np.bincount(rng.integers(0, n, size=n), minlength=n) @ units
+    return sums

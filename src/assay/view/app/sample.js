@@ -82,19 +82,22 @@ function turnBox(role, content, place) {
   return h("div", { class: `turn ${kind}` }, h("span", { class: "role" }, role || "text"), folded ? h("details", null, h("summary", null, `${content.slice(0, 140)} …`), ...inner) : inner);
 }
 
-/** @param {any} content @param {Place} place @param {string | null} [read] @returns {HTMLElement[]} */
-function parts(content, place, read) {
-  if (typeof content === "string") return content ? [text(content, read)] : [];
+/** @typedef {{ read: string | null, span?: number[] }} Mark what was read as the answer, and where if its scorer said so */
+
+/** @param {any} content @param {Place} place @param {Mark} [mark] @returns {HTMLElement[]} */
+function parts(content, place, mark) {
+  if (typeof content === "string") return content ? [text(content, mark)] : [];
   const found = [];
   const all = Array.isArray(content) ? content : [content];
   const images = all.filter((p) => p?.type === "image" && p.sha256);
+  const words = all.filter((p) => typeof p === "string" || p?.type === "text").length;
   for (const part of all) {
     if (part?.type === "image" && images.length > 1) {
       if (part === images[0]) found.push(h("div", { class: "gallery" }, images.map((p) => medium(p, place))));
     } else if (MEDIA.has(part?.type) && part.sha256) found.push(medium(part, place));
     else if (part?.type === "reasoning") found.push(h("details", { class: "thought" }, h("summary", null, `Thought (${count((part.text ?? "").length)} characters)`), text(part.text ?? "")));
     else if (part?.type === "json") found.push(h("pre", null, asText(part.value)));
-    else found.push(text(typeof part === "string" ? part : part?.text ?? asText(part), read));
+    else found.push(text(typeof part === "string" ? part : part?.text ?? asText(part), words === 1 ? mark : mark && { read: mark.read }));
   }
   return found;
 }
@@ -119,11 +122,13 @@ function answers(round, verdicts, place) {
   const candidates = output.candidates ?? [];
   const each = candidates.map((/** @type {any} */ c, /** @type {number} */ i) => {
     const details = verdicts[0]?.details;
-    const read = candidates.length > 1 ? details?.answers?.[i] : verdicts.find((v) => v.answer !== undefined && v.answer !== null)?.answer;
+    const first = verdicts.find((v) => v.answer !== undefined && v.answer !== null);
+    const read = candidates.length > 1 ? details?.answers?.[i] : first?.answer;
+    const span = candidates.length > 1 ? details?.candidates?.[i]?.span : first?.details?.span;
     const stop = c.stop_reason && c.stop_reason !== "stop" ? h("span", { class: "stop" }, c.stop_reason === "length" ? "cut at the token limit" : c.stop_reason) : null;
     const score = candidates.length > 1 ? verdicts[0]?.candidates?.[i] : undefined;
     const title = candidates.length > 1 ? `answer ${i + 1}` : "answer";
-    return h("div", { class: "turn assistant answer-box" }, h("span", { class: "role" }, title, score !== undefined && score !== null ? h("b", { class: score === 1 ? "t-good" : score === 0 ? "t-bad" : "t-mid" }, ` ${num(score).replace(/\.?0+$/, "")}`) : null, stop), parts(c.text ?? c.parts ?? "", place, typeof read === "string" ? read : null), tokenStrip(c.tokens));
+    return h("div", { class: "turn assistant answer-box" }, h("span", { class: "role" }, title, score !== undefined && score !== null ? h("b", { class: score === 1 ? "t-good" : score === 0 ? "t-bad" : "t-mid" }, ` ${num(score).replace(/\.?0+$/, "")}`) : null, stop), parts(c.text ?? c.parts ?? "", place, { read: typeof read === "string" ? read : null, span }), tokenStrip(c.tokens));
   });
   if (each.length > 1) boxes.push(h("div", { class: "beside" }, each));
   else boxes.push(...each);
@@ -142,14 +147,13 @@ function tokenStrip(tokens) {
 
 /**
  * Words as they are; long ones folded; what was read as the answer is marked where it stands.
- * @param {string} words @param {string | null} [read]
+ * @param {string} words @param {Mark} [mark]
  */
-function text(words, read) {
-  const place = read && read.trim() && read.length < words.length ? locate(words, read.trim()) : -1;
+function text(words, mark) {
+  const [place, end] = marked(words, mark);
   const box = h("div", { class: "text" });
-  const length = read?.trim().length ?? 0;
   const draw = (/** @type {string} */ shown) => {
-    if (place >= 0 && place + length <= shown.length) replace(box, shown.slice(0, place), h("mark", { title: "read as the answer" }, shown.slice(place, place + length)), shown.slice(place + length));
+    if (place >= 0 && end <= shown.length) replace(box, shown.slice(0, place), h("mark", { title: "read as the answer" }, shown.slice(place, end)), shown.slice(end));
     else replace(box, shown);
   };
   if (words.length <= FOLDED * 1.5) {
@@ -160,6 +164,20 @@ function text(words, read) {
   if (place > FOLDED) return box;
   const more = h("button", { type: "button", class: "quiet", onclick: () => { draw(words); more.remove(); } }, `${count(words.length - FOLDED)} more characters`);
   return h("div", null, box, more);
+}
+
+/** Start and end of what was read: as its scorer said, else where it most likely stands. @param {string} words @param {Mark} [mark] */
+export function marked(words, mark) {
+  const [start, end] = Array.isArray(mark?.span) ? mark.span.map((n) => units(words, n)) : [-1, -1];
+  if (start >= 0 && start < end && end <= words.length) return end - start < words.length ? [start, end] : [-1, -1];
+  const read = mark?.read?.trim();
+  const place = read && read.length < words.length ? locate(words, read) : -1;
+  return [place, place + (read?.length ?? 0)];
+}
+
+/** Characters of Python as units of a text here: those beyond the first plane are two. @param {string} words @param {number} characters */
+function units(words, characters) {
+  return /[\ud800-\udfff]/.test(words) ? [...words].slice(0, characters).join("").length : characters;
 }
 
 /** Where an answer was most likely read: the last place where it stands as a word of its own. @param {string} words @param {string} read */

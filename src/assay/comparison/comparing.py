@@ -8,6 +8,7 @@ its answers to a sample are reduced as its own table says, and what comes out mu
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..core import Result
 from ..core.record import result_from_plain
@@ -17,8 +18,8 @@ from ..store import RunReader
 from ..summarizers.recipes import Recipe
 from ..summarizers.statistics import compare_corpus, compare_paired, holm
 from .rows import Comparison, Row
-from .values import ROUNDING, reducer_of, sample_counts, sample_values
-from .ways import differing_ways
+from .values import ROUNDING, Values, reducer_of
+from .ways import differing_settings, differing_ways
 
 
 def open_baseline(baseline: str | Path) -> RunReader:
@@ -37,34 +38,47 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
         results: Sequence[Result] = run.results
     else:
         results = [result_from_plain(row) for row in after.summary.get("results", ())]
-    rows = [_row(r, before, after) for r in results]
+    values = Values()
+    rows = [_row(r, before, after, values) for r in results]
     compared = [row for row in rows if row.paired is not None]
     adjusted = holm([row.paired.p for row in compared if row.paired is not None])
     for row, p in zip(compared, adjusted, strict=True):
         row.p_adjusted = p
-    notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(before.manifest, after.manifest)]
-    return Comparison(str(before.layout.folder), rows, notes)
+    manifests = _manifest(before), _manifest(after)
+    notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(*manifests)]
+    settings = differing_settings(*manifests)
+    return Comparison(str(before.layout.folder), rows, notes, settings, str(after.layout.folder))
 
 
-def _row(result: Result, before: RunReader, after: RunReader) -> Row:
-    row = Row(result.task, result.model, None, result.metric, result.higher_is_better)
+def _manifest(reader: RunReader) -> Mapping[str, Any]:
+    """`run.json`; one that a damaged folder lost says nothing."""
+    return reader.manifest if reader.layout.manifest.exists() else {}
+
+
+def _row(result: Result, before: RunReader, after: RunReader, values: Values) -> Row:
     models = [model for task, model in before.index.cells if task == result.task]
+    row = Row(result.task, result.model, None, result.metric, result.higher_is_better, scale=_scale(result))
     if not models:
         row.refused = f"the baseline has no task {result.task!r}"
         return row
     if result.model not in models and len(models) > 1:
         row.refused = f"the baseline has several models: {', '.join(models)}"
         return row
-    row.baseline_model = result.model if result.model in models else models[0]
-    table = _same_number(before, result, row.baseline_model)
+    return compare_number(result, after, before, result.model if result.model in models else models[0], values)
+
+
+def compare_number(result: Result, after: RunReader, before: RunReader, baseline_model: str, values: Values) -> Row:
+    """One number of a run beside the same number of a model of another run; `values` are read once for many rows."""
+    row = Row(result.task, result.model, baseline_model, result.metric, result.higher_is_better, scale=_scale(result))
+    table = _same_number(before, result, baseline_model)
     if "recipe" in result.details:
-        _compare_counts(row, result, table, before, after)
+        _compare_counts(row, result, table, before, after, values)
         return row
-    ours, clusters = sample_values(after, result.task, result.model, result)
-    theirs, _ = sample_values(before, result.task, row.baseline_model, table or result)
+    ours, clusters = values.of_samples(after, result, result.model)
+    theirs, _ = values.of_samples(before, table or result, baseline_model)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
-        row.refused = _unscored(result, before, after, row.baseline_model) or f"{whose} has no value for each sample"
+        row.refused = _unscored(result, before, after, baseline_model) or f"{whose} has no value for each sample"
         return row
     if not _is_mean(ours, result):
         row.refused = "the number is not the mean of its samples"
@@ -75,19 +89,22 @@ def _row(result: Result, before: RunReader, after: RunReader) -> Row:
     if table is not None and reducer_of(table) != reducer_of(result):
         row.reducers = (reducer_of(table), reducer_of(result))
     is_clustered = result.clusters is not None
+    row.before, row.after, row.scale = theirs, ours, _scale(result, table)
     try:
         row.paired = compare_paired(
             ours,
             theirs,
             clusters if is_clustered else None,
-            bounds=_scale(result, table),
+            bounds=row.scale,
         )
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
     return row
 
 
-def _compare_counts(row: Row, result: Result, table: Result | None, before: RunReader, after: RunReader) -> None:
+def _compare_counts(
+    row: Row, result: Result, table: Result | None, before: RunReader, after: RunReader, values: Values
+) -> None:
     """A number of the whole corpus, made in both runs of the counts of each sample by the same formula."""
     recipe = Recipe.from_plain(result.details["recipe"])
     if recipe is None:
@@ -96,17 +113,27 @@ def _compare_counts(row: Row, result: Result, table: Result | None, before: RunR
     if table is not None and table.details.get("recipe", result.details["recipe"]) != result.details["recipe"]:
         row.refused = "the two runs made the number by different formulas"
         return
-    ours, clusters = sample_counts(after, result.task, result.model, result, recipe)
-    theirs, _ = sample_counts(before, result.task, row.baseline_model or "", table, recipe)
+    ours, clusters = values.counts(after, result, result, result.model, recipe)
+    theirs, _ = values.counts(before, result, table, row.baseline_model or "", recipe)
     if not ours or not theirs:
         whose = "this run" if not ours else "the baseline"
         row.refused = f"{whose} has no counts that make the number of its table"
         return
+    row.before, row.after = _each(theirs, recipe), _each(ours, recipe)
     try:
         grouped = clusters if len(set(clusters.values())) < len(clusters) else None
         row.paired = compare_corpus(ours, theirs, recipe.function(), grouped)
     except ValueError as error:
         row.refused = str(error).partition(";")[0]
+
+
+def _each(counts: Mapping[str, Sequence[float]], recipe: Recipe) -> dict[str, float]:
+    """The number of each sample alone; one whose counts give none is left out."""
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values = recipe.function()(np.asarray(list(counts.values()), float))
+    return {id: float(value) for id, value in zip(counts, values, strict=True) if np.isfinite(value)}
 
 
 def _unscored(result: Result, before: RunReader, after: RunReader, model: str) -> str:

@@ -1,12 +1,24 @@
 """What a comparison says: one number of a run beside the same number of its baseline, and all of them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..core import EMPTY
 from ..report import format_value
 from ..summarizers.statistics import Comparison as Paired
+from ..summarizers.statistics import PairedBootstrap
+from .words import changes, overall
 
 SIGNIFICANCE = 0.05
+
+
+class Flip(NamedTuple):
+    """A sample whose value is not the same in both runs."""
+
+    id: str
+    before: float
+    after: float
 
 
 @dataclass(slots=True)
@@ -25,6 +37,11 @@ class Row:
     """Why there is no comparison."""
     reducers: tuple[str, str] | None = None
     """How the baseline and the run reduced the answers to a sample, where that differs."""
+    scale: tuple[float, float] | None = None
+    """The lowest and the highest value, where they are known."""
+    before: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
+    """By sample: its value in the baseline, and below that in the run."""
+    after: Mapping[str, float] = field(default_factory=lambda: EMPTY, repr=False)
 
     @property
     def verdict(self) -> str:
@@ -35,6 +52,12 @@ class Row:
         if self.p_adjusted >= SIGNIFICANCE or difference == 0:
             return "not distinguishable"
         return "better" if (difference > 0) == self.higher_is_better else "worse"
+
+    def flips(self) -> list[Flip]:
+        """The samples that changed, the largest changes first."""
+        before, after = self.before, self.after
+        changed = [Flip(id, before[id], after[id]) for id in before.keys() & after.keys() if before[id] != after[id]]
+        return sorted(changed, key=lambda flip: (-abs(flip.after - flip.before), flip.id))
 
     def line(self) -> str:
         """The comparison in one line."""
@@ -50,7 +73,7 @@ class Row:
         return (
             f"{name}: {format_value(paired.mean_b)} → {format_value(paired.mean_a)}, "
             f"difference {paired.difference.value:+.3f}{interval}, p {format_p(paired.p)} ({paired.test}){adjusted}, "
-            f"{paired.wins} up, {paired.losses} down of {paired.n} common ({paired.overlap:.0%}): {self.verdict}"
+            f"{changes(self.to_plain())} common ({paired.overlap:.0%}): {self.verdict}"
             + (f" ⚑ {paired.difference.unreliable}" if paired.difference.unreliable else "")
         )
 
@@ -61,6 +84,8 @@ class Row:
             "model": self.model,
             "baseline_model": self.baseline_model,
             "metric": self.metric,
+            "higher_is_better": self.higher_is_better,
+            "scale": None if self.scale is None else list(self.scale),
             "verdict": self.verdict,
         }
         if self.paired is None:
@@ -81,6 +106,7 @@ class Row:
             "n": paired.n,
             "overlap": paired.overlap,
             **({"unreliable": paired.difference.unreliable} if paired.difference.unreliable else {}),
+            **({} if paired.bootstrap is None else {"bootstrap": _bootstrap(paired.bootstrap)}),
         }
 
 
@@ -91,6 +117,15 @@ class Comparison:
     folder: str
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
+    """Damage, and what makes it another measurement: data, template, options, scorers."""
+    settings: list[list[str]] = field(default_factory=list)
+    """Name, then the setting in the baseline and in the run, where they differ: options, versions, platform."""
+    run: str = ""
+    """The folder of the run."""
+
+    def sentence(self, name: str = "The later run") -> str:
+        """The comparison in one sentence; `name` is what the run is called in it."""
+        return overall([row.to_plain() for row in self.rows], name)
 
     @property
     def compared(self) -> int:
@@ -107,6 +142,10 @@ class Comparison:
         """The member `baseline` of `--json`."""
         rows = [row.to_plain() for row in self.rows]
         return {"run": self.folder, "compared": self.compared, "rows": rows, "notes": self.notes}
+
+
+def _bootstrap(found: PairedBootstrap) -> dict[str, Any]:
+    return {"ci": [found.low, found.high], "p": found.p, "resamples": found.resamples}
 
 
 def format_p(p: float | None) -> str:

@@ -84,3 +84,29 @@ def _value(record: ScoreRecord, result: Result) -> float | None:
         worst: float = result.details.get("unread_counts_as", 0.0)
         return None if UNREAD_LEFT_OUT in result.flags else worst
     return record.values.get(result.metric)
+
+
+class Values:
+    """Values and counts of samples, read once for all rows they are compared in."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[str, ...], tuple[dict[str, float], dict[str, Hashable]]] = {}
+        self._counts: dict[tuple[str, ...], tuple[dict[str, list[float]], dict[str, Hashable]]] = {}
+
+    def of_samples(
+        self, reader: RunReader, result: Result, model: str
+    ) -> tuple[dict[str, float], dict[str, Hashable]]:
+        """One value for each sample of a number, and its cluster: `sample_values`."""
+        key = str(reader.layout.folder), result.task, model, result.metric
+        if key not in self._samples:
+            self._samples[key] = sample_values(reader, result.task, model, result)
+        return self._samples[key]
+
+    def counts(
+        self, reader: RunReader, number: Result, table: Result | None, model: str, recipe: Recipe
+    ) -> tuple[dict[str, list[float]], dict[str, Hashable]]:
+        """The counts of each sample of a number, and its cluster: `sample_counts`."""
+        key = str(reader.layout.folder), number.task, model, number.metric
+        if key not in self._counts:
+            self._counts[key] = sample_counts(reader, number.task, model, table, recipe)
+        return self._counts[key]

@@ -3,7 +3,7 @@
 import pytest
 
 import assay
-from assay.compare.comparing import compare_runs
+from assay.comparison.comparing import compare_runs
 from assay.core import StoreError
 
 ROWS = [{"id": f"s{n}", "question": f"{n}+{n}?", "answer": str(2 * n)} for n in range(10)]
@@ -42,3 +42,27 @@ def test_a_folder_without_a_run_is_said(tmp_path):
 
     with pytest.raises(StoreError, match="not a run folder"):
         compare_runs(tmp_path / "nothing", tmp_path / "after")
+
+
+def test_a_notebook_shows_the_sentence_and_each_difference_drawn(tmp_path):
+    before, after = run(tmp_path / "before", lambda text: "4"), run(tmp_path / "after", adder)
+
+    shown = assay.compare(before, after)._repr_html_()
+
+    assert "<b>after is better by 90.0 points" in shown and 'aria-label="difference 0.900, 95 % interval' in shown
+
+
+def test_a_comparison_becomes_a_data_frame(tmp_path):
+    pytest.importorskip("pandas", reason="the extra guests is not installed")
+    before, after = run(tmp_path / "before", lambda text: "4"), run(tmp_path / "after", adder)
+
+    frame = assay.compare(before, after).frame()
+
+    assert list(frame["difference"]) == [0.9] and list(frame["verdict"]) == ["better"]
+
+
+def test_it_prints_as_the_command_does(tmp_path):
+    run(tmp_path / "before", lambda text: "4")
+    run(tmp_path / "after", adder)
+
+    assert "after is better by 90.0 points" in repr(assay.compare(tmp_path / "before", tmp_path / "after"))

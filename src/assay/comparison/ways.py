@@ -7,6 +7,9 @@ from ..runner.resume.recorded import way_of
 
 _WAYS = ("template", "to_sample", "shots", "options")
 """Digests of how samples are put to a model; one that differs makes another measurement."""
+_OWN = frozenset({"output"})
+"""Settings that no two runs share."""
+LONGEST_SETTING = 300
 
 
 def differing_ways(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
@@ -45,3 +48,29 @@ def _changed_scorers(before: Mapping[str, Any], after: Mapping[str, Any]) -> lis
 
 def _digest(cell: Mapping[str, Any], name: str) -> Any:
     return cell.get("digests", {}).get(name)
+
+
+def differing_settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[list[str]]:
+    """Name, then the setting in each run, of settings, versions and the platform that are not the same."""
+    rows = [[name, *pair] for name, *pair in _both(before.get("config"), after.get("config")) if name not in _OWN]
+    rows += [[f"version of {name}", *pair] for name, *pair in _both(before.get("versions"), after.get("versions"))]
+    if before.get("platform") != after.get("platform"):
+        rows.append(["platform", _shown(before.get("platform")), _shown(after.get("platform"))])
+    return rows
+
+
+def _both(before: Any, after: Any) -> list[tuple[str, str, str]]:
+    older = before if isinstance(before, Mapping) else {}
+    newer = after if isinstance(after, Mapping) else {}
+    names = dict.fromkeys([*older, *newer])
+    return [(n, _shown(older.get(n)), _shown(newer.get(n))) for n in names if older.get(n) != newer.get(n)]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, Mapping):
+        text = ", ".join(f"{name} {inner}" for name, inner in value.items())
+    else:
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= LONGEST_SETTING else text[: LONGEST_SETTING - 1] + "…"

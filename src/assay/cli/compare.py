@@ -1,0 +1,48 @@
+"""`assay compare`: finished runs against a baseline, sample by sample, the result in one sentence first."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from ..core import UsageError
+from ..store import RunReader
+from .arguments import Parser
+from .damage import DAMAGED, say_damage
+
+NOTHING_COMPARED = 3
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Prints the comparison; leaves with 3 where nothing could be compared, or a run is damaged."""
+    p = Parser(
+        prog="assay compare",
+        description="Runs against the first one named, paired by sample: a sentence, then every number with its\n"
+        "difference, 95 % interval and p (Holm). What else differs between the runs is said above everything.\n"
+        "Exit code 0: compared. 3: nothing could be compared, or a run is damaged.",
+    )
+    p.add_argument("runs", nargs="+", metavar="RUN", help="run folders: the baseline, then what is compared with it")
+    p.add_argument("--flips", action="store_true", help="list the samples that changed, with both answers")
+    p.add_argument("-L", "--limit", type=int, default=None, help="how many of them for each number (default 50)")
+    p.add_argument("--format", default="text", choices=("text", "md", "github", "json"))
+    p.add_argument("--json", action="store_true", help="the same as --format json")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    if given.limit is not None and given.limit < 0:
+        raise UsageError(f"--limit {given.limit} is not a number of samples", fix="0 or more")
+    from ..comparison.rendering import FLIPS, github, markdown, text_lines
+    from ..comparison.several import compare
+
+    flips = (FLIPS if given.limit is None else given.limit) if given.flips or given.limit is not None else None
+    report = compare(*given.runs)
+    if given.json or given.format == "json":
+        text = json.dumps(report.to_plain(flips), ensure_ascii=False) + "\n"
+    elif given.format == "text":
+        text = "".join(f"{line}\n" for line in text_lines(report, flips))
+    else:
+        text = github(report, flips) if given.format == "github" else markdown(report, flips)
+    sys.stdout.write(text)
+    readers = [RunReader(run.run) for run in report.runs]
+    damaged = [say_damage(reader) for reader in readers]  # that of the baseline is among the notes
+    if any(damaged) or RunReader(report.baseline).damage:
+        return DAMAGED
+    return 0 if report.compared else NOTHING_COMPARED

@@ -1,0 +1,56 @@
+"""`assay leaderboard`: the models of some runs over their tasks, with intervals, and ranks with ties."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..core import UsageError
+from ..store.layout import write_whole
+from .arguments import Parser, flatten_list
+
+KINDS = {".txt": "text", ".md": "md", ".csv": "csv", ".json": "json", ".html": "html", ".htm": "html"}
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Prints the leaderboard, or writes it to a file."""
+    p = Parser(
+        prog="assay leaderboard",
+        description="Models in rows, protocols in columns: values with 95 % intervals, ranks with ties. Models are\n"
+        "compared on the samples they share; those that cannot be told apart share ranks. Missing cells are shown.",
+    )
+    p.add_argument("folders", nargs="*", metavar="DIR", help="run folders, or folders that hold runs (default: runs)")
+    p.add_argument("--tasks", "--task", action="append", metavar="NAME", help="these tasks or protocols only")
+    p.add_argument("--metric", action="append", metavar="NAME", help="instead of the first of each task")
+    p.add_argument("--format", choices=sorted(set(KINDS.values())), help="default: text, or as FILE is called")
+    p.add_argument("--json", action="store_true", help="the same as --format json")
+    p.add_argument("-o", "--output", default="-", metavar="FILE", help="default: stdout")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    kind = "json" if given.json else given.format or KINDS.get(Path(given.output).suffix.lower(), "text")
+    from ..comparison import board_rendering as render
+    from ..comparison.leaderboard import make_leaderboard
+    from ..view.folders import RunFolders
+
+    found: dict[Path, None] = {}
+    for name in given.folders or ["runs"]:
+        folder = Path(name).expanduser()
+        runs = RunFolders(folder).refresh()
+        if not runs:
+            raise UsageError("there are no runs here", where=str(folder), fix="name a folder that holds runs")
+        found.update(dict.fromkeys(run.layout.folder for run in runs))
+    board = make_leaderboard(list(found), flatten_list(given.metric), flatten_list(given.tasks))
+    if kind == "json":
+        text = json.dumps(board.to_plain(), ensure_ascii=False) + "\n"
+    else:
+        writers = {"text": render.text, "md": render.markdown, "csv": render.csv_text, "html": render.html}
+        text = writers[kind](board)
+    if given.output == "-":
+        sys.stdout.write(text)
+        return 0
+    path = Path(given.output).expanduser()
+    if path.is_dir():
+        raise UsageError("this is a folder", where=str(path), fix="name a file: -o leaderboard.md")
+    write_whole(path, text.encode("utf-8", "replace"))
+    sys.stdout.write(f"{path}: {len(board.entries)} models, {len(board.columns)} columns\n")
+    return 0

@@ -1,0 +1,81 @@
+"""Breakdowns: a table for each tag, a row for each of its values, a column for each number with its interval."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..core import Result
+from ..core.record import result_from_plain
+from .grid import text_grid
+from .table import format_interval, format_value, short_names
+
+MOST_NUMBERS = 4
+"""Columns of numbers; `summary.json` has the rest."""
+
+
+class GroupTable(NamedTuple):
+    """The groups of one tag, of one task and model."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def group_tables(results: Sequence[Result]) -> list[GroupTable]:
+    """The breakdowns of some results; a tag that all samples have in common says nothing and is left out."""
+    models = short_names({result.model for result in results})
+    cells: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        cells.setdefault((result.task, result.model), []).append(result)
+    tables = []
+    for (task, model), own in cells.items():
+        whose = " · ".join([task] * (len({t for t, _ in cells}) > 1) + [models[model]] * (len(models) > 1))
+        for tag in dict.fromkeys(tag for result in own for tag in result.groups):
+            if table := _table(whose, tag, own):
+                tables.append(table)
+    return tables
+
+
+def group_lines(results: Sequence[Result]) -> list[str]:
+    """The breakdowns for a terminal."""
+    lines: list[str] = []
+    for table in group_tables(results):
+        lines += ["", table.title] if table.title else [""]
+        lines += text_grid(table.headings, table.rows, (1,), indent="  ")
+    return lines[1:]
+
+
+def _table(whose: str, tag: str, results: Sequence[Result]) -> GroupTable | None:
+    columns: dict[str, dict[str, Result]] = {}
+    for result in results:
+        groups = result.groups.get(tag)
+        found = {name: _result(group) for name, group in groups.items()} if isinstance(groups, Mapping) else {}
+        known = {str(name): group for name, group in found.items() if group is not None}
+        if known:
+            columns[_short(result)] = known
+    names = list(dict.fromkeys(name for groups in columns.values() for name in groups))
+    if len(names) < 2:
+        return None
+    shown = dict(list(columns.items())[:MOST_NUMBERS])
+    rows = []
+    for name in names:
+        first = next(groups[name] for groups in columns.values() if name in groups)
+        cells = [_number(groups[name]) if name in groups else "" for groups in shown.values()]
+        rows.append((name, str(first.n), *cells))
+    more = len(columns) - len(shown)
+    title = whose + (f" ({more} more numbers in summary.json)" if more else "")
+    return GroupTable(title, (tag, "n", *shown), rows)
+
+
+def _result(group: object) -> Result | None:
+    if isinstance(group, Mapping):
+        return result_from_plain(group) if "metric" in group else None
+    return group if isinstance(group, Result) else None
+
+
+def _short(result: Result) -> str:
+    """The metric with its direction, where lower is better."""
+    return result.metric if result.higher_is_better else f"{result.metric} ↓"
+
+
+def _number(result: Result) -> str:
+    return f"{format_value(result.value)} {format_interval(result)}"

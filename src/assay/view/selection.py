@@ -1,0 +1,232 @@
+"""Which samples of a run somebody asked for: by outcome, verdict, tag, words or an expression; and in which order.
+
+It works on the columns of the index, so that no line of the journal is read for a sample that is not shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..core import UsageError, nearest
+from .run_view import SCORED, RunView
+from .where import chosen
+
+PLAIN = ("score", "id", "epoch", "task", "model", "outcome")
+MEASURED = ("seconds", "confidence", "chars", "tokens_in", "tokens_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was asked for; all of it must hold, but samples that are wrong or failed will do for either."""
+
+    ids: tuple[str, ...] = ()
+    wrong: bool = False
+    failures: bool = False
+    outcomes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    """`name=value`; of several values of one tag any will do."""
+    where: str = ""
+    words: str = ""
+    sort: str = ""
+    """A name, with `-` before it from high to low."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it leaves samples out."""
+        return any((self.ids, self.wrong, self.failures, self.outcomes, self.tags, self.where, self.words))
+
+
+class SampleColumns:
+    """The samples of a run by name, as an expression asks for them."""
+
+    def __init__(self, run: RunView, rows: Any) -> None:
+        self.run, self.rows = run, rows
+        self.index = run.index
+
+    def names(self) -> list[str]:
+        """Every name there is."""
+        tags = [f"tag.{name}" for name in self.index.tags]
+        return [*PLAIN, *MEASURED, *self.index.metrics, *tags]
+
+    @cached_property
+    def cells(self) -> list[dict[str, Any]]:
+        """Task, model, headline metric, its scale and direction, by code."""
+        return self.run.cells()
+
+    @cached_property
+    def codes(self) -> Any:
+        """The cell of each sample."""
+        return self._small("cell")
+
+    def numbers(self, name: str) -> Any:
+        """A column of numbers; `None` where the name is not one."""
+        import numpy as np
+
+        if name == "score":
+            return self.score
+        if name in self.index.metrics:
+            return np.array(self.index.metrics[name])[self.rows]
+        if name.startswith("metric."):
+            return self.numbers(name.removeprefix("metric.")) if name[7:] in self.index.metrics else None
+        if name in self.index.real:
+            return np.array(self.index.real[name], np.float64)[self.rows]
+        if name == "epoch" or name in ("chars", "tokens_in", "tokens_out"):
+            column = self._small(name).astype(np.float64)
+            return np.where(column < 0, np.nan, column)
+        return None
+
+    def texts(self, name: str) -> tuple[Sequence[str | None], Any] | None:
+        """Different texts and which of them each sample has; `None` where the name is not one."""
+        import numpy as np
+
+        if name == "id":
+            return [self.index.ids[row] for row in self.rows.tolist()], np.arange(len(self.rows))
+        if name in ("task", "model"):
+            return [cell[name] for cell in self.cells], self.codes
+        if name == "outcome":
+            return [outcome or None for outcome in self.index.outcomes], self.outcomes
+        tag = name.removeprefix("tag.")
+        if tag not in self.index.tags or (tag == name and name in PLAIN):
+            return None
+        codes = np.array(self.index.tags[tag])[self.rows]
+        values: list[str | None] = [*self.index.tag_values[tag], None]
+        return values, np.where(codes < 0, len(values) - 1, codes)
+
+    @cached_property
+    def score(self) -> Any:
+        """The headline value of each sample, by the first metric of its task."""
+        import numpy as np
+
+        score = np.full(len(self.rows), np.nan)
+        for code, cell in enumerate(self.cells):
+            column = self.index.metrics.get(cell["metric"] or "")
+            if column is not None:
+                own = self.codes == code
+                score[own] = np.array(column)[self.rows][own]
+        return score
+
+    @cached_property
+    def outcomes(self) -> Any:
+        """The code of the outcome of each sample."""
+        return self.run.outcomes(self.rows)
+
+    def _small(self, name: str) -> Any:
+        import numpy as np
+
+        return np.array(self.index.small[name], np.int32)[self.rows]
+
+
+def select(run: RunView, wanted: Wanted) -> list[int]:
+    """The rows of the samples that were asked for, in order."""
+    import numpy as np
+
+    rows = run.rows()
+    columns = SampleColumns(run, rows)
+    kept = np.ones(len(rows), bool)
+    if wanted.ids:
+        kept &= np.array([columns.index.ids[row] in set(wanted.ids) for row in rows.tolist()], bool)
+    if wanted.wrong or wanted.failures:
+        kept &= (_wrong(columns) if wanted.wrong else False) | (_failed(columns) if wanted.failures else False)
+    if wanted.outcomes:
+        kept &= _with_outcomes(columns, wanted.outcomes)
+    if wanted.tags:
+        kept &= _with_tags(columns, wanted.tags)
+    if wanted.where:
+        kept &= chosen(wanted.where, columns)
+    if wanted.words:
+        kept &= np.isin(rows, run.search(wanted.words))
+    places = np.flatnonzero(kept)
+    if wanted.sort:
+        places = places[_order(columns, places, wanted.sort)]
+    return rows[places].tolist()  # type: ignore[no-any-return]
+
+
+def _wrong(columns: SampleColumns) -> Any:
+    """Samples that were scored, and got less than the best there is."""
+    import numpy as np
+
+    wrong = np.zeros(len(columns.rows), bool)
+    for code, cell in enumerate(columns.cells):
+        own = columns.codes == code
+        if cell["scale"] is None and not own.any():
+            continue
+        low, high = cell["scale"] or (0.0, 1.0)
+        with np.errstate(invalid="ignore"):
+            below = columns.score < high if cell["higher_is_better"] else columns.score > low
+        wrong |= own & below
+    return wrong & (columns.outcomes == _code(columns, SCORED))
+
+
+def _failed(columns: SampleColumns) -> Any:
+    """Samples without a verdict that says scored; where nobody judges single samples, those without an answer."""
+    import numpy as np
+
+    outcomes, index = columns.outcomes, columns.index
+    failed = np.frombuffer(bytes(index.failed), np.uint8)[columns.rows] != 0
+    unscored = outcomes != _code(columns, SCORED)
+    for code in range(len(columns.cells)):
+        own = columns.codes == code
+        if not (outcomes[own] != 0).any():
+            unscored[own] = failed[own]
+    return unscored
+
+
+def _with_outcomes(columns: SampleColumns, outcomes: Sequence[str]) -> Any:
+    import numpy as np
+
+    from ..core import Outcome
+
+    known = [one.value for one in Outcome]
+    for outcome in outcomes:
+        if outcome not in known:
+            close = nearest(outcome, known)
+            fix = f"did you mean {close}?" if close else f"one of {', '.join(known)}"
+            raise UsageError(f"there is no outcome {outcome!r}", fix=fix)
+    return np.isin(columns.outcomes, [_code(columns, outcome) for outcome in outcomes])
+
+
+def _with_tags(columns: SampleColumns, tags: Sequence[str]) -> Any:
+    import numpy as np
+
+    wanted: dict[str, set[str]] = {}
+    for tag in tags:
+        name, equals, value = tag.partition("=")
+        if not equals:
+            raise UsageError(f"--tag takes name=value, got {tag!r}", fix=f"--tag {tag}=…")
+        wanted.setdefault(name, set()).add(value)
+    kept = np.ones(len(columns.rows), bool)
+    for name, values in wanted.items():
+        texts = columns.texts(f"tag.{name}")
+        if texts is None:
+            known = list(columns.index.tags)
+            close = nearest(name, known)
+            there = f"there are {', '.join(known)}" if known else "the task names none"
+            raise UsageError(f"the samples have no tag {name!r}", fix=f"did you mean {close}?" if close else there)
+        kept &= np.array([text in values for text in texts[0]], bool)[texts[1]]
+    return kept
+
+
+def _order(columns: SampleColumns, places: Any, sort: str) -> Any:
+    """How places are ordered by a name; samples without a value come last either way."""
+    import numpy as np
+
+    name, is_down = sort.removeprefix("-"), sort.startswith("-")
+    numbers = columns.numbers(name)
+    if numbers is not None:
+        keys = -numbers[places] if is_down else numbers[places]
+        return np.argsort(keys, kind="stable")  # `nan` comes last
+    texts = columns.texts(name)
+    if texts is None:
+        known = columns.names()
+        close = nearest(name, known)
+        fix = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
+        raise UsageError(f"samples cannot be sorted by {name!r}", fix=fix)
+    values = [texts[0][code] for code in texts[1][places].tolist()]
+    there = [place for place, value in enumerate(values) if value is not None]
+    there.sort(key=lambda place: str(values[place]), reverse=is_down)
+    return np.array([*there, *(place for place, value in enumerate(values) if value is None)], np.int64)
+
+
+def _code(columns: SampleColumns, outcome: str) -> int:
+    return columns.index.outcomes.index(outcome) if outcome in columns.index.outcomes else -1

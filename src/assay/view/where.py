@@ -1,0 +1,208 @@
+"""`--where 'score < 0.5 and tag.subject == "law"'`: a small language to choose samples, parsed here, never run as code.
+
+    expression:  comparison | not E | E and E | E or E | ( E )
+    comparison:  NAME (== != < <= > >=) VALUE | NAME ~ "words" | NAME in (VALUE, …) | NAME == none
+    NAME:        score, id, epoch, task, model, outcome, seconds, chars, tokens_in, tokens_out, confidence,
+                 a metric (`exact_match`, `metric."wer[none]"`), a tag (`tag.subject`, `tag."my tag"`)
+
+A sample without a value fits no comparison but `== none`. `~` looks for words within a text, whatever their case.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..core import UsageError, nearest
+
+LONGEST = 10_000
+DEEPEST = 50
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.]))
+    |(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    |(?P<sign>==|!=|<=|>=|[=<>~(),.])
+    |(?P<word>[^\W\d][\w\-\[\]/:@]*(?:\.[^\W\d][\w\-\[\]/:@]*)*))""",
+    re.VERBOSE,
+)
+_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+    ">=": operator.ge,
+}  # fmt: skip
+NOTHING = ("none", "null")
+
+
+class Columns(Protocol):
+    """The samples that are chosen from."""
+
+    def names(self) -> Sequence[str]:
+        """Every name that an expression may use."""
+        ...
+
+    def numbers(self, name: str) -> Any:
+        """A column of numbers, `nan` where there is none; `None` where the name is not one of numbers."""
+        ...
+
+    def texts(self, name: str) -> "tuple[Sequence[str | None], Any] | None":
+        """Different texts, and for each sample which of them it has; `None` where the name is not one of texts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    place: int
+
+
+def chosen(expression: str, columns: Columns) -> Any:
+    """Which samples an expression is true of, as a numpy array of truth values."""
+    if len(expression) > LONGEST:
+        raise UsageError(f"--where has {len(expression)} characters", fix=f"{LONGEST} will do")
+    return _Parser(expression, columns).whole()
+
+
+class _Parser:
+    """Reads an expression from left to right and computes it on the way."""
+
+    def __init__(self, expression: str, columns: Columns) -> None:
+        self.expression, self.columns = expression, columns
+        self.tokens = list(self._tokens())
+        self.at = 0
+        self.depth = 0
+
+    def whole(self) -> Any:
+        found = self._either()
+        if self._next() is not None:
+            self._fail(f"{self.tokens[self.at].text!r} is one too many")
+        return found
+
+    def _tokens(self) -> Any:
+        place, end = 0, len(self.expression.rstrip())
+        while place < end:
+            found = _TOKEN.match(self.expression, place)
+            if found is None or found.lastgroup is None:
+                self._fail(f"cannot be read from {self.expression[place : place + 20].strip()!r} on")
+            kind = found.lastgroup
+            yield _Token(kind, found[kind], found.start(kind))
+            place = found.end()
+
+    def _next(self) -> _Token | None:
+        return self.tokens[self.at] if self.at < len(self.tokens) else None
+
+    def _take(self, *texts: str) -> bool:
+        token = self._next()
+        if token is None or token.kind == "text" or token.text.lower() not in texts:
+            return False
+        self.at += 1
+        return True
+
+    def _either(self) -> Any:
+        found = self._both()
+        while self._take("or"):
+            found = found | self._both()
+        return found
+
+    def _both(self) -> Any:
+        found = self._single()
+        while self._take("and"):
+            found = found & self._single()
+        return found
+
+    def _single(self) -> Any:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self._fail(f"more than {DEEPEST} brackets and `not` within each other")
+        if self._take("not"):
+            found = ~self._single()
+        elif self._take("("):
+            found = self._either()
+            if not self._take(")"):
+                self._fail("a bracket is not closed")
+        else:
+            found = self._comparison()
+        self.depth -= 1
+        return found
+
+    def _comparison(self) -> Any:
+        name = self._name()
+        if self._take("in"):
+            if not self._take("("):
+                self._fail("`in` wants values in brackets")
+            found = self._compare(name, "==", self._value())
+            while self._take(","):
+                found = found | self._compare(name, "==", self._value())
+            if not self._take(")"):
+                self._fail("a bracket is not closed")
+            return found
+        token = self._next()
+        if token is None or token.text not in (*_COMPARE, "~"):
+            self._fail(f"behind {name!r} stands no ==, !=, <, <=, >, >=, ~ or in")
+        self.at += 1
+        return self._compare(name, token.text, self._value())
+
+    def _name(self) -> str:
+        token = self._next()
+        if token is None or token.kind != "word":
+            self._fail("a name is missing" if token is None else f"{token.text!r} is not a name")
+        self.at += 1
+        name = token.text
+        if name in ("tag", "metric") and self._take("."):
+            quoted = self._next()
+            if quoted is None or quoted.kind != "text":
+                self._fail(f"behind {name}. stands no name")
+            self.at += 1
+            name = f"{name}.{_unquoted(quoted.text)}"
+        return name
+
+    def _value(self) -> "float | str | None":
+        token = self._next()
+        if token is None or token.kind == "sign":
+            self._fail("a value is missing")
+        self.at += 1
+        if token.kind == "number":
+            return float(token.text)
+        if token.kind == "text":
+            return _unquoted(token.text)
+        return None if token.text.lower() in NOTHING else token.text
+
+    def _compare(self, name: str, sign: str, value: "float | str | None") -> Any:
+        import numpy as np
+
+        numbers = self.columns.numbers(name)
+        if numbers is not None:
+            if value is None:
+                return np.isnan(numbers) if sign in ("==", "=") else ~np.isnan(numbers)
+            if not isinstance(value, float) or sign == "~":
+                self._fail(f"{name!r} is a number, and cannot be compared with {value!r}")
+            with np.errstate(invalid="ignore"):
+                return _COMPARE[sign](numbers, value) & ~np.isnan(numbers)
+        texts = self.columns.texts(name)
+        if texts is None:
+            known = self.columns.names()
+            close = nearest(name, known)
+            fix = f"did you mean {close}?" if close else f"there are {', '.join(known)}"
+            raise UsageError(f"--where: the samples have no {name!r}", fix=fix)
+        values, codes = texts
+        return np.array([*(self._fits(one, sign, value) for one in values), False], bool)[codes]
+
+    def _fits(self, text: "str | None", sign: str, value: "float | str | None") -> bool:
+        if value is None:
+            return (text is None) == (sign in ("==", "="))
+        if text is None:
+            return False
+        if isinstance(value, float):  # a tag that is a number in disguise
+            try:
+                return bool(_COMPARE[sign](float(text), value)) if sign != "~" else False
+            except ValueError:
+                return sign == "!="
+        return value.lower() in text.lower() if sign == "~" else bool(_COMPARE[sign](text, value))
+
+    def _fail(self, why: str) -> Any:
+        place = self.tokens[self.at].place if hasattr(self, "at") and self.at < len(self.tokens) else None
+        where = "" if place is None else f" (character {place + 1})"
+        raise UsageError(f"--where: {why}{where}", fix="write it as in --where 'score<0.5 and tag.subject==\"law\"'")
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text[1:-1])
