@@ -8,6 +8,9 @@ from .media import Media
 from .message import Json, Part, Reasoning, Text, as_part
 from .sample import EMPTY
 
+MISSING = "missing_prediction"
+"""The kind of failure where a file of predictions has none for a sample: nobody's infrastructure failed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:

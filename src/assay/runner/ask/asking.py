@@ -46,7 +46,7 @@ class Asking:
         self.progress = progress
         self.budget = budget
         self.role = role
-        self.key_of = KeyMaker(model.identity).key_of
+        self.key_of = KeyMaker(getattr(model, "key_identity", None) or model.identity).key_of
         self.is_new = writer.index.is_empty
         """Whether nothing was answered before this run."""
         self.index = writer.cell(task, name)

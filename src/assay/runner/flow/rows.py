@@ -56,6 +56,7 @@ class CellRun:
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
         self._builds_prompt = getattr(cell.model, "prompt", None)
+        self._hints_of = getattr(cell.model, "hints_of", None)
         self._epochs = cell.task.epochs
         self.verdicts = Verdicts(
             cell.scorings, self.writer, self.progress, self._index.scores, when_one_came=self._look_again
@@ -187,6 +188,8 @@ class CellRun:
         options = self.cell.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
         hints = self.cell.task.hints
+        if self._hints_of is not None:
+            hints = {**hints, **self._hints_of(sample.id, epoch, round)}
         key = self.asking.key_of(prompt, options, seed, epoch, hints, previous, draw)
         return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
 
