@@ -14,6 +14,7 @@ VERBS = {
     "show": "what a name or a run is: where it is defined, its options, an example",
     "view": "runs in the browser: samples, media, comparisons, live",
     "report": "runs as one file: HTML, Markdown or CSV",
+    "gate": "whether a run may pass: PASS, FAIL or INCONCLUSIVE, by a policy and an earlier run",
     "label": "labels of people: agreement with the judge, its value corrected by them",
     "check": "try a file with three samples and explain the first fault",
     "new": "write a benchmark, model or scorer to start from",
