@@ -144,6 +144,9 @@ class RunOptions:
         None, "output", "the run's folder", "-o", "--output", "--output_path", "--log_dir", "--work_dir", metavar="DIR",
         is_spread=True,
     )
+    baseline: str | None = option(
+        None, "output", "compare with an earlier run, sample by sample", metavar="RUN", is_spread=True
+    )
     predict_only: bool = option(
         False, "output", "ask and keep the answers; `assay score` scores them", reads="switch", is_spread=True
     )

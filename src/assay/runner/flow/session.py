@@ -19,6 +19,7 @@ from ..events import CellProgress, Watcher
 from ..options import RunOptions
 from ..plan.cell import Cell
 from ..plan.forecast import expected_requests
+from ..plan.small_limits import small_limit_note
 from ..result import RunResult
 from ..resume.counted import counted_samples
 from ..resume.finished import EarlierRun
@@ -85,6 +86,8 @@ class Session:
             self._say(f"{self.writer.layout.journal.name}: {self.writer.repair}")
         self.watcher.start(self.progress)
         self._name_own_models()
+        if self.ask_model and (note := small_limit_note(self.options, self.cells)):
+            self._whisper(note)
         ticking = asyncio.ensure_future(self._tick())
         try:
             with GUARD.watching(self.options.scorer_seconds), interruptible(self._stop, self._stop_at_once):
