@@ -4,7 +4,7 @@ Rows stream in; a sample whose answer is already in the journal is not asked aga
 scored; scoring goes on while the model works.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import Any
@@ -50,6 +50,8 @@ class CellRun:
         """Samples without an answer when the model may not be asked."""
         self.redacted = 0
         """Answers scored from the journal, which has them without the secret they held."""
+        self.is_spent: Callable[[], bool] = lambda: False
+        """Whether nothing more may be asked; what the journal has is still counted."""
         self._known_by_id = known_by_id
         self._may_be_settled = known_by_id and asking.may_ask and getattr(cell.template, "next_turn", None) is None
         self._index = asking.index
@@ -76,10 +78,17 @@ class CellRun:
         try:
             if asker is not None:
                 await asker.run(work, self)
+            if self.is_spent() and not self.asking.is_new:
+                await self._take_rest(work)
             await self.verdicts.settle()
         finally:
             self.verdicts.close()
             self.writer.journal.flush()
+
+    async def _take_rest(self, work: Work) -> None:
+        """Counts what the journal has of the rows that nobody will be asked for."""
+        for _ in work.rest():
+            await self.verdicts.settle()
 
     async def score_only(self) -> None:
         """Scores what the journal holds; the model is not asked."""
@@ -104,6 +113,8 @@ class CellRun:
             for epoch in range(self._epochs):
                 number, place = find(item.id, epoch), order * self._epochs + epoch
                 met += number >= 0
+                if number < 0 and self.is_spent():
+                    continue
                 if number >= 0 and self._takes_settled(item, epoch, place, number):
                     continue
                 job = self._job(item, epoch, place)
