@@ -74,7 +74,8 @@ def command(arguments: Sequence[str]) -> int:
         watching = watcher(given.json)
         result = run(options=options, watcher=watching)
         comparison = None
-        if options.baseline:
+        # A fixed-n comparison does not allow for an early stop: the anytime difference is among the notes.
+        if options.baseline and not options.until:
             from ..compare.comparing import compare_runs
 
             comparison = compare_runs(options.baseline, result)

@@ -32,6 +32,7 @@ from ..ask.asking import Asking
 from ..ask.work import Answers, Asker, Job, Work
 from ..plan.cell import Cell
 from ..scoring.scoring import with_rounds
+from .early_stop import EarlyStop
 from .verdicts import Verdicts
 
 
@@ -52,6 +53,8 @@ class CellRun:
         """Answers scored from the journal, which has them without the secret they held."""
         self.is_spent: Callable[[], bool] = lambda: False
         """Whether nothing more may be asked; what the journal has is still counted."""
+        self.early: EarlyStop | None = None
+        """The rule of `--until`, where there is one."""
         self._known_by_id = known_by_id
         self._may_be_settled = known_by_id and asking.may_ask and getattr(cell.template, "next_turn", None) is None
         self._index = asking.index
@@ -105,8 +108,12 @@ class CellRun:
         scores what was answered but not scored on the way."""
         met, find = 0, _nowhere if self.asking.is_new else self._index.places.find
         for order, item in enumerate(self.cell.view()):
+            if self.early is not None and self.early.is_reached():
+                break
             self.expected += 1
             if isinstance(item, BadSample):
+                if self.early is not None:
+                    self.early.leave_out(order)
                 self._count_bad(item.id, str(item.error), order * self._epochs)
                 met += find(item.id, 0) >= 0
                 continue

@@ -12,6 +12,7 @@ from ...summarizers.statistics import reduce_repeats
 from ...userfiles import is_reference, split_reference
 from ..counts.budget import ErrorBudget
 from ..counts.spending_limit import parse_budget
+from ..counts.until import parse_until
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer
@@ -50,6 +51,8 @@ def run_faults(run: RunOptions) -> list[AssayError]:
     if run.reducer is not None and not re.fullmatch(r"pass[@^]\d+", str(run.reducer)):
         gather(faults, lambda: _check_reducer(str(run.reducer), 1, "--reducer"))
     gather(faults, lambda: ErrorBudget(str(run.on_error)))
+    if run.until is not None:
+        gather(faults, lambda: parse_until(str(run.until)))
     if run.budget is not None:
         gather(faults, lambda: parse_budget(str(run.budget)))
     seconds = run.give_up_after

@@ -19,7 +19,7 @@ ENOUGH = {"value": 400, "difference": 630}
 
 def small_limit_note(options: RunOptions, cells: Sequence[Cell]) -> str | None:
     """One line where `--limit` leaves too few samples: to give a value, or to tell models apart; else `None`."""
-    if options.limit is None or not cells:
+    if options.limit is None or options.until is not None or not cells:
         return None
     counts = [count // cell.task.epochs for cell in cells if (count := expected_requests(cell)) is not None]
     n = min(counts, default=0)
