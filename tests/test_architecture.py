@@ -13,7 +13,7 @@ GROUPS = (
     {"registry"},
     {"media", "sandbox"},
     {"datasets", "templates", "models", "scorers", "summarizers"},
-    {"store"},
+    {"predictions", "store"},
     {"report"},
     {"runner"},
     {"dialects", "benchmarks", "comparison", "conformance"},

@@ -76,6 +76,10 @@ MODELS: dict[str, tuple[str, str]] = {
     ),
     "scripted": ("assay.models.scripted:Scripted", "fixed answers, for tests and `assay check`"),
     "replay": ("assay.models.replay:Replay", "replay/RUN: the answers of an earlier run"),
+    "predictions": (
+        "assay.predictions:Predictions",
+        "predictions/FILE: outputs that exist, by sample id; JSONL, CSV, TSV or Parquet, text or media",
+    ),
 }
 
 SUMMARIZERS: dict[str, tuple[str, str]] = {

@@ -38,7 +38,8 @@ def read_config(path: str) -> Any:
 
     plain = _read_plain(path)
     if _is_manifest(_config_file(path), plain) and isinstance(plain.get("config"), Mapping):
-        return RunOptions.from_plain(plain["config"], where=path).but(output=None, fresh=False, trust_code=False)
+        recorded = RunOptions.from_plain(plain["config"], where=path)
+        return recorded.but(output=None, fresh=False, trust_code=False, baseline=None)
     return RunOptions.from_plain(plain, where=path).but(trust_code=False)
 
 

@@ -17,6 +17,8 @@ VERBS = {
     "leaderboard": "models over a suite: values with intervals, ranks with ties",
     "view": "runs in the browser: samples, media, comparisons, live",
     "report": "runs as one file: HTML, Markdown or CSV",
+    "gate": "whether a run may pass: PASS, FAIL or INCONCLUSIVE, by a policy and an earlier run",
+    "power": "what so many samples can show, and how many it takes",
     "label": "labels of people: agreement with the judge, its value corrected by them",
     "check": "try a file with three samples and explain the first fault",
     "new": "write a benchmark, model or scorer to start from",

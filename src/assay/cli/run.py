@@ -39,7 +39,6 @@ def parser() -> Parser:
     )
     out = groups["output"]
     out.add_argument("-C", "--config", default=None, metavar="FILE", help="YAML or JSON, or a run.json to repeat")
-    out.add_argument("--baseline", default=None, metavar="RUN", help="compare with an earlier run, sample by sample")
     out.add_argument("--dry_run", "--write_out", action="store_true", help="the first prompt, the requests, a forecast")
     out.add_argument("--json", action="store_true", help="exactly one JSON document on stdout")
     p.add_argument("--debug", action="store_true", help="show tracebacks")
@@ -68,17 +67,18 @@ def command(arguments: Sequence[str]) -> int:
             return show_plan(options, stdout, given.json)
         from .display import finish, watcher
 
-        if given.baseline:
+        if options.baseline:
             from ..comparison.comparing import open_baseline
 
-            open_baseline(given.baseline)
+            open_baseline(options.baseline)
         watching = watcher(given.json)
         result = run(options=options, watcher=watching)
         comparison = None
-        if given.baseline:
+        # A fixed-n comparison does not allow for an early stop: the anytime difference is among the notes.
+        if options.baseline and not options.until:
             from ..comparison.comparing import compare_runs
 
-            comparison = compare_runs(given.baseline, result)
+            comparison = compare_runs(options.baseline, result)
         finish(result, stdout, given.json, comparison, watching)
         return result.exit_code or (NOTHING_COMPARED if comparison is not None and not comparison.compared else 0)
 

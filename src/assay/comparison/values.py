@@ -1,14 +1,13 @@
 """The values and counts of single samples, as the table of a run was made of them."""
 
-from collections import Counter
 from collections.abc import Hashable, Mapping
 
-from ..core import COUNTED_AS_ZERO, UNRESOLVED, Result, ScoreRecord
+from ..core import UNRESOLVED, Result
 from ..store import RunReader
 from ..summarizers.attempts import Attempts
 from ..summarizers.mean import UNREAD_LEFT_OUT
 from ..summarizers.recipes import Recipe
-from ..summarizers.units import one_value
+from ..summarizers.sample_values import value_reader, values_by_sample
 
 ROUNDING = 1e-6
 
@@ -55,35 +54,13 @@ def sample_values(
 
     That is its cluster, else its group; a sample with neither stands alone.
     """
-    values: dict[str, list[float]] = {}
-    lost: Counter[str] = Counter()
-    clusters: dict[str, Hashable] = {}
-    for scorer in reader.scorers(task, model):
-        if result.metric != scorer and not result.metric.startswith(f"{scorer}."):
-            continue
-        for record in Attempts(reader.scores(task, model, scorer)):
-            value = _value(record, result)
-            if value is None:
-                lost[record.id] += 1
-                continue
-            values.setdefault(record.id, []).append(value)
-            together = record.cluster if record.cluster is not None else record.group
-            clusters[record.id] = ("sample", record.id) if together is None else together
-    reducer = reducer_of(result)
+    scorers = [s for s in reader.scorers(task, model) if result.metric == s or result.metric.startswith(f"{s}.")]
+    records = (record for scorer in scorers for record in Attempts(reader.scores(task, model, scorer)))
+    unread = None if UNREAD_LEFT_OUT in result.flags else float(result.details.get("unread_counts_as", 0.0))
     try:
-        reduced = {id: one_value(answers, lost[id], reducer) for id, answers in values.items()}
+        return values_by_sample(records, value_reader(result.metric, unread), reducer_of(result))
     except ValueError:
-        return {}, clusters  # the journal has not what the table was made of
-    return {id: one.value for id, one in reduced.items() if one is not None}, clusters
-
-
-def _value(record: ScoreRecord, result: Result) -> float | None:
-    if record.outcome in UNRESOLVED:
-        return None
-    if record.outcome in COUNTED_AS_ZERO:
-        worst: float = result.details.get("unread_counts_as", 0.0)
-        return None if UNREAD_LEFT_OUT in result.flags else worst
-    return record.values.get(result.metric)
+        return {}, {}  # the journal has not what the table was made of
 
 
 class Values:

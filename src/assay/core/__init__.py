@@ -40,7 +40,18 @@ from .message import (
 )
 from .meter import Meter
 from .output import Candidate, ErrorInfo, Likelihood, Output, Round, Token, Usage, as_output
-from .protocols import Dataset, Model, OnDevice, Reporting, Scorer, SizedByMemory, Summarizer, SummaryContext, Template
+from .protocols import (
+    AnswersById,
+    Dataset,
+    Model,
+    OnDevice,
+    Reporting,
+    Scorer,
+    SizedByMemory,
+    Summarizer,
+    SummaryContext,
+    Template,
+)
 from .record import OutputRecord, Result, ScoreRecord
 from .request import DEFAULT_OPTIONS, GenerateOptions, KeyMaker, Prompt, Request, canonical, digest_of, seeds_of
 from .requirement import Requirement
@@ -55,6 +66,7 @@ __all__ = [
     "EMPTY",
     "UNRESOLVED",
     "Abilities",
+    "AnswersById",
     "AllOf",
     "AssayError",
     "Audio",

@@ -9,6 +9,9 @@ from .message import Json, Part, Reasoning, Text, as_part
 from .quick import quick
 from .sample import EMPTY
 
+MISSING = "missing_prediction"
+"""The kind of failure where a file of predictions has none for a sample: nobody's infrastructure failed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:

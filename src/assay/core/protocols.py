@@ -57,7 +57,7 @@ class Model(Protocol):
     """A place prompts go and outputs come from.
 
     `generate` may be `async`; it is then asked one request at a time, many at once. What else a model may have stands
-    in `ModelExtras`, `Reporting`, `SizedByMemory` and `OnDevice`.
+    in `ModelExtras`, `Reporting`, `SizedByMemory`, `OnDevice` and `AnswersById`.
     """
 
     @property
@@ -154,6 +154,24 @@ class OnDevice(Protocol):
     """A local model that can be told which device to compute on."""
 
     device: str | None
+
+
+@runtime_checkable
+class AnswersById(Protocol):
+    """A model that looks its answers up by the ids of samples, so that one prompt may have two answers."""
+
+    @property
+    def key_identity(self) -> Mapping[str, Any]:
+        """What stands in keys in place of its identity, which changes with every answer that is written into it."""
+        ...
+
+    def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
+        """What the answer to one request hangs on beside its prompt: part of its key, and of what is asked."""
+        ...
+
+    def ids(self) -> Mapping[str, int]:
+        """The ids it knows, and how many answers it has for each."""
+        ...
 
 
 class Scorer(Protocol):

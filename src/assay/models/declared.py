@@ -8,7 +8,7 @@ from ..catalogue.backends import AT_MOST, BY_OPTION
 from ..core import Abilities
 from . import embedded
 
-NOT_ASKED = frozenset({"scripted", "replay", "worker", "sandbox"})
+NOT_ASKED = frozenset({"scripted", "replay", "predictions", "worker", "sandbox"})
 """Stand-ins that give back what they were told, and helpers of scorers: no use to whoever looks for a model."""
 
 

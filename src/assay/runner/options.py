@@ -130,6 +130,14 @@ class RunOptions:
         None, "work", "of a Ray cluster: HOST:PORT or auto (default: one started here)", is_spread=True
     )
     on_error: str = option("0.05", "work", "the error budget: stop, continue, a fraction or a count")
+    until: str | None = option(
+        None, "work", "stop early, by intervals that hold however often one looks: ci=0.02, or decided (with --baseline)",
+        metavar="RULE", is_spread=True,
+    )
+    budget: str | None = option(
+        None, "work", "stop asking when so much is spent, earlier runs in the folder counted: 5usd, 10min, 200k_tokens",
+        metavar="AMOUNT", is_spread=True,
+    )
     scorer_seconds: float = option(
         30.0, "work", "CPU time a scorer may take for one answer; 0 sets no limit", reads="number"
     )
@@ -143,6 +151,9 @@ class RunOptions:
     output: str | None = option(
         None, "output", "the run's folder", "-o", "--output", "--output_path", "--log_dir", "--work_dir", metavar="DIR",
         is_spread=True,
+    )
+    baseline: str | None = option(
+        None, "output", "compare with an earlier run, sample by sample", metavar="RUN", is_spread=True
     )
     predict_only: bool = option(
         False, "output", "ask and keep the answers; `assay score` scores them", reads="switch", is_spread=True

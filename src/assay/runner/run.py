@@ -19,6 +19,7 @@ from .options import DEFAULT_MODEL, RunOptions
 from .plan.cell import Cell
 from .plan.naming import name_models
 from .plan.planning import make_plan
+from .plan.stopping import prepare_until
 from .result import RunResult
 from .resume.recorded import recorded_run
 from .tasks.measure import RecordedWays
@@ -116,6 +117,8 @@ async def _run(
     is_own: bool = True,
 ) -> RunResult:
     options, naming_notes = name_models(options, objects)
+    if options.until is not None and not options.shuffle:
+        options = options.but(shuffle=True)  # an early stop is valid only where any sample may come next
     for line in naming_notes:
         watcher.say(line)
     if options.output:
@@ -143,6 +146,7 @@ async def _planned_run(
         _refuse_bad_rows(cells)
     if ask_model:
         check_spread(options, cells)
+    prepare_until(options, cells)
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
     folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
     _refuse_own_data(folder, cells)

@@ -58,8 +58,12 @@ def test_the_betting_sequence_holds_at_every_look(share):
     runs, wrong = 300, 0
 
     for _ in range(runs):
+        bets = BettingSequence()
         # Exclusions are never taken back, so the last interval has seen every look.
-        estimate = betting_sequence((rng.random(150) < share).astype(float).tolist())
+        for n, score in enumerate((rng.random(150) < share).astype(float).tolist(), 1):
+            bets.add(score)
+            if n % 25 == 0:
+                estimate = bets.estimate
         wrong += not estimate.low <= share <= estimate.high
 
     assert wrong / runs <= 0.05

@@ -5,7 +5,7 @@ the cache that runs share. What is not known is asked, through a scheduler or re
 before it is judged; its tokens, its oddities and its failure are counted here, so that they count alike for all three.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, ErrorBudgetExceeded, KeyMaker, Model, Output, OutputRecord
@@ -15,6 +15,7 @@ from ...store.cache import ResponseCache
 from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
 from ..counts.spending import count_usage
+from ..counts.spending_limit import SpendingLimit
 from ..events import CellProgress
 from .work import Answers, Job
 
@@ -46,7 +47,7 @@ class Asking:
         self.progress = progress
         self.budget = budget
         self.role = role
-        self.key_of = KeyMaker(model.identity).key_of
+        self.key_of = KeyMaker(getattr(model, "key_identity", None) or model.identity).key_of
         self.is_new = writer.index.is_empty
         """Whether nothing was answered before this run."""
         self.index = writer.cell(task, name)
@@ -58,6 +59,10 @@ class Asking:
         """What is odd about the answers; nobody looks at it where a helper gave them."""
         self.may_ask = True
         """Whether the model may be asked; else a failure of an earlier run is the answer of this one."""
+        self.spending: SpendingLimit | None = None
+        """What the run may spend, where there is a limit."""
+        self.prices: Mapping[str, Any] = EMPTY
+        """Of a million tokens of this model."""
         self._cache = cache
         self._failures: dict[str, Answered] | None = None
 
@@ -111,6 +116,8 @@ class Asking:
             self._write(job, output)
             self.asked += 1
             count_usage(self.tokens, output.usage)
+            if self.spending is not None and (output.error is None or output.usage is not None):
+                self.spending.add(output.usage, self.prices, self.name)
             if self._cache is not None and output.error is None:
                 self._cache.put(job.request.key, output)
             try:

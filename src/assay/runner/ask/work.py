@@ -133,6 +133,11 @@ class Work:
     def _must_wait(self) -> bool:
         return self._is_talking and self.in_flight > 0
 
+    def rest(self) -> Iterator[Job | None]:
+        """The rows that were not handed out when the work was stopped."""
+        self._is_exhausted = True
+        return self._jobs
+
     def put(self, job: Job) -> None:
         """The next round of a dialogue."""
         self._ready.append(job)

@@ -5,16 +5,19 @@ from collections import Counter
 from typing import NoReturn
 
 from ...core import ErrorBudgetExceeded, ErrorInfo, UsageError
+from ...core.output import MISSING
 
 SMALLEST_BASE = 100
 """A share is taken of at least so many samples: two failures of the first ten are no 20 % yet."""
 AUTH_ERRORS = 3
 GIVEN_UP = "wrong_replies"
 """The kind of failure of all requests to a server that was given up."""
+NOT_COUNTED = frozenset({"data", MISSING})
+"""Kinds of failure that are no fault of any infrastructure."""
 
 
 class ErrorBudget:
-    """Counts infrastructure errors; wrong answers and bad rows never count."""
+    """Counts infrastructure errors; wrong answers, bad rows and missing predictions never count."""
 
     def __init__(self, policy: str) -> None:
         self.errors = 0
@@ -58,7 +61,7 @@ class ErrorBudget:
         answer. A `sample` that its helpers fail is one error, however often they do. Raises where the run must stop."""
         if error is None:
             self._auth_in_a_row[whose] = 0  # the key is not refused after all
-        elif error.kind != "data" and (sample not in self._failed or error.kind == "auth"):
+        elif error.kind not in NOT_COUNTED and (sample not in self._failed or error.kind == "auth"):
             if sample is not None:
                 self._failed.add(sample)
             self._count(error, whose)

@@ -23,6 +23,7 @@ from ..ask.standing import Standing
 from ..ask.work import Job
 from ..counts.budget import ErrorBudget
 from ..counts.spending import cost_of, without_prices
+from ..counts.spending_limit import SpendingLimit
 from ..events import CellProgress
 from ..options import RunOptions
 from ..plan.cell import Cell
@@ -122,11 +123,13 @@ class Helpers:
         budget: ErrorBudget | None = None,
         progress: CellProgress | None = None,
         models: dict[str, Model] | None = None,
+        spending: SpendingLimit | None = None,
     ) -> None:
         self._budget = budget
         self._progress = progress or CellProgress(cell.task.name, "")
         self._models = {} if models is None else models
         """By role: the models, those of earlier cells too, which are not loaded again."""
+        self._spending = spending
         self._options = options
         self._cache = cache
         self._writer = writer
@@ -177,10 +180,12 @@ class Helpers:
 
     def _priced(self, helper: Helper) -> dict[str, Any]:
         """With its cost, where the backend or the run says what tokens cost; canaries have the judge's prices."""
-        prices = self._options.judge_args_of("judge" if helper.role == CANARY else helper.role)
         spent = helper.spent
-        cost = cost_of(spent, prices)
+        cost = cost_of(spent, self._prices(helper.role))
         return dict(spent) if cost is None else {**spent, "cost": cost}
+
+    def _prices(self, role: str) -> Mapping[str, Any]:
+        return self._options.judge_args_of("judge" if role == CANARY else role)
 
     def _helper(self, role: str, name: str, model: Model) -> Helper:
         task = f"{self._cell.task.name}#{role}"
@@ -188,6 +193,7 @@ class Helpers:
         asking = Asking(
             task, name, model, self._writer, self._progress, cache=self._cache, budget=budget, role=role
         )  # fmt: skip
+        asking.spending, asking.prices = self._spending, self._prices(role)
         helper = Helper(asking, self._options.concurrency, RetryPolicy(wrong_seconds=self._options.give_up_after))
         self._all.append(helper)
         return helper

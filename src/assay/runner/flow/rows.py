@@ -4,7 +4,7 @@ Rows stream in; a sample whose answer is already in the journal is not asked aga
 scored; scoring goes on while the model works.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import Any
@@ -32,6 +32,7 @@ from ..ask.asking import Asking
 from ..ask.work import Answers, Asker, Job, Work
 from ..plan.cell import Cell
 from ..scoring.scoring import with_rounds
+from .early_stop import EarlyStop
 from .verdicts import Verdicts
 
 
@@ -50,12 +51,17 @@ class CellRun:
         """Samples without an answer when the model may not be asked."""
         self.redacted = 0
         """Answers scored from the journal, which has them without the secret they held."""
+        self.is_spent: Callable[[], bool] = lambda: False
+        """Whether nothing more may be asked; what the journal has is still counted."""
+        self.early: EarlyStop | None = None
+        """The rule of `--until`, where there is one."""
         self._known_by_id = known_by_id
         self._may_be_settled = known_by_id and asking.may_ask and cell.template.next_turn is None
         self._index = asking.index
         self._dialogues: dict[tuple[str, int], Dialogue] = {}
         self._work: Work | None = None
         self._builds_prompt = getattr(cell.model, "prompt", None)
+        self._hints_of = getattr(cell.model, "hints_of", None)
         self._epochs = cell.task.epochs
         self.verdicts = Verdicts(
             cell.scorings, self.writer, self.progress, self._index.scores, when_one_came=self._look_again
@@ -75,10 +81,17 @@ class CellRun:
         try:
             if asker is not None:
                 await asker.run(work, self)
+            if self.is_spent() and not self.asking.is_new:
+                await self._take_rest(work)
             await self.verdicts.settle()
         finally:
             self.verdicts.close()
             self.writer.journal.flush()
+
+    async def _take_rest(self, work: Work) -> None:
+        """Counts what the journal has of the rows that nobody will be asked for."""
+        for _ in work.rest():
+            await self.verdicts.settle()
 
     async def score_only(self) -> None:
         """Scores what the journal holds; the model is not asked."""
@@ -95,14 +108,20 @@ class CellRun:
         scores what was answered but not scored on the way."""
         met, find = 0, _nowhere if self.asking.is_new else self._index.places.find
         for order, item in enumerate(self.cell.view()):
+            if self.early is not None and self.early.is_reached():
+                break
             self.expected += 1
             if isinstance(item, BadSample):
+                if self.early is not None:
+                    self.early.leave_out(order)
                 self._count_bad(item.id, str(item.error), order * self._epochs)
                 met += find(item.id, 0) >= 0
                 continue
             for epoch in range(self._epochs):
                 number, place = find(item.id, epoch), order * self._epochs + epoch
                 met += number >= 0
+                if number < 0 and self.is_spent():
+                    continue
                 if number >= 0 and self._takes_settled(item, place, number):
                     continue
                 job = self._job(item, epoch, place)
@@ -187,6 +206,8 @@ class CellRun:
         options = self.cell.options_for(prompt)
         seed, draw = seeds_of(options.seed, sample.id, epoch, round)
         hints = self.cell.task.hints
+        if self._hints_of is not None:
+            hints = {**hints, **self._hints_of(sample.id, epoch, round)}
         key = self.asking.key_of(prompt, options, seed, epoch, hints, previous, draw)
         return Request(prompt, options, seed, epoch, state, hints, key, sample.id, draw)
 

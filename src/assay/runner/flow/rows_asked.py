@@ -35,6 +35,9 @@ async def ask_rows(
     is_whole = getattr(cell.model, "whole_dialogues", False)
     work = Work(rows.jobs(), whole_dialogues=is_whole, is_behind=rows.verdicts.is_behind)
     hold(work)
+    if work.stopped:
+        await rows.run(work, None)
+        return
     if await rows.has_jobs(work):
         progress.state = "loading"
         await models.load(cell)
@@ -69,7 +72,7 @@ async def _ask_replicas(
     )
     hold(work)
     spread = None
-    if await rows.has_jobs(work):
+    if not work.stopped and await rows.has_jobs(work):
         progress.state = "loading"
         spread = await models.replicas(cell, progress)
         await preflight.look(spread)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from ...core import AssayError, ErrorBudgetExceeded, Result
@@ -15,17 +15,24 @@ from ..ask.preflight import Preflight
 from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
 from ..counts.spending import UsageMeter
+from ..counts.spending_limit import SpendingLimit, parse_budget
+from ..counts.until import parse_until
 from ..events import CellProgress, Watcher
 from ..options import RunOptions
 from ..plan.cell import Cell
 from ..plan.forecast import expected_requests
+from ..plan.small_limits import small_limit_note
+from ..plan.stopping import watched_scoring
 from ..result import RunResult
 from ..resume.counted import counted_samples
 from ..resume.finished import EarlierRun
 from ..resume.manifest import make_manifest
+from ..resume.spent import SECONDS, seconds_before, spent_before
 from ..scoring.guard import GUARD
+from ..summary.anytime import decided_lines
 from ..summary.ending import cell_results, close_manifest, first_errors, status_of
 from .drivers import RecordingEngine, drive
+from .early_stop import EarlyStop
 from .helpers import Helpers
 from .interruption import interruptible
 from .rows import CellRun
@@ -66,6 +73,9 @@ class Session:
         self._failure: AssayError | None = None
         self._is_incomplete = False
         self._at_once = False
+        self._spending: SpendingLimit | None = None
+        self._spent = ""
+        """Why nothing more may be asked, where `--budget` says so."""
         self._models = LoadedModels(options, self._say, self._whisper)
 
     async def run(self) -> RunResult:
@@ -75,6 +85,8 @@ class Session:
             return found
         earlier.mark_unchecked(self.cells)
         manifest = make_manifest(self.options, self.cells, "running")
+        self._seconds_before = manifest[SECONDS] = seconds_before(self.writer, earlier.manifest)
+        self._started = time.monotonic()
         if not self.ask_model:
             manifest["config"] = earlier.manifest.get("config", manifest["config"])
         self.writer.write_manifest(manifest)
@@ -85,12 +97,20 @@ class Session:
             self._say(f"{self.writer.layout.journal.name}: {self.writer.repair}")
         self.watcher.start(self.progress)
         self._name_own_models()
+        if self.options.budget is not None and self.ask_model:
+            spent = spent_before(self.writer, earlier.manifest, self.options)
+            self._spending = SpendingLimit(parse_budget(self.options.budget), spent)
+            self._spending.when_reached = self._stop_spending
+            self._spending.look()
+        if self.ask_model and (note := small_limit_note(self.options, self.cells)):
+            self._whisper(note)
         ticking = asyncio.ensure_future(self._tick())
         try:
             with GUARD.watching(self.options.scorer_seconds), interruptible(self._stop, self._stop_at_once):
                 for cell, progress, described in zip(self.cells, self.progress, manifest["cells"], strict=True):
-                    if self.stopped or self._failure:
-                        break
+                    if self._failure or (self.stopped and not (self._spent and earlier.has_answers(cell))):
+                        self._is_incomplete = True
+                        continue
                     progress.expected = described["n_expected"] = earlier.expected(cell) or expected_requests(cell)
                     self.writer.write_manifest(manifest)  # a viewer of the run can tell how far it is
                     await self._run_cell(cell, progress, earlier)
@@ -124,6 +144,7 @@ class Session:
         )
         asking.remarks = Remarks.of(cell.scorings, cell.task.produces)
         asking.may_ask = self.ask_model
+        asking.spending, asking.prices = self._spending, cell.run.model_args
         progress.tokens = asking.tokens
         meter = UsageMeter()
         helpers = self._helpers(cell, asking)
@@ -134,6 +155,8 @@ class Session:
             else:
                 is_known = not (cell.unchecked or cell.makes_rows) or not self.ask_model
                 rows = CellRun(cell, asking, known_by_id=is_known)
+                rows.is_spent = lambda: bool(self._spent)
+                rows.early = self._early_stop(cell, rows)
                 await self._ask(cell, rows)
                 if not self.stopped:
                     for line in await helpers.canaries(cell.scorings, self._whisper):
@@ -160,7 +183,9 @@ class Session:
     def _helpers(self, cell: Cell, asking: Asking) -> Helpers:
         """The judges of a cell, given to its scorers."""
         models = self._models.helpers
-        helpers = Helpers(self.options, self.writer, cell, self.cache, asking.budget, asking.progress, models)
+        helpers = Helpers(
+            self.options, self.writer, cell, self.cache, asking.budget, asking.progress, models, self._spending
+        )
         self._under_way.append(helpers)
         cell.scorings = [scoring.given(helpers.models(scoring.roles)) for scoring in cell.scorings]
         if self.ask_model and is_spread(self.options):
@@ -216,10 +241,34 @@ class Session:
         asked_for = (rows.progress.expected or 0) // cell.task.epochs
         expected = rows.expected if whole else max(asked_for, rows.expected)
         offsets = {name: tally.offsets() for name, tally in rows.verdicts.tallies.items()}
-        self.results += await cell_results(cell, self.writer, offsets, expected, self.results, self._say_fault)
+        has_stopped = rows.early is not None and rows.early.has_stopped
+        results = await cell_results(
+            cell, self.writer, offsets, expected, self.results, self._say_fault, has_stopped
+        )
+        self.results += results
+        self.notes += [*self._until_notes(cell, rows), *decided_lines(results)]
+
+    def _early_stop(self, cell: Cell, rows: CellRun) -> EarlyStop | None:
+        scoring = watched_scoring(cell)
+        if self.options.until is None or scoring is None or not self.ask_model:
+            return None
+        tally = rows.verdicts.tallies[scoring.name]
+        return EarlyStop(parse_until(self.options.until), cell, scoring, tally, self.writer)
+
+    def _until_notes(self, cell: Cell, rows: CellRun) -> Iterator[str]:
+        if rows.early is None:
+            return
+        name, rule = cell.task.name, self.options.until
+        if rows.early.fault:
+            yield f"{name}: --until {rule} was not looked at: {rows.early.fault}"
+        elif rows.early.has_stopped:
+            yield f"{name}: stopped early by --until {rule} after {rows.expected} samples in random order"
+        elif not self.stopped and not self._failure:
+            yield f"{name}: --until {rule} was not reached: all {rows.expected} samples were asked"
 
     def _finish(self, manifest: dict[str, Any]) -> RunResult:
-        if self.stopped:
+        manifest[SECONDS] = round(self._seconds_before + time.monotonic() - self._started, 3)
+        if self.stopped and not self._spent:
             status = "interrupted"
         elif self._failure is not None:
             status = "failed"
@@ -242,6 +291,8 @@ class Session:
         while True:
             await asyncio.sleep(0.2)
             self.watcher.update()
+            if self._spending is not None:
+                self._spending.look()
 
     def _say(self, line: str) -> None:
         line = self.writer.redactor.text(line)
@@ -259,8 +310,18 @@ class Session:
         self.watcher.say(self.writer.redactor.text(line))
 
     def _stop(self) -> None:
-        self.stopped = True
+        self._spent = ""  # whoever interrupts a run that is about to end wants to see that it was
         self.watcher.say("stopping: waiting for what is in flight (once more to stop at once)")
+        self._halt()
+
+    def _stop_spending(self, reason: str) -> None:
+        """Nothing more is asked; what is in flight comes back."""
+        self._spent = reason
+        self._say(f"{reason}; the same command with a larger --budget goes on" if "fix: " not in reason else reason)
+        self._halt()
+
+    def _halt(self) -> None:
+        self.stopped = True
         for under_way in self._under_way:
             under_way.stop()
 

@@ -1,6 +1,6 @@
 """A cell: one task with one model, and what their answers depend on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +47,8 @@ class Cell:
     """By sample and epoch: how many rounds of a dialogue count, where the journal holds more of it."""
     holds_more: bool = True
     """Whether the journal may have other samples or epochs than this run is about."""
+    earlier_values: Mapping[str, float] | None = None
+    """By sample id, the baseline's values, where `--until decided` looks at them."""
     notices: tuple[str, ...] = ()
     """What the plan has to say of it beside its faults."""
     _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)

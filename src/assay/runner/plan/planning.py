@@ -32,6 +32,7 @@ from ..tasks.subsets import part_of
 from .cell import Cell, digests_of
 from .checks import check_abilities, check_choices, check_device, check_repeats
 from .judges import check_judges, count_judges
+from .known_answers import check_known_answers
 from .labels import told_apart
 from .leaking import check_leaks
 from .protocol import protocol_of
@@ -92,8 +93,8 @@ def make_plan(
             before = len(faults)
             for check in CHECKS:
                 gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
-            if len(faults) == before:
-                gather(faults, lambda cell=cell: check_leaks(cell))  # type: ignore[misc]
+            for check in (check_known_answers, check_leaks) if len(faults) == before else ():
+                gather(faults, lambda cell=cell, check=check: check(cell))  # type: ignore[misc]
             if len(faults) == before:
                 cells.append(cell)
         prepared = ways.prepared_at_all()

@@ -11,6 +11,8 @@ from ...core import DEFAULT_OPTIONS, AssayError, PlanError, Task, UsageError, ne
 from ...datasets.views import parse_limit, parse_shard
 from ...summarizers.statistics import reduce_repeats
 from ..counts.budget import ErrorBudget
+from ..counts.spending_limit import parse_budget
+from ..counts.until import parse_until
 from ..options import RunOptions
 from ..scoring.scoring import Scoring
 from ..tasks.components import build_scorer
@@ -49,6 +51,10 @@ def run_faults(run: RunOptions) -> list[AssayError]:
     if run.reducer is not None and not re.fullmatch(r"pass[@^]\d+", str(run.reducer)):
         gather(faults, lambda: _check_reducer(str(run.reducer), 1, "--reducer"))
     gather(faults, lambda: ErrorBudget(str(run.on_error)))
+    if run.until is not None:
+        gather(faults, lambda: parse_until(str(run.until)))
+    if run.budget is not None:
+        gather(faults, lambda: parse_budget(str(run.budget)))
     seconds = run.give_up_after
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
         faults.append(UsageError(f"--give_up_after {shorten(seconds)} is not a number of seconds", fix="30, or 0"))

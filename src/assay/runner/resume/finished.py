@@ -40,8 +40,9 @@ class EarlierRun:
 
     def expected(self, cell: Cell) -> int | None:
         """How many samples there were, where nothing has changed since."""
-        count = (described_cell(self.manifest, cell) or {}).get("n_expected") if self.changes(cell) == [] else None
-        return count or None
+        if self.changes(cell) != [] or self._had_another_rule(cell):
+            return None
+        return (described_cell(self.manifest, cell) or {}).get("n_expected") or None
 
     def results(self, cells: Sequence[Cell], whisper: Callable[[str], None]) -> RunResult | None:
         """What it found, when it is complete and nothing has changed since; else `None`."""
@@ -63,10 +64,16 @@ class EarlierRun:
 
     def _differs(self, cell: Cell) -> bool:
         described = described_cell(self.manifest, cell)
-        if cell.makes_rows or described is None or is_unchecked(self.manifest, cell):
+        if cell.makes_rows or described is None or is_unchecked(self.manifest, cell) or self._had_another_rule(cell):
             return True
         scorers = {scoring.name: scoring.digest for scoring in cell.scorings}
         return bool(described.get("scorers") != scorers or described.get("summarizers") != cell.summarizer_digest)
+
+    def _had_another_rule(self, cell: Cell) -> bool:
+        """Whether it was to stop at another point than this run, so that being complete means something else."""
+        config = self.manifest.get("config")
+        then = config.get("until") if isinstance(config, Mapping) else None
+        return bool(then != cell.run.until)
 
 
 def _reused(usage: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:

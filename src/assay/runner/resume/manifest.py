@@ -97,6 +97,7 @@ def _absolute(run: RunOptions) -> RunOptions:
         models=tuple(_absolute_reference(model) for model in run.models),
         data=_absolute_path(run.data),
         fewshot_data=_absolute_path(run.fewshot_data),
+        baseline=_absolute_path(run.baseline),
         template=_absolute_reference(run.template) if run.template else None,
         scorers=tuple(_absolute_reference(scorer) for scorer in run.scorers),
         judges={role: _absolute_reference(model) for role, model in run.judges.items()},

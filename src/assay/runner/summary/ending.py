@@ -9,6 +9,7 @@ from ...store import RunWriter
 from ..events import CellProgress
 from ..plan.cell import Cell
 from ..plan.labels import metrics_apart
+from .anytime import anytime_results
 from .results import set_level, summarize
 
 
@@ -19,8 +20,11 @@ async def cell_results(
     expected: int,
     others: Sequence[Result],
     say_fault: Callable[[AssayError], None],
+    has_stopped: bool = False,
 ) -> list[Result]:
-    """The numbers of one cell, whose score lines lie at `offsets` by scorer; named apart from `others`."""
+    """The numbers of one cell, whose score lines lie at `offsets` by scorer; named apart from `others`.
+
+    `has_stopped` says that `--until` ended the cell before its last sample."""
     results: list[Result] = []
     for scoring in cell.scorings:
         try:
@@ -34,7 +38,10 @@ async def cell_results(
         except AssayError as error:
             say_fault(error)
             continue
-        results += metrics_apart(found, [*others, *results], scoring.name)
+        found = metrics_apart(found, [*others, *results], scoring.name)
+        if cell.run.until is not None:
+            found = anytime_results(found, records, cell, scoring, has_stopped=has_stopped)
+        results += found
     return results
 
 

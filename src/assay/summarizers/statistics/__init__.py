@@ -1,6 +1,7 @@
 """The statistics behind every number a summary prints: pure functions, standard library and numpy only."""
 
 from .agreement import PairwiseFold, cohens_kappa, fold_verdicts, krippendorff_nominal
+from .betting import BettingSequence, betting_sequence
 from .clusters import cluster_codes
 from .compare import Comparison, PairedBootstrap, compare_paired
 from .compare_corpus import compare_corpus
@@ -26,11 +27,9 @@ from .proportions import clopper_pearson, share_interval, unseen_spread, wald, w
 from .ratings import Game, Ratings, bradley_terry, bradley_terry_intervals, elo
 from .repeats import Decomposition, Reduced, decompose, modes, reduce_repeats
 from .sequential import (
-    BettingSequence,
     StoppingRule,
     asymptotic_radius,
     asymptotic_sequence,
-    betting_sequence,
     tuning,
 )
 

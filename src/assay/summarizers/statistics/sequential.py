@@ -12,8 +12,6 @@ from .clusters import finite
 from .estimate import Estimate
 
 _NAME = "confidence sequence"
-_GRID = 2000
-_LARGEST_BET = 0.5
 
 
 def tuning(alpha: float, best_at: int) -> float:
@@ -36,7 +34,7 @@ def asymptotic_sequence(values: Sequence[float], *, alpha: float = 0.05, best_at
     """The mean so far with the asymptotic confidence sequence.
 
     For scores without known bounds and 100 samples or more. On rare successes it errs more often than it
-    says (at a share of 0.05, about 9 % of runs instead of 5 %): bounded scores take `betting_sequence`.
+    says (at a share of 0.05, about 9 % of runs instead of 5 %): bounded scores take `betting.betting_sequence`.
     """
     numbers = finite(values)
     t = len(numbers)
@@ -47,76 +45,6 @@ def asymptotic_sequence(values: Sequence[float], *, alpha: float = 0.05, best_at
     radius = asymptotic_radius(t, math.sqrt(squares / t), alpha=alpha, best_at=best_at)
     stderr = math.sqrt(squares / (t - 1) / t)
     return Estimate(mean, stderr, mean - radius, mean + radius, t, None, f"asymptotic {_NAME}")
-
-
-class BettingSequence:
-    """The mean so far with the betting (hedged capital) confidence sequence, fed one score after another.
-
-    For each candidate mean two gamblers bet, one on more and one on less; a candidate that makes either
-    rich (half its capital grows 1 / alpha times) is excluded, and stays so. Valid from the first sample on,
-    whatever the shape of the scores, but they need known bounds.
-    """
-
-    def __init__(self, *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0) -> None:
-        import numpy as np
-
-        if maximum <= minimum:
-            raise ValueError(f"the maximum must be above the minimum, got {minimum} and {maximum}")
-        self._minimum, self._maximum = minimum, maximum
-        self._threshold = math.log(2 / alpha)
-        self._candidates = np.linspace(0.0, 1.0, _GRID + 1)
-        self._largest_up = _LARGEST_BET / np.maximum(self._candidates, 1e-12)
-        self._largest_down = self._largest_up[::-1]
-        self._up, self._down = np.zeros(_GRID + 1), np.zeros(_GRID + 1)
-        self._low, self._high = 0.0, 1.0
-        self._n, self._total, self._total_squares, self._bet_squares = 0, 0.0, 0.0, 0.25
-
-    def add(self, score: float) -> None:
-        """Take in the next score."""
-        import numpy as np
-
-        if not self._minimum <= score <= self._maximum:
-            raise ValueError(
-                f"the score {score:g} lies outside {self._minimum:g}..{self._maximum:g}: "
-                "a betting sequence needs the true bounds"
-            )
-        x = (score - self._minimum) / (self._maximum - self._minimum)
-        self._n += 1
-        # The bet may depend only on the scores before this one.
-        bet = math.sqrt(2 * self._threshold / (self._bet_squares * math.log1p(self._n)))
-        gain = x - self._candidates
-        self._up += np.log1p(np.minimum(bet, self._largest_up) * gain)
-        self._down += np.log1p(-np.minimum(bet, self._largest_down) * gain)
-        low = max(self._low, float(self._candidates[self._up >= self._threshold].max(initial=0.0)))
-        high = min(self._high, float(self._candidates[self._down >= self._threshold].min(initial=1.0)))
-        # Both sides excluding everything happens with probability below alpha; the last interval then stands.
-        if low < high:
-            self._low, self._high = low, high
-        self._total += x
-        self._total_squares += x * x
-        self._bet_squares += (x - (0.5 + self._total) / (self._n + 1)) ** 2
-
-    @property
-    def estimate(self) -> Estimate:
-        """The mean so far with its confidence sequence; raises before the first score."""
-        n, scale = self._n, self._maximum - self._minimum
-        if not n:
-            raise ValueError("no scores yet: there is nothing to estimate")
-        mean = self._total / n
-        variance = max(0.0, self._total_squares / n - mean * mean)
-        stderr = scale * math.sqrt(variance / (n - 1)) if n > 1 else None
-        low, high, value = (self._minimum + scale * x for x in (self._low, self._high, mean))
-        return Estimate(value, stderr, low, high, n, None, f"betting {_NAME}")
-
-
-def betting_sequence(
-    values: Sequence[float], *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0
-) -> Estimate:
-    """The betting confidence sequence after these scores, in the order they came."""
-    bets = BettingSequence(alpha=alpha, minimum=minimum, maximum=maximum)
-    for value in finite(values):
-        bets.add(value)
-    return bets.estimate
 
 
 @dataclass(frozen=True, slots=True)

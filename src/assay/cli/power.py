@@ -1,0 +1,76 @@
+"""`assay power`: what so many samples can show, and how many it takes; from a run, or from assumptions."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from ..core import AssayError, PlanError, UsageError
+from ..report import printable
+from .arguments import Parser
+
+
+def command(arguments: Sequence[str]) -> int:
+    """Prints, for each number, the interval and the difference that samples show, and the samples that it takes."""
+    p = Parser(
+        prog="assay power",
+        usage="assay power [RUN [--baseline RUN]] [--n N] [--rate X] [--pairs X] [--difference D]",
+        description="What so many samples can show: the interval of one run, the smallest difference of two runs on\n"
+        "the same samples that is found in 4 of 5 cases, and how many samples a difference takes.",
+        epilog="examples:\n"
+        "  assay power runs/pilot --n 500\n"
+        "  assay power runs/new --baseline runs/old\n"
+        "  assay power --n 200 --rate 0.7 --pairs 0.2",
+    )
+    p.add_argument("run", nargs="?", default=None, help="a finished run, however small")
+    p.add_argument("--baseline", default=None, metavar="RUN", help="a second run: how much two differ is then measured")
+    p.add_argument("--n", type=int, action="append", default=None, metavar="N", help="samples; repeat for several")
+    p.add_argument("--rate", type=float, default=None, metavar="X", help="the share that is right (default 0.5)")
+    p.add_argument("--sd", type=float, default=None, metavar="X", help="standard deviation of scores, for --rate")
+    p.add_argument("--pairs", type=float, default=None, metavar="X", help="the share on which two runs differ")
+    p.add_argument("--difference", type=float, action="append", default=None, metavar="D", help="how many show D?")
+    p.add_argument("--json", action="store_true", help="one JSON document")
+    p.add_argument("--debug", action="store_true")
+    given = p.parse(arguments)
+    _check(given)
+    from ..comparison.showing import assumed_scores, pilot_scores
+
+    if given.run is None:
+        found = [assumed_scores((given.n or [100])[0], given.rate, given.sd, given.pairs)]
+    else:
+        found = pilot_scores(given.run, given.baseline, given.pairs)
+    shown = [(scores, given.n or [scores.n], given.difference or scores.steps()) for scores in found]
+    if given.json:
+        document = [scores.to_plain(counts, differences) for scores, counts, differences in shown]
+        sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        return 0
+    for scores, counts, differences in shown:
+        for line in scores.lines(counts, differences):
+            sys.stdout.write(printable(line) + "\n")
+    return 0
+
+
+def _check(given: "object") -> None:
+    """Raises for what cannot be a count, a share or a difference, all faults at once."""
+    values = vars(given)
+    faults: list[AssayError] = []
+    for n in values["n"] or ():
+        if n < 2:
+            faults.append(UsageError(f"--n {n} is not a number of samples from 2 on", fix="--n 200"))
+    for name, low, high in (("rate", 0.0, 1.0), ("pairs", 0.0, 1.0)):
+        value = values[name]
+        if value is not None and not (low < value < high or (name == "pairs" and value == high)):
+            faults.append(UsageError(f"--{name} {value:g} is not a share between 0 and 1", fix=f"--{name} 0.2"))
+    for name, several in (("difference", values["difference"] or ()), ("sd", [values["sd"]])):
+        for value in several:
+            if value is not None and not 0 < value < float("inf"):
+                faults.append(UsageError(f"--{name} {value:g} is not a number above 0", fix=f"--{name} 0.05"))
+    if values["run"] is not None and (values["rate"] is not None or values["sd"] is not None):
+        faults.append(UsageError("--rate and --sd are assumptions, and a run was given", fix="leave them out"))
+    if values["sd"] is not None and (values["rate"] is not None or values["pairs"] is not None):
+        faults.append(UsageError("--sd is for scores that are not right or wrong", fix="leave --rate and --pairs out"))
+    if values["run"] is None and values["baseline"] is not None:
+        faults.append(UsageError("--baseline needs a run beside it", fix="assay power RUN --baseline RUN"))
+    if values["run"] is None and not any(values[name] for name in ("n", "rate", "sd", "pairs", "difference")):
+        faults.append(UsageError("neither a run nor an assumption", fix="assay power RUN, or --n 200 --rate 0.7"))
+    if faults:
+        raise faults[0] if len(faults) == 1 else PlanError(faults)

@@ -1,0 +1,200 @@
+"""Predictions as a model: `predictions/FILE` answers each sample with what the file has for its id.
+
+A sample that the file does not have is a `model_error`: nothing is invented for it, and it does not count against the
+error budget. The key of a request has what the file says of its sample, not the file: where some rows were edited,
+only those are asked for again.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+
+from ..core import (
+    Abilities,
+    Candidate,
+    DataError,
+    Json,
+    Media,
+    Output,
+    Part,
+    Request,
+    Text,
+    UsageError,
+    digest_of,
+    shorten,
+)
+from ..core.output import MISSING
+from ..datasets.faults import RowFault
+from ..datasets.media import KINDS, SUFFIXES, URLS, medium_of
+from ..datasets.reach import Reach
+from ..media.checks import check_media
+from ..userfiles import file_digest
+from .table import ROUND, Named, Row, Table, read_table
+
+ANY = frozenset({"text", *KINDS})
+SCHEME = "predictions"
+PREDICTION = "prediction"
+LONGEST_NAME = 1024
+
+
+@dataclass
+class Predictions:
+    """A file of predictions: JSONL, JSON, CSV, TSV or Parquet, with the columns `id` and `prediction`."""
+
+    reference: ClassVar[str] = "file"
+
+    file: str
+    id: str = "id"
+    """The column that holds the ids of samples."""
+    prediction: str = PREDICTION
+    """The column that holds the answers: text, a list of candidates, or the path of the medium a task asks for."""
+    image: str | None = None
+    """The column of images (default: `image`, `images`, `image_path`, where there is one)."""
+    audio: str | None = None
+    video: str | None = None
+    media_root: str | None = None
+    """The folder that holds the media (default: that of the file)."""
+    _table: Table | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._path = _found(self.file)
+        root = None if self.media_root is None else Path(self.media_root).expanduser()
+        self._reach = Reach(self._path.parent, root)
+
+    @property
+    def abilities(self) -> Abilities:
+        """Takes any prompt, and gives any answer that can be written down; likelihoods are not among them."""
+        return Abilities(accepts=ANY, produces=ANY)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The file by digest, the columns, and when media it names were last changed."""
+        columns = {"id": self.id, PREDICTION: self.prediction, **self._named_media()}
+        return {SCHEME: file_digest(self._path), "columns": columns, "media": self._media_times()}
+
+    key_identity: ClassVar[Mapping[str, Any]] = {SCHEME: "by id"}
+
+    def hints_of(self, id: str, epoch: int, round: int) -> Mapping[str, Any]:
+        """What the answer to a request hangs on beside its prompt: what the file has for its sample."""
+        row = self._row(id, epoch, round)
+        known = None if row is None else digest_of([row.digest, *map(file_digest, self._named_files(row))])[:16]
+        return {"sample": id, ROUND: round, PREDICTION: known}
+
+    def ids(self) -> Mapping[str, int]:
+        """The ids of the file, in its order, and how many predictions each has."""
+        return self._read().ids
+
+    def generate(self, requests: Sequence[Request]) -> list[Output]:
+        """What the file has for each sample."""
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Request) -> Output:
+        round = int(request.hints.get(ROUND, 0))
+        row = self._row(request.id, request.repeat, round)
+        if row is None:
+            return Output.failed(MISSING, self._missing(request.id, request.repeat, round), retryable=False)
+        try:
+            return Output(tuple(self._candidate(cell, row, request) for cell in _candidates(row.prediction)))
+        except (RowFault, DataError) as fault:
+            message = f"{self._path.name}, row {row.number}: {_described(fault)}"
+            return Output.failed(MISSING, message, retryable=False)
+
+    def _missing(self, id: str, epoch: int, round: int) -> str:
+        if round and self._row(id, epoch, 0) is not None:
+            return f"{self._path.name} has no answer of {id!r} in round {round}; fix: a column `round`, counted from 0"
+        again = f", time {epoch + 1}" if epoch else ""
+        return f"{self._path.name} has no prediction for {id!r}{again}"
+
+    def _candidate(self, cell: Any, row: Row, request: Request) -> Candidate:
+        media = self._column_media(row)
+        produces = request.prompt.produces
+        kind = next((kind for kind in produces if kind in KINDS), None)
+        if kind is not None and "text" not in produces and not media and isinstance(cell, (str, bytes, Mapping)):
+            media = [self._medium(cell, KINDS[kind], self.prediction)]
+            cell = None
+        for medium in media:
+            check_media(medium)
+            medium.hold()
+        parts: list[Part] = [] if cell is None else _text_parts(cell)
+        return Candidate((*parts, *media))
+
+    def _column_media(self, row: Row) -> list[Media]:
+        """The media of the columns that hold them, in their order."""
+        table = self._read()
+        return [
+            self._medium(piece, kind, column)
+            for column, kind in table.media
+            if (cell := row.media.get(column)) not in (None, "", [])
+            for piece in (cell if isinstance(cell, (list, tuple)) else (cell,))
+        ]
+
+    def _medium(self, cell: Any, kind: type[Media], column: str) -> Media:
+        if isinstance(cell, str) and cell.startswith(URLS):
+            fix = "download the files and name them"
+            raise RowFault(f"the {kind.kind} is a URL, which is not fetched", column=column, got=cell, fix=fix)
+        return medium_of(cell, kind, column, self._reach)
+
+    def _named_files(self, row: Row) -> list[Path]:
+        """The files of media that a row names; a wrong name is found when its sample is asked for."""
+        cells = [row.media.get(column) for column, _ in self._read().media] or [row.prediction]
+        found = []
+        for cell in (one for several in cells for one in _candidates(several)):
+            if isinstance(cell, str) and cell.rpartition(".")[2].lower() in SUFFIXES and len(cell) <= LONGEST_NAME:
+                with suppress(RowFault):
+                    found.append(self._reach.file(cell, "media", self.prediction))
+        return [path for path in found if path.is_file()]
+
+    def _media_times(self) -> str | None:
+        """A digest of the sizes and times of all files that rows name; `None` where they name none."""
+        files = [path for rows in self._read().rows.values() for row in rows for path in self._named_files(row)]
+        times = [[path.name, path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+        return digest_of(times)[:16] if times else None
+
+    def _named_media(self) -> dict[str, str]:
+        return {kind: column for kind in KINDS if (column := getattr(self, kind)) is not None}
+
+    def _row(self, id: str, epoch: int, round: int) -> Row | None:
+        rows = self._read().rows.get((id, round), ())
+        row = rows[epoch] if epoch < len(rows) else None
+        return None if row is None or row.is_empty else row
+
+    def _read(self) -> Table:
+        if self._table is None:
+            self._table = read_table(self._path, Named(self.id, self.prediction, self._named_media()))
+        return self._table
+
+
+def _found(file: str) -> Path:
+    """The file; where there is none, one of that name in a folder called `predictions`, which people also type."""
+    path = Path(file).expanduser()
+    inner = Path(SCHEME) / file
+    if not path.exists() and inner.is_file():
+        return inner
+    if path.exists() and not path.is_file():
+        raise UsageError("no predictions: a folder, not a file", where=str(path), fix="name one file")
+    return path
+
+
+def _candidates(cell: Any) -> Sequence[Any]:
+    """The candidates of one answer: the elements of a list, else the cell alone."""
+    return cell if isinstance(cell, (list, tuple)) and cell else (cell,)
+
+
+def _text_parts(cell: Any) -> list[Part]:
+    """Text as it is, numbers as they are written; an object is its JSON, as text and as itself."""
+    if isinstance(cell, str):
+        return [Text(cell)]
+    if isinstance(cell, (Mapping, list)):
+        return [Text(msgspec.json.encode(cell).decode()), Json(cell)]
+    return [Text(str(cell).lower() if isinstance(cell, bool) else str(cell))]
+
+
+def _described(fault: RowFault | DataError) -> str:
+    """What is wrong with a row; how to fix it is said in the words of the model's own options."""
+    shown = f", got {shorten(fault.got)}" if isinstance(fault, RowFault) and fault.got is not None else ""
+    fix = "" if not fault.fix else f"; fix: {fault.fix.replace('--media_root DIR', '-a media_root=DIR')}"
+    return f"{fault.what}{shown}{fix}"

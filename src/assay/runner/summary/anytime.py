@@ -1,0 +1,136 @@
+"""Numbers of a run that may have stopped early: with intervals that hold however often one looked.
+
+A fixed-n interval after a look that could have stopped the run excludes the truth more often than it says. In its place
+stands the betting confidence sequence over the samples in the order they were asked. Where that cannot be had, the row
+says that its interval does not allow for stopping.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...core import Result, ScoreRecord
+from ...summarizers.attempts import Attempts
+from ...summarizers.sample_values import ValueOf, value_reader, values_by_sample
+from ...summarizers.statistics import BettingSequence, Estimate, StoppingRule
+from ..counts.until import Until, parse_until
+from ..plan.cell import Cell
+from ..plan.stopping import watched_scoring
+from ..scoring.scoring import Scoring
+
+METHOD = "anytime: betting confidence sequence"
+FIXED = "interval does not allow for --until"
+ROUNDING = 1e-6
+
+
+def reads(scoring: Scoring, metric: str) -> ValueOf:
+    """Reads what answers count as, by a scorer on a scale with known ends."""
+    bounds = scoring.bounds or (0.0, 1.0)
+    return value_reader(metric, bounds[0] if scoring.higher_is_better else bounds[1])
+
+
+def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
+    """An empty sequence for values, or for differences of them, on the scale of a scorer."""
+    low, high = scoring.bounds or (0.0, 1.0)
+    if is_paired:
+        low, high = low - high, high - low
+    return BettingSequence(minimum=low, maximum=high)
+
+
+def anytime_results(
+    results: Sequence[Result], records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring, *, has_stopped: bool
+) -> list[Result]:
+    """The results of one scorer with anytime intervals; `records` are in the order of the samples."""
+    assert cell.run.until is not None
+    rule = parse_until(cell.run.until)
+    return [_relabelled(result, records, cell, scoring, rule, has_stopped) for result in results]
+
+
+def _relabelled(
+    result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring, rule: Until, has_stopped: bool
+) -> Result:
+    stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
+    values = _values(result, records, cell, scoring)
+    try:
+        now = _estimate(list(values.values()), scoring, is_paired=False)
+    except ValueError:
+        now = None  # a score outside of the scale
+    is_mean = now is not None and result.value is not None and abs(now.value - result.value) <= ROUNDING
+    if now is None or not is_mean or result.clusters is not None:
+        return replace(result, flags=(*result.flags, FIXED, *stopped))
+    details: dict[str, Any] = {
+        "rule": rule.text,
+        "stopped": has_stopped,
+        "seed": cell.run.seed or 0,
+        "first_look": rule.schedule.first_look,
+        "look_every": rule.schedule.look_every,
+        "fixed_n_ci": None if result.ci is None else list(result.ci),
+    }
+    if cell.earlier_values is not None and scoring is watched_scoring(cell):
+        details["difference"] = difference_of(values, cell, scoring, rule)
+    ci = None if now.low is None or now.high is None else (now.low, now.high)
+    return replace(
+        result,
+        ci=ci,
+        interval=METHOD,
+        flags=(*result.flags, *stopped),
+        details={**result.details, "until": details},
+    )
+
+
+def difference_of(values: Mapping[str, float], cell: Cell, scoring: Scoring, rule: Until) -> dict[str, Any]:
+    """The paired difference from the baseline with its anytime interval, and what it decides."""
+    before = cell.earlier_values or {}
+    gaps = [value - before[id] for id, value in values.items() if id in before]
+    now = _estimate(gaps, scoring, is_paired=True)
+    if now is None or now.low is None or now.high is None:
+        return {"n": 0, "decision": "not decided"}
+    return {
+        "baseline": cell.run.baseline,
+        "value": now.value,
+        "ci": [now.low, now.high],
+        "n": now.n,
+        "decision": decision_of(rule.verdict(now), scoring),
+    }
+
+
+def decision_of(verdict: str, scoring: Scoring) -> str:
+    """A verdict in words: whether higher is better depends on the scorer."""
+    if verdict in ("higher", "lower"):
+        return "better" if (verdict == "higher") == scoring.higher_is_better else "worse"
+    return verdict or "not decided"
+
+
+def decided_lines(results: Sequence[Result]) -> list[str]:
+    """What was decided against the baseline, in a line for each number."""
+    lines = []
+    for result in results:
+        found = result.details.get("until", {}).get("difference") if isinstance(result.details, Mapping) else None
+        if found and found.get("ci"):
+            low, high = found["ci"]
+            decision = found["decision"]
+            against = "than" if decision in ("better", "worse") else "against"
+            lines.append(
+                f"{result.task}.{result.metric}: {decision} {against} {found['baseline']}: {found['value']:+.3f}, "
+                f"anytime interval [{low:+.3f}, {high:+.3f}], {found['n']} samples"
+            )
+    return lines
+
+
+def _values(result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring) -> dict[str, float]:
+    asked = 1 if scoring.whole_output else cell.options.n
+    try:
+        return values_by_sample(Attempts(records, asked), reads(scoring, result.metric), cell.task.reducer)[0]
+    except ValueError:
+        return {}
+
+
+def _estimate(values: Sequence[float], scoring: Scoring, *, is_paired: bool) -> Estimate | None:
+    if not values or scoring.bounds is None:
+        return None
+    sequence, schedule = sequence_of(scoring, is_paired=is_paired), StoppingRule(0.0)
+    for count, value in enumerate(values, 1):
+        sequence.add(value)
+        if schedule.looks_at(count):
+            _ = sequence.estimate  # what a look excluded stays so
+    return sequence.estimate

@@ -1,0 +1,107 @@
+"""The betting confidence sequence: a mean of bounded scores with an interval that holds however often one looks.
+
+For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate that
+makes either rich (half its capital grows 1 / alpha times) is excluded, and stays so. Each gambler spreads his capital
+over bets of many sizes: whichever the truth calls for is among them, so the interval is near the narrowest there is at
+every number of samples. Valid from the first sample on, whatever the shape of the scores, but they need known bounds.
+Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is Robbins'.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from .clusters import finite
+from .estimate import Estimate
+
+METHOD = "betting confidence sequence"
+GRID = 2000
+"""Candidates between the ends of the scale: what an interval is rounded to, outwards."""
+_BETS = 12
+_SMALLEST, _LARGEST = 0.004, 0.95
+"""Bets as shares of the largest that cannot ruin."""
+
+
+class BettingSequence:
+    """The mean so far with its confidence sequence, fed one score after another."""
+
+    def __init__(self, *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0) -> None:
+        import numpy as np
+
+        if maximum <= minimum:
+            raise ValueError(f"the maximum must be above the minimum, got {minimum} and {maximum}")
+        self._minimum, self._maximum = minimum, maximum
+        self._threshold = math.log(2 / alpha) + math.log(_BETS)
+        self._candidates = np.linspace(0.0, 1.0, GRID + 1)
+        self._shares = np.geomspace(_SMALLEST, _LARGEST, _BETS)[:, None]
+        self._up, self._down = np.zeros((_BETS, GRID + 1)), np.zeros((_BETS, GRID + 1))
+        self._low, self._high = 0.0, 1.0
+        self._n, self._total, self._total_squares = 0, 0.0, 0.0
+        self._pending: Counter[float] = Counter()
+        """Scores that came since the last look."""
+
+    def add(self, score: float) -> None:
+        """Take in the next score."""
+        if not self._minimum <= score <= self._maximum:
+            raise ValueError(
+                f"the score {score:g} lies outside {self._minimum:g}..{self._maximum:g}: "
+                "a betting sequence needs the true bounds"
+            )
+        x = (score - self._minimum) / (self._maximum - self._minimum)
+        self._n += 1
+        self._total += x
+        self._total_squares += x * x
+        self._pending[x] += 1
+
+    def _look(self) -> None:
+        """Pays the bets on the scores that came, and excludes the candidates that made somebody rich."""
+        import numpy as np
+
+        below = self._shares / np.maximum(self._candidates, 1e-12)
+        above = self._shares / np.maximum(1 - self._candidates, 1e-12)
+        for x, count in self._pending.items():
+            gain = x - self._candidates
+            self._up += count * np.log1p(below * gain)
+            self._down += count * np.log1p(-above * gain)
+        self._pending.clear()
+        low = max(self._low, float(self._candidates[self._is_rich(self._up)].max(initial=0.0)))
+        high = min(self._high, float(self._candidates[self._is_rich(self._down)].min(initial=1.0)))
+        # Both sides excluding everything happens with probability below alpha; the last interval then stands.
+        if low < high:
+            self._low, self._high = low, high
+            kept = (self._candidates >= low) & (self._candidates <= high)
+            self._candidates = self._candidates[kept]
+            self._up, self._down = self._up[:, kept], self._down[:, kept]
+
+    def _is_rich(self, capital: Any) -> Any:
+        """The candidates against which a gambler's capital, the sum over his bets, has grown enough."""
+        import numpy as np
+
+        most = capital.max(axis=0)
+        near = np.flatnonzero(most >= self._threshold - math.log(_BETS))  # for the others the sum is too small
+        return near[np.exp(capital[:, near] - most[near]).sum(axis=0) >= np.exp(self._threshold - most[near])]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The mean so far with its confidence sequence: one more look. Raises before the first score."""
+        if not self._n:
+            raise ValueError("no scores yet: there is nothing to estimate")
+        if self._pending:
+            self._look()
+        n, scale = self._n, self._maximum - self._minimum
+        mean = self._total / n
+        variance = max(0.0, self._total_squares / n - mean * mean)
+        stderr = scale * math.sqrt(variance / (n - 1)) if n > 1 else None
+        low, high, value = (self._minimum + scale * x for x in (self._low, self._high, mean))
+        return Estimate(value, stderr, low, high, n, None, METHOD)
+
+
+def betting_sequence(
+    values: Sequence[float], *, alpha: float = 0.05, minimum: float = 0.0, maximum: float = 1.0
+) -> Estimate:
+    """The betting confidence sequence at one look after these scores."""
+    bets = BettingSequence(alpha=alpha, minimum=minimum, maximum=maximum)
+    for value in finite(values):
+        bets.add(value)
+    return bets.estimate

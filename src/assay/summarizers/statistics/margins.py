@@ -1,0 +1,56 @@
+"""Whether a number is above a limit, decided by its interval: yes, no, or not yet; and how many samples would tell.
+
+With a paired difference and the limit -max_drop this is a test of non-inferiority. A number passes where its whole
+interval is at or above the limit, and fails where all of it is below. Several numbers decided together pass only if
+each does, which needs no correction (intersection-union test); one of them failing by chance is the more likely the
+more there are, so the interval that fails one is widened by Bonferroni's rule.
+"""
+
+import math
+from typing import Literal
+
+from .distributions import normal_quantile
+from .power import sample_size
+
+Decision = Literal["pass", "fail", "inconclusive"]
+LEVEL = 0.95
+MOST_SAMPLES = 10_000_000
+"""A number of samples above it decides nothing in practice."""
+_ROUNDING = 1e-12
+
+
+def decide(
+    value: float, interval: tuple[float, float], limit: float, *, together: int = 1, level: float = LEVEL
+) -> Decision:
+    """Whether a number is at or above `limit`, as its interval says; `together` numbers are decided at once.
+
+    Where nothing is wrong, one of all numbers fails in at most (1 - level) / 2 of cases, whatever their count.
+    """
+    low, high = interval
+    if low >= limit - _ROUNDING:
+        return "pass"
+    error = (1 - level) / 2
+    wider = normal_quantile(1 - error / together) / normal_quantile(1 - error)
+    return "fail" if value + (high - value) * wider < limit - _ROUNDING else "inconclusive"
+
+
+def deciding_size(
+    n: int, value: float, interval: tuple[float, float], limit: float, stderr: float | None, *, power: float = 0.8
+) -> int | None:
+    """About how many samples decide in 4 of 5 cases, if the number stays what it is; `None` where none would.
+
+    Where no spread was seen, the interval goes on to shrink with the number of samples, not with its root.
+    """
+    margin = abs(value - limit)
+    reach = value - interval[0] if value > limit else interval[1] - value
+    if not margin or n * (reach / margin) ** 2 > MOST_SAMPLES:
+        return None
+    if not stderr:
+        return max(n + 1, math.ceil((n + 4) * reach / margin))
+    return max(n + 1, sample_size(margin, stderr * stderr * n, alpha=1 - LEVEL, power=power))
+
+
+def rounded_up(count: int) -> int:
+    """A count to two digits, never less: what is known of it is no more than that."""
+    unit = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // unit) * unit
