@@ -1,10 +1,11 @@
 """Loads and runs every extension file of the toolkits' checkouts, in place and unchanged, and prints how far each came.
 
-    python tools/guest_world.py CHECKOUT… [--details]
+    python tools/guest_world.py CHECKOUT… [--details] [--only NAME…]
 
 A file is given synthetic rows with the columns it asks for, scripted models and scripted judges, and no network. Each
 runs in a process of its own. `$GUEST_WORLD_CACHE` names a file that keeps outcomes, so that another call runs only what
-changed; `$PYTHONPATH` may add packages that the files want.
+changed; `--only` runs the named files of the kits again, whatever is kept. `$PYTHONPATH` may add packages that the files
+want.
 """
 
 import argparse
@@ -26,6 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--details", action="store_true", help="a line for every file")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these files or kinds of the kits")
     given = parser.parse_args()
     worlds = [
         importlib.import_module(f"tools.guest_worlds.{found.name}")
@@ -38,7 +40,7 @@ def main() -> None:
             sys.exit(f"{checkout}: not a checkout of a toolkit that assay knows")
         print(f"## {folder.name} {revision(folder)}".rstrip())
         found = []
-        for outcome in world.survey(folder):
+        for outcome in (world.survey(folder, given.only) if given.only else world.survey(folder)):
             found.append(outcome)
             if given.details:
                 print(f"{outcome.kind:10} {outcome.name:32} {outcome.state.value:18} {outcome.detail}", flush=True)

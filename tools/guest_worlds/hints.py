@@ -1,10 +1,14 @@
 """Hints in a dataset's source: which values its code compares a column with, and the keys of its tables."""
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 
 LONGEST = 60
+_ROWS = ("line", "row", "item", "sample", "data_item", "record", "d", "x", "ex", "example")
+_KEY = re.compile(r'"(\w{2,40})"\s*:')
+_IN_CODE = re.compile(r"""\[['"]([\w -]+)['"]\]|\.get\(['"]([\w -]+)['"]""")
 
 
 def values_of_columns(files: list[Path]) -> dict[str, list[str]]:
@@ -57,3 +61,25 @@ def _column(node: ast.AST) -> str | None:
 def _texts(node: ast.AST) -> list[str]:
     entries = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else [node]
     return [entry.value for entry in entries if isinstance(entry, ast.Constant) and isinstance(entry.value, str)]
+
+
+def asked_columns(files: list[Path]) -> list[str]:
+    """Columns that the code reads with `line.get(…)`, which is silent where they are missing."""
+    found: dict[str, None] = {}
+    for node in _nodes(files):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            owner = node.func.value
+            if isinstance(owner, ast.Name) and owner.id in _ROWS and (name := _column(node)):
+                found[name] = None
+    return list(found)
+
+
+def reply_keys(files: list[Path]) -> list[str]:
+    """The keys of JSON answers that prompts in the code describe."""
+    texts = [n.value for n in _nodes(files) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    return list(dict.fromkeys(key for text in texts if len(text) > LONGEST for key in _KEY.findall(text)))
+
+
+def columns_in(text: str) -> list[str]:
+    """The columns that a line of code speaks of."""
+    return [first or second for first, second in _IN_CODE.findall(text)]

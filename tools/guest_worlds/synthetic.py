@@ -8,7 +8,8 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def picture(shade: int, size: tuple[int, int] = (64, 48)) -> str:
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def first_columns(answer: str, is_video: bool) -> dict[str, list[Any]]:
+def first_columns(answer: Any, is_video: bool) -> dict[str, list[Any]]:
     """The columns most classes need."""
     numbers = range(ROWS)
     shared: dict[str, list[Any]] = {
@@ -55,7 +56,7 @@ def first_columns(answer: str, is_video: bool) -> dict[str, list[Any]]:
         "l2-category": ["one", "two", "one", "two"],
         "split": ["test"] * ROWS,
     }
-    if answer in "ABCD":
+    if str(answer) in "ABCD":
         shared |= {
             letter: [f"{word} {n}" for n in numbers]
             for letter, word in zip("ABCD", ("cat", "dog", "cow", "hen"), strict=True)
@@ -129,11 +130,37 @@ def write_videos(folder: Path, names: list[str]) -> None:
         (folder / name).write_bytes((folder / f"{name}.mp4").read_bytes())
 
 
-def variants(kind: str) -> Iterator[tuple[str, str]]:
-    """Answers with judge's replies, the likely ones for a class's `TYPE` first."""
+def write_file(path: Path, rows: list[dict[str, Any]]) -> bool:
+    """A file of the kind its suffix says; whether such a kind is known."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix in (".tsv", ".csv"):
+        write_table(path, {name: [row[name] for row in rows] for name in rows[0]})
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows, default=str))
+    elif path.suffix == ".jsonl":
+        path.write_text("\n".join(json.dumps(row, default=str) for row in rows))
+    elif path.suffix in (".png", ".jpg", ".jpeg"):
+        path.write_bytes(base64.b64decode(picture(1)))
+    elif path.suffix in (".mp4", ".avi", ".mkv"):
+        write_videos(path.parent, [path.stem])
+        path.with_suffix(".mp4").replace(path)
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("readme.txt", "nothing")
+    elif not path.suffix:
+        path.mkdir(exist_ok=True)
+    else:
+        return False
+    return True
+
+
+def variants(kind: str, keys: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """Answers with judge's replies, the likely ones for a class's `TYPE` first; `keys` are of JSON it may ask for."""
     first = {"MCQ": "A", "Y/N": "Yes", "VIDEO-MCQ": "A"}.get(kind.upper(), "1")
     answers = [first, *(answer for answer in ANSWERS if answer != first)]
-    yield from itertools.product(answers[:1], REPLIES)
+    asked = [json.dumps(dict.fromkeys(keys, value)) for value in (1, "yes", "A")] if keys else []
+    yield from itertools.product(answers[:1], [REPLIES[0], *asked, *(f"```json\n{text}\n```" for text in asked[:1])])
+    yield from itertools.product(answers[:1], REPLIES[1:])
     yield from itertools.product(answers[1:], REPLIES[:6])
 
 

@@ -1,6 +1,6 @@
 """The survey of a VLMEvalKit checkout: dataset, model and API files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.guest_worlds import kits
@@ -14,6 +14,6 @@ def is_checkout(folder: Path) -> bool:
     return (folder / "vlmeval" / "vlm").is_dir()
 
 
-def survey(folder: Path) -> Iterator[Outcome]:
-    """The outcome of every file."""
-    return kits.survey(folder, "vlmeval", KINDS)
+def survey(folder: Path, only: Sequence[str] = ()) -> Iterator[Outcome]:
+    """The outcome of every file, or of those named."""
+    return kits.survey(folder, "vlmeval", KINDS, only)

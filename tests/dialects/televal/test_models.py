@@ -168,6 +168,26 @@ def test_save_pred_audio_of_the_command_line_wins_over_the_yaml(spoken):
     assert (spoken.root / "save/prediction/echo/task/a_pred.wav").is_file()
 
 
+def test_a_sound_of_an_earlier_run_is_not_taken_for_an_answer_without_one(spoken):
+    silent = spoken.root / "silent"
+    spoken.model(
+        "    def generate_once(self, audio, **kwargs):\n"
+        f"        if not __import__('os').path.exists({str(silent)!r}):\n"
+        "            import shutil\n"
+        "            shutil.copy(audio, kwargs['pred_audio'])\n"
+        "        return {'pred': 'spoken'}\n"
+    )
+    spoken.change("infer_task", "task", save_pred_audio=True)
+    spoken.run("task")
+    first = spoken.records()[0]["output"]["candidates"][0]
+    silent.touch()
+
+    spoken.run("task", fresh=True)
+
+    second = spoken.records()[0]["output"]["candidates"][0]
+    assert (len(first["parts"]), second.get("parts", ())) == (2, ())
+
+
 def test_a_sound_is_part_of_the_run_as_an_ordinary_file(spoken):
     spoken.model(SPEAKER)
     spoken.change("infer_task", "task", save_pred_audio=True)

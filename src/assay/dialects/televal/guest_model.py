@@ -246,6 +246,8 @@ class GuestModel:
         # The key of a request is its own: two rows of one key, or two tasks, never share a file.
         own = self.audio_folder.resolve() / request.key[:16] / name
         own.parent.mkdir(parents=True, exist_ok=True)
+        # An earlier run may have left a sound there; one that the model does not write now is not its answer.
+        own.unlink(missing_ok=True)
         return str(own)
 
     def _output(self, answer: Mapping[str, Any], path: str | None, changes: Sequence[str]) -> Output:

@@ -92,7 +92,7 @@ def retry(max_retries: int = 3, sleep_second: float = 5, default: Any = None) ->
             for attempt in range(max_retries):
                 try:
                     return function(*values, **options)
-                except Exception:
+                except Exception:  # whatever a user's function raises is worth another try; the last error comes out
                     if attempt + 1 >= max_retries:
                         raise
                     time.sleep(sleep_second)

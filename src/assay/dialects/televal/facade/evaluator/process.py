@@ -162,7 +162,9 @@ class LLMExtractor:
         try:
             said = json.loads(llm_output.strip("`json"))
             return number(said[score_col]), said[explain_col]
-        except Exception:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+            # No JSON, other JSON, or a score that is no number: the reply is read as text, and if that fails too the
+            # first error is the one to tell.
             reason, score = cls.EXPLANATION.search(llm_output), cls.SCORE.search(llm_output)
             if reason is None or score is None:
                 raise
