@@ -1,0 +1,84 @@
+"""Runs inside a sandbox: namespaces, file systems and no rights for one execution that is forked off there.
+
+The sandbox around it keeps the host out of reach; what is made here keeps executions apart from each other and from the
+process that forks them. All of it is made by a user without rights, in a user namespace of the execution's own.
+"""
+
+import ctypes
+import posix
+
+_USER, _ALL_OTHERS = 0x10000000, 0x20000 | 0x20000000 | 0x8000000 | 0x40000000 | 0x4000000 | 0x2000000
+"""Mounts, processes, System V IPC, network, host name, control groups."""
+_NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
+_DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
+_SET_GID, _SET_UID = 1 << 6, 1 << 7
+_CAPABILITIES = 64
+"""More than there are."""
+_VERSION = 0x20080522
+NOBODY = 65534
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def stand_ready() -> None:
+    """What the process that forks does once: a plain view of processes, then no right but to become another user.
+
+    Bubblewrap started by root covers parts of /proc, and where a part is covered the kernel mounts no fresh one.
+    """
+    if posix.getuid() == 0:
+        _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
+        _keep_capabilities(_SET_GID | _SET_UID)
+
+
+def enter() -> None:
+    """New namespaces; the process itself stays among its old processes, its children do not."""
+    uid, gid = posix.geteuid(), posix.getegid()
+    set_dumpable(True)  # or the files below belong to root
+    _checked(_libc.unshare(_USER | _ALL_OTHERS))
+    for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {uid} 1"), ("gid_map", f"{NOBODY} {gid} 1")):
+        _write(f"/proc/self/{name}", line)
+
+
+def furnish(disk: int, shared: int) -> None:
+    """All that can be written to afresh: /tmp and /dev/shm of bounded size, terminals, a /proc of this execution alone."""
+    _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},mode=1777")
+    _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},mode=1777")
+    _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=620")
+    _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
+    _write("/proc/sys/user/max_user_namespaces", "0")
+
+
+def give_up_rights() -> None:
+    """No capability, and none to be had again."""
+    for number in range(_CAPABILITIES):
+        if _libc.prctl(_DROP_BOUND, number, 0, 0, 0) < 0:
+            break
+    _keep_capabilities(0)
+
+
+def set_dumpable(whether: bool) -> None:
+    """Whether others of the same user may look into this process."""
+    _checked(_libc.prctl(_DUMPABLE, int(whether), 0, 0, 0))
+
+
+def _keep_capabilities(these: int) -> None:
+    _checked(_libc.prctl(_AMBIENT, _CLEAR_AMBIENT, 0, 0, 0))
+    head = (ctypes.c_uint32 * 2)(_VERSION, 0)
+    _checked(_libc.capset(head, (ctypes.c_uint32 * 6)(these, these, 0, 0, 0, 0)))
+
+
+def _mount(kind: str, place: str, flags: int, options: str = "") -> None:
+    _checked(_libc.mount(kind.encode(), place.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode() or None))
+
+
+def _write(path: str, line: str) -> None:
+    number = posix.open(path, posix.O_WRONLY | posix.O_CLOEXEC)
+    try:
+        posix.write(number, line.encode())
+    finally:
+        posix.close(number)
+
+
+def _checked(result: int) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), posix.strerror(ctypes.get_errno()))

@@ -1,0 +1,153 @@
+"""Runs inside a sandbox and stays: forks a process for every execution, so that none pays for starting Python.
+
+Executed by `inside` with `settings` among its names. No code of a model or a benchmark runs in this process, and it
+never reads what an execution is told: it takes descriptors, forks, and closes them. The fork reads its settings, makes
+namespaces of its own and forks twice more: a first process, in which its orphans end and which gives up all rights
+before anything foreign runs, and the one that becomes the program. Over a socket that the program does not have, the
+host gets a descriptor of the first process, says when to go on, and hears how the program ended.
+"""
+
+import _signal
+import _socket
+import gc
+import marshal
+import posix
+import sys
+
+import confine  # type: ignore[import-not-found]
+import namespaces  # type: ignore[import-not-found]
+import steps  # type: ignore[import-not-found]
+
+MOST_DESCRIPTORS = 8
+_ABOVE_ALL = 128
+"""Descriptors are put here while their places are cleared."""
+_GO = b"go"
+
+
+def serve(control: _socket.socket) -> dict:  # type: ignore[type-arg]
+    """Forks as it is asked to; returns only in the process of an execution, with its settings."""
+    while True:
+        numbers = _received(control)
+        if not numbers:
+            posix._exit(0)  # the host has gone
+        child = _fork()
+        if child == 0:
+            control.close()
+            return _execution(*numbers)
+        for number in numbers:
+            posix.close(number)
+        _reap()
+
+
+def _received(control: _socket.socket) -> list:  # type: ignore[type-arg]
+    """The descriptors of one execution: its settings, the socket to the host, its streams and its links."""
+    said, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
+    data = b"".join(content for level, kind, content in extra if kind == _socket.SCM_RIGHTS) if said else b""
+    return [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
+
+
+def _fork() -> int:
+    try:
+        return posix.fork()
+    except OSError:
+        return -1  # the host sees its descriptors closed
+
+
+def _reap() -> None:
+    try:
+        while posix.waitpid(-1, posix.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def _execution(memory: int, host: int, *streams: int) -> dict:  # type: ignore[type-arg]
+    reply = _socket.socket(fileno=host)
+    try:
+        with open(memory, "rb") as file:
+            asked: dict = marshal.load(file)  # type: ignore[type-arg]
+        if asked["uid"] is not None:
+            steps.become_user(asked["uid"])
+        namespaces.enter()
+        first = posix.fork()
+        if first:
+            _hand_over(first, reply)
+        _go_on(asked, reply)
+        child = posix.fork()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the host is told
+        reply.send(f"!{error}".encode("utf-8", "replace")[:1000])
+        posix._exit(1)
+    if child:
+        _end_with(child, reply)
+    reply.close()
+    namespaces.set_dumpable(True)
+    _arrange(streams)
+    return asked
+
+
+def _hand_over(first: int, reply: _socket.socket) -> None:
+    """A descriptor of the first process, for the host to end it by; it is not reaped here, so its number is its own."""
+    number = posix.pidfd_open(first)
+    reply.sendmsg([b"pidfd"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number.to_bytes(4, sys.byteorder))])
+    posix._exit(0)
+
+
+def _go_on(asked: dict, reply: _socket.socket) -> None:  # type: ignore[type-arg]
+    posix.setsid()
+    if reply.recv(len(_GO)) != _GO:
+        posix._exit(1)
+    namespaces.furnish(asked["disk"], asked["shared"])
+    steps.write_files(asked["home"], asked["files"])
+    steps.set_limits(asked, others=1)
+    namespaces.set_dumpable(False)
+    namespaces.give_up_rights()
+    confine.confine(None, None, settings["calls"])
+
+
+def _end_with(child: int, reply: _socket.socket) -> None:
+    """Waits for all that ends here, until it is the program; whatever is left then ends with this process."""
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # which the first process of a namespace does not hear
+    posix.closerange(0, reply.fileno())
+    posix.closerange(reply.fileno() + 1, steps.OPEN_FILES)
+    while True:
+        ended, status = posix.waitpid(-1, 0)
+        if ended == child:
+            code = posix.waitstatus_to_exitcode(status)
+            reply.send(b"%d" % (code if code >= 0 else 128 - code))
+            posix._exit(0)
+
+
+def _arrange(streams: tuple) -> None:  # type: ignore[type-arg]
+    """Its streams as 0, 1 and 2, its links from 3 on, and nothing else."""
+    for place, number in enumerate(streams):
+        posix.dup2(number, _ABOVE_ALL + place)
+    posix.closerange(0, _ABOVE_ALL)
+    for place in range(len(streams)):
+        posix.dup2(_ABOVE_ALL + place, place, inheritable=place < 3)
+    posix.closerange(len(streams), steps.OPEN_FILES)
+
+
+def run(asked: dict) -> None:  # type: ignore[type-arg]
+    """Becomes the program."""
+    import os
+
+    os.environ.clear()
+    os.environ.update(asked["env"])
+    if asked["role"] == "script":
+        steps.become_script(asked["argv"])
+        return
+    facts = {**asked["facts"], **{name: 3 + place for place, name in enumerate(asked["links"])}}
+    try:
+        steps.become_side(settings["sides"][asked["role"]], facts)
+        sys.stdout.flush()
+    except BaseException:  # noqa: BLE001
+        sys.excepthook(*sys.exc_info())
+    posix._exit(0)  # taking an interpreter down costs more than a verdict
+
+
+settings: dict = globals()["settings"]  # type: ignore[type-arg]
+for name in settings["imports"]:
+    __import__(name)
+namespaces.stand_ready()
+gc.freeze()
+run(serve(_socket.socket(fileno=settings["control"])))
