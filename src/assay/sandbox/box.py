@@ -14,11 +14,9 @@ from typing import Protocol
 from ..core import UsageError
 from .fork_server import forked
 from .interpreters import PYTHON
-from .launch import Command, Keep, Launch, Role
+from .launch import ENVIRONMENT, Command, Keep, Launch, Role
 from .limits import Execution, Limits
 from .running import Attended, Running, SandboxError, attend
-
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp/work", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 
 _SCRIPT: Role = "script"
 _PROGRAM: Role = "program"

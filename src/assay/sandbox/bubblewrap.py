@@ -7,7 +7,7 @@ which only root may enter can be used; started by anybody else it works in a use
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
-from .launch import Command, Launch, fresh_uid, server_settings, settings_of, started_by
+from .launch import ENVIRONMENT, Command, Launch, Role, fresh_uid, server_settings, settings_of, started_by
 from .limits import Limits
 from .seccomp import filter_program
 
@@ -52,9 +52,7 @@ class Bubblewrap:
         """The command that runs another inside, with what must stay open for it."""
         launch = Launch()
         program = program_of(command)
-        words = [self.program, *self._namespaces(), "--die-with-parent", "--clearenv"]
-        for name, value in command.env.items():
-            words += ["--setenv", name, value]
+        words = [self.program, *self._namespaces(), "--die-with-parent", *_environment(command.env)]
         words += _file_system(program, limits.disk_mb << 20)
         words += ["--perms", "0777", "--dir", HOME]
         for name, data in command.files.items():
@@ -72,17 +70,18 @@ class Bubblewrap:
         needed = readable_for(own_python())
         return filter_program() is not None and not any(path.is_relative_to("/tmp") for path in needed)
 
-    def launch_server(self, control: int) -> Launch:
-        """The command that starts the process which forks, asked over this descriptor.
+    def launch_server(self, control: int, side: Role) -> Launch:
+        """The command that starts the process which forks one side of verdicts, asked over this descriptor.
 
         No filter is around it, since its forks make namespaces: each puts one around itself. It is not ended with the
         thread that starts it, but ends when nobody can ask it any more.
         """
         launch = Launch()
-        words = [self.program, *self._namespaces(forks=True), "--clearenv", *_file_system(own_python(), _SERVER_DISK)]
+        words = [self.program, *self._namespaces(forks=True), *_environment(ENVIRONMENT)]
+        words += _file_system(own_python(), _SERVER_DISK)
         calls = filter_program()
         assert calls is not None
-        settings = server_settings(control, calls)
+        settings = server_settings(control, calls, side)
         launch.argv = [*words, "--remount-ro", "/", "--", *started_by(own_python(), launch, settings)]
         return launch
 
@@ -106,6 +105,12 @@ class Bubblewrap:
             yield from ("--unshare-user", "--uid", "65534", "--gid", "65534")
             if not forks:
                 yield "--disable-userns"
+
+
+def _environment(env: Mapping[str, str]) -> Iterator[str]:
+    yield "--clearenv"
+    for name, value in env.items():
+        yield from ("--setenv", name, value)
 
 
 def _file_system(program: Path, size: int) -> Iterator[str]:

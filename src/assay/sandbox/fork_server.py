@@ -81,10 +81,10 @@ def _fork(
 class ForkServer:
     """The process that forks, and the socket over which it is asked to."""
 
-    def __init__(self, tier: Bubblewrap) -> None:
+    def __init__(self, tier: Bubblewrap, side: Role) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control.settimeout(_SECONDS_TO_ANSWER)
-        with theirs, tier.launch_server(theirs.fileno()) as launch:
+        with theirs, tier.launch_server(theirs.fileno(), side) as launch:
             # Pipes, as executions have them: what Python knows of its streams it finds out once, at the start.
             self._process = subprocess.Popen(
                 launch.argv,
@@ -232,14 +232,14 @@ def _pid_of(pidfd: int) -> int:
     return pid
 
 
-_servers: dict[tuple[Bubblewrap, bool], ForkServer] = {}
-_starts: dict[tuple[Bubblewrap, bool], int] = {}
+_servers: dict[tuple[Bubblewrap, Role], ForkServer] = {}
+_starts: dict[tuple[Bubblewrap, Role], int] = {}
 _starting = threading.Lock()
 
 
 def _server(tier: Bubblewrap, role: Role) -> ForkServer:
     """The process that forks executions of this role, started where it is not up."""
-    key = (tier, role == "tester")
+    key = tier, side = tier, "tester" if role == "tester" else "candidate"
     with _starting:
         if key in _servers:
             if _servers[key].is_up:
@@ -249,7 +249,7 @@ def _server(tier: Bubblewrap, role: Role) -> ForkServer:
             raise _NotForkedError(f"the process that forks has ended {_MOST_STARTS} times")
         _starts[key] = _starts.get(key, 0) + 1
         try:
-            _servers[key] = ForkServer(tier)
+            _servers[key] = ForkServer(tier, side)
         except OSError as error:
             raise _NotForkedError(str(error)) from error
         return _servers[key]

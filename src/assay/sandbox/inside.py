@@ -26,12 +26,11 @@ def tasks_of(uid: int) -> int:
     return count
 
 
-def load(name: str) -> object:
+def load(name: str) -> None:
     """A module of assay's, which lies in no file here."""
     module = type(sys)(name)
     sys.modules[name] = module
     exec(settings["modules"][name], module.__dict__)  # noqa: S102
-    return module
 
 
 def separate_streams() -> None:
@@ -67,12 +66,12 @@ def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
     posix._exit(posix.WEXITSTATUS(status) if posix.WIFEXITED(status) else 128 + posix.WTERMSIG(status))
 
 
+for module in settings["modules"]:
+    load(module)
+steps: "Any" = sys.modules["steps"]
 if settings["role"] == "server":
-    for module in settings["modules"]:
-        load(module)
-    exec(settings["own"], {"__name__": "__main__", "settings": settings})  # noqa: S102
+    sys.modules["serving"].main(settings)
     raise SystemExit
-steps: "Any" = load("steps")
 if settings.get("stdio") and settings["role"] in ("candidate", "tester"):
     separate_streams()
 if "files" in settings:
@@ -81,7 +80,7 @@ if settings["uid"] is not None:
     steps.become_user(settings["uid"])
 steps.set_limits(settings, tasks_of(posix.getuid()) if settings.get("shares_uid") and settings["uid"] is None else 0)
 if "calls" in settings:
-    load("confine").confine(settings.get("readable"), settings.get("writable"), settings["calls"])  # type: ignore[attr-defined]
+    sys.modules["confine"].confine(settings.get("readable"), settings.get("writable"), settings["calls"])
 if settings["keep"]:
     run_and_hand_out(settings["keep"], settings["pipe"])
 if settings["role"] == "program" and settings.get("by_name"):
@@ -94,5 +93,4 @@ elif settings["role"] == "program":
 elif settings["role"] == "script":
     steps.become_script(settings["argv"])
 else:
-    load("values")
-    steps.become_side(settings["own"], settings["facts"])
+    sys.modules[settings["role"]].main(settings["facts"])

@@ -18,18 +18,13 @@ from typing import Any, Literal
 from ..core import EMPTY
 from .limits import Limits
 
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp/work", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 FOLDER = Path(__file__).resolve().parent
 Role = Literal["program", "script", "candidate", "tester", "server"]
 """A program of the machine; a Python file in the interpreter that is started anyway; the two sides of a verdict; the
 process that forks all of them but the first."""
-_SIDES: tuple[Role, ...] = ("candidate", "tester")
-_MODULES: Mapping[Role, tuple[str, ...]] = {
-    "candidate": ("steps", "values"),
-    "tester": ("steps", "values"),
-    "server": ("steps", "values", "confine", "namespaces"),
-}
-_OWN: Mapping[Role, str] = {"candidate": "candidate", "tester": "tester", "server": "serving"}
-_IMPORTED = ("typing", "math")
+_SIDES: Mapping[Role, tuple[str, ...]] = {"candidate": ("values", "candidate"), "tester": ("values", "tester")}
+_IMPORTED = ("typing", "math", "_sitebuiltins")
 """What most programs and tests import, and a fork finds there."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
 _FROM_FILE = f"import marshal\nwith open(%d,'rb') as f:s=marshal.load(f)\n{_GO_ON}"
@@ -159,10 +154,9 @@ def settings_of(command: Command, limits: Limits, uid: int | None, **more: objec
     }
 
 
-def server_settings(control: int, calls: bytes) -> dict[str, Any]:
-    """What the process that forks is told: whom to ask, and what its forks need."""
-    sides = {side: _compiled(side) for side in _SIDES}
-    return {"role": "server", "control": control, "calls": calls, "sides": sides, "imports": _IMPORTED}
+def server_settings(control: int, calls: bytes, side: Role) -> dict[str, Any]:
+    """What the process that forks is told: by whom it is asked, and what its forks need."""
+    return {"role": "server", "side": side, "control": control, "calls": calls, "imports": _IMPORTED}
 
 
 def started_by(python: Path, launch: Launch, settings: Mapping[str, Any]) -> list[str]:
@@ -179,9 +173,10 @@ def started_over_stdin(launch: Launch, settings: Mapping[str, Any]) -> list[str]
 
 
 def _programs(settings: Mapping[str, Any], read: Callable[[str], Any]) -> dict[str, Any]:
-    names = {*_MODULES.get(settings["role"], ("steps",)), *(("confine",) if "calls" in settings else ())}
-    own = {"own": read(_OWN[settings["role"]])} if settings["role"] in _OWN else {}
-    return {"inside": read("inside"), "modules": {name: read(name) for name in names}, **own}
+    names = ["steps", *(("confine",) if "calls" in settings else ())]
+    names += _SIDES.get(settings.get("side", settings["role"]), ())
+    names += ["namespaces", "serving"] if settings["role"] == "server" else []
+    return {"inside": read("inside"), "modules": {name: read(name) for name in names}}
 
 
 @cache

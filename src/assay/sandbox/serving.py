@@ -1,6 +1,6 @@
 """Runs inside a sandbox and stays: forks a process for every execution, so that none pays for starting Python.
 
-Executed by `inside` with `settings` among its names. No code of a model or a benchmark runs in this process, and it
+Called by `inside`. No code of a model or a benchmark runs in this process, and it
 never reads what an execution is told: it takes descriptors, forks, and closes them. The fork reads its settings, makes
 namespaces of its own and forks twice more: a first process, in which its orphans end and which gives up all rights
 before anything foreign runs, and the one that becomes the program. Over a socket that the program does not have, the
@@ -24,8 +24,8 @@ _ABOVE_ALL = 128
 _GO = b"go"
 
 
-def serve(control: _socket.socket) -> dict:  # type: ignore[type-arg]
-    """Forks as it is asked to; returns only in the process of an execution, with its settings."""
+def serve(control: _socket.socket, calls: bytes) -> dict:  # type: ignore[type-arg]
+    """Forks as it is asked to; returns only in the process of an execution, with what that is told."""
     while True:
         numbers = _received(control)
         if not numbers:
@@ -33,7 +33,7 @@ def serve(control: _socket.socket) -> dict:  # type: ignore[type-arg]
         child = _fork()
         if child == 0:
             control.close()
-            return _execution(*numbers)
+            return _execution(calls, *numbers)
         for number in numbers:
             posix.close(number)
         _reap()
@@ -61,18 +61,17 @@ def _reap() -> None:
         pass
 
 
-def _execution(memory: int, host: int, *streams: int) -> dict:  # type: ignore[type-arg]
+def _execution(calls: bytes, memory: int, host: int, *streams: int) -> dict:  # type: ignore[type-arg]
     reply = _socket.socket(fileno=host)
     try:
-        with open(memory, "rb") as file:
-            asked: dict = marshal.load(file)  # type: ignore[type-arg]
+        asked = _asked(memory)
         if asked["uid"] is not None:
             steps.become_user(asked["uid"])
         namespaces.enter()
         first = posix.fork()
         if first:
             _hand_over(first, reply)
-        _go_on(asked, reply)
+        _go_on(asked, calls, reply)
         child = posix.fork()
     except BaseException as error:  # noqa: BLE001 - whatever it is, the host is told
         reply.send(f"!{error}".encode("utf-8", "replace")[:1000])
@@ -85,6 +84,14 @@ def _execution(memory: int, host: int, *streams: int) -> dict:  # type: ignore[t
     return asked
 
 
+def _asked(memory: int) -> dict:  # type: ignore[type-arg]
+    data = b""
+    while piece := posix.read(memory, 1 << 20):
+        data += piece
+    posix.close(memory)
+    return dict(marshal.loads(data))
+
+
 def _hand_over(first: int, reply: _socket.socket) -> None:
     """A descriptor of the first process, for the host to end it by; it is not reaped here, so its number is its own."""
     number = posix.pidfd_open(first)
@@ -92,7 +99,7 @@ def _hand_over(first: int, reply: _socket.socket) -> None:
     posix._exit(0)
 
 
-def _go_on(asked: dict, reply: _socket.socket) -> None:  # type: ignore[type-arg]
+def _go_on(asked: dict, calls: bytes, reply: _socket.socket) -> None:  # type: ignore[type-arg]
     posix.setsid()
     if reply.recv(len(_GO)) != _GO:
         posix._exit(1)
@@ -101,7 +108,7 @@ def _go_on(asked: dict, reply: _socket.socket) -> None:  # type: ignore[type-arg
     steps.set_limits(asked, others=1)
     namespaces.set_dumpable(False)
     namespaces.give_up_rights()
-    confine.confine(None, None, settings["calls"])
+    confine.confine(None, None, calls)
 
 
 def _end_with(child: int, reply: _socket.socket) -> None:
@@ -131,23 +138,25 @@ def run(asked: dict) -> None:  # type: ignore[type-arg]
     """Becomes the program."""
     import os
 
-    os.environ.clear()
-    os.environ.update(asked["env"])
+    if os.environ != asked["env"]:
+        os.environ.clear()
+        os.environ.update(asked["env"])
     if asked["role"] == "script":
         steps.become_script(asked["argv"])
         return
     facts = {**asked["facts"], **{name: 3 + place for place, name in enumerate(asked["links"])}}
     try:
-        steps.become_side(settings["sides"][asked["role"]], facts)
+        sys.modules[asked["role"]].main(facts)
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001
         sys.excepthook(*sys.exc_info())
     posix._exit(0)  # taking an interpreter down costs more than a verdict
 
 
-settings: dict = globals()["settings"]  # type: ignore[type-arg]
-for name in settings["imports"]:
-    __import__(name)
-namespaces.stand_ready()
-gc.freeze()
-run(serve(_socket.socket(fileno=settings["control"])))
+def main(settings: dict) -> None:  # type: ignore[type-arg]
+    """Stays until nobody can ask any more; goes on, in each fork, with what that is to become."""
+    for name in settings["imports"]:
+        __import__(name)
+    namespaces.stand_ready()
+    gc.freeze()
+    run(serve(_socket.socket(fileno=settings["control"]), settings["calls"]))

@@ -69,8 +69,3 @@ def become_script(argv: list) -> None:  # type: ignore[type-arg]
     with open(argv[0], "rb") as file:
         code = compile(file.read(), argv[0], "exec")
     exec(code, scope)  # noqa: S102 - what the sandbox is for
-
-
-def become_side(program: object, facts: dict) -> None:  # type: ignore[type-arg]
-    """One side of a verdict: `candidate` or `tester`, with what it is told."""
-    exec(program, {"__name__": "__main__", "facts": facts})  # type: ignore[arg-type] # noqa: S102

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .box import ENVIRONMENT, Tier, as_bytes
+from .box import Tier, as_bytes
 from .fork_server import forked
-from .launch import Command, Role
+from .launch import ENVIRONMENT, Command, Role
 from .limits import Limits
 from .running import Attended, Running, SandboxError, Streams, attend, write_within
 
