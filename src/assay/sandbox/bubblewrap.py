@@ -17,10 +17,11 @@ from typing import Any
 from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
 from .launch import ENVIRONMENT, Command, Launch, Role, fresh_uid, server_settings, settings_of, started_by
 from .limits import Limits
-from .seccomp import filter_program
+from .seccomp import clone_number, filter_program
 
 HOME = "/tmp/work"
 SHARED_MEMORY_MB = 16
+NOBODY = 65534
 _SERVER_DISK = 1 << 20
 """Nobody writes there."""
 
@@ -79,9 +80,7 @@ class Bubblewrap:
         launch = Launch()
         words = [self.program, *self._namespaces(forks=True), *_environment(ENVIRONMENT)]
         words += _file_system(own_python(), _SERVER_DISK)
-        calls = filter_program()
-        assert calls is not None
-        settings = server_settings(control, calls, side)
+        settings = server_settings(control, side, calls=filter_program(), clone=clone_number())
         launch.argv = [*words, "--remount-ro", "/", "--", *started_by(own_python(), launch, settings)]
         return launch
 
@@ -91,7 +90,11 @@ class Bubblewrap:
             "env": dict(command.env), "files": dict(command.files), "home": HOME, "links": list(links),
             "disk": limits.disk_mb << 20, "shared": SHARED_MEMORY_MB << 20,
         }  # fmt: skip
-        return settings_of(command, limits, fresh_uid() if self._is_root else None, **more)
+        return settings_of(command, limits, None, **more)
+
+    def fork_uid(self) -> int:
+        """Who a fork is, as the process that forks it knows users."""
+        return fresh_uid() if self._is_root else NOBODY
 
     def _namespaces(self, forks: bool = False) -> Iterator[str]:
         yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
@@ -102,7 +105,7 @@ class Bubblewrap:
             if forks:
                 yield from ("--cap-add", "CAP_SYS_ADMIN")  # for one mount, then it is dropped
         else:
-            yield from ("--unshare-user", "--uid", "65534", "--gid", "65534")
+            yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
             if not forks:
                 yield "--disable-userns"
 

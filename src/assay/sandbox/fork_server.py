@@ -106,10 +106,10 @@ class ForkServer:
         """Whether it can be asked."""
         return self._control.fileno() >= 0 and self._process.poll() is None
 
-    def ask(self, descriptors: Sequence[int]) -> None:
-        """A fork that has these."""
+    def ask(self, uid: int, descriptors: Sequence[int]) -> None:
+        """A fork of this user that has these."""
         try:
-            socket.send_fds(self._control, [b"fork"], list(descriptors))
+            socket.send_fds(self._control, [b"%d" % uid], list(descriptors))
         except OSError as error:
             raise _NotForkedError(str(error)) from error
 
@@ -162,7 +162,7 @@ class Forked(Attended):
             failing.callback(self._close_descriptors)
             write_all(memory, settings)
             os.lseek(memory, 0, os.SEEK_SET)
-            server.ask((memory, reply.fileno(), read_in, write_out, write_err, *links.values()))
+            server.ask(tier.fork_uid(), (memory, reply.fileno(), read_in, write_out, write_err, *links.values()))
             theirs.close()
             self._take_hold()
             failing.pop_all()

@@ -77,6 +77,7 @@ if settings.get("stdio") and settings["role"] in ("candidate", "tester"):
 if "files" in settings:
     steps.write_files(settings["home"], settings["files"])
 if settings["uid"] is not None:
+    posix.setgroups([])
     steps.become_user(settings["uid"])
 steps.set_limits(settings, tasks_of(posix.getuid()) if settings.get("shares_uid") and settings["uid"] is None else 0)
 if "calls" in settings:

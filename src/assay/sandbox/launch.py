@@ -154,9 +154,9 @@ def settings_of(command: Command, limits: Limits, uid: int | None, **more: objec
     }
 
 
-def server_settings(control: int, calls: bytes, side: Role) -> dict[str, Any]:
+def server_settings(control: int, side: Role, **more: object) -> dict[str, Any]:
     """What the process that forks is told: by whom it is asked, and what its forks need."""
-    return {"role": "server", "side": side, "control": control, "calls": calls, "imports": _IMPORTED}
+    return {"role": "server", "side": side, "control": control, "imports": _IMPORTED, **more}
 
 
 def started_by(python: Path, launch: Launch, settings: Mapping[str, Any]) -> list[str]:

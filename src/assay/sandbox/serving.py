@@ -1,10 +1,10 @@
 """Runs inside a sandbox and stays: forks a process for every execution, so that none pays for starting Python.
 
-Called by `inside`. No code of a model or a benchmark runs in this process, and it
-never reads what an execution is told: it takes descriptors, forks, and closes them. The fork reads its settings, makes
-namespaces of its own and forks twice more: a first process, in which its orphans end and which gives up all rights
-before anything foreign runs, and the one that becomes the program. Over a socket that the program does not have, the
-host gets a descriptor of the first process, says when to go on, and hears how the program ended.
+Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads what an execution is told:
+it takes descriptors, forks, and closes them. The fork stands in namespaces of its own from its first moment. It waits
+until the host has a descriptor to end it by, makes a file system, gives up all rights and forks again: it becomes the
+process in which orphans end, its child becomes the program. Over a socket that the program does not have, the host
+hears how the program ended.
 """
 
 import _signal
@@ -24,33 +24,48 @@ _ABOVE_ALL = 128
 _GO = b"go"
 
 
-def serve(control: _socket.socket, calls: bytes) -> dict:  # type: ignore[type-arg]
+def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type-arg]
     """Forks as it is asked to; returns only in the process of an execution, with what that is told."""
     while True:
-        numbers = _received(control)
+        uid, numbers = _received(control)
         if not numbers:
             posix._exit(0)  # the host has gone
-        child = _fork()
-        if child == 0:
-            control.close()
-            return _execution(calls, *numbers)
-        for number in numbers:
+        host = _socket.socket(fileno=numbers[1])
+        try:
+            first = namespaces.fork_apart(settings["clone"])
+            if first == 0:
+                control.close()
+                return _execution(settings["calls"], host, numbers[0], numbers[2:])
+            namespaces.name_user(first, uid)
+            _hand_over(first, host)
+        except OSError as error:
+            _say(host, f"!{error}")  # what was forked hears no word to go on, and ends
+        host.close()
+        for number in (numbers[0], *numbers[2:]):
             posix.close(number)
         _reap()
 
 
-def _received(control: _socket.socket) -> list:  # type: ignore[type-arg]
-    """The descriptors of one execution: its settings, the socket to the host, its streams and its links."""
+def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
+    """Whose an execution is, and its descriptors: what it is told, a socket to the host, its streams and links."""
     said, extra, _, _ = control.recvmsg(16, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
-    data = b"".join(content for level, kind, content in extra if kind == _socket.SCM_RIGHTS) if said else b""
-    return [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
+    data = b"".join(content for level, kind, content in extra if kind == _socket.SCM_RIGHTS)
+    numbers = [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
+    return (int(said), numbers) if said else (0, [])
 
 
-def _fork() -> int:
+def _hand_over(first: int, host: _socket.socket) -> None:
+    """A descriptor of the fork, for the host to end it by; it is not reaped yet, so its number is its own."""
+    number = posix.pidfd_open(first)
+    host.sendmsg([b"pidfd"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number.to_bytes(4, sys.byteorder))])
+    posix.close(number)
+
+
+def _say(host: _socket.socket, text: str) -> None:
     try:
-        return posix.fork()
+        host.send(text.encode("utf-8", "replace")[:1000])
     except OSError:
-        return -1  # the host sees its descriptors closed
+        pass  # the host wants to hear no more
 
 
 def _reap() -> None:
@@ -61,27 +76,35 @@ def _reap() -> None:
         pass
 
 
-def _execution(calls: bytes, memory: int, host: int, *streams: int) -> dict:  # type: ignore[type-arg]
-    reply = _socket.socket(fileno=host)
+def _execution(calls: bytes, host: _socket.socket, memory: int, streams: list) -> dict:  # type: ignore[type-arg]
+    """The first process of the namespaces; returns in its child only."""
     try:
+        posix.setsid()
+        if host.recv(len(_GO)) != _GO:
+            posix._exit(1)
         asked = _asked(memory)
-        if asked["uid"] is not None:
-            steps.become_user(asked["uid"])
-        namespaces.enter()
-        first = posix.fork()
-        if first:
-            _hand_over(first, reply)
-        _go_on(asked, calls, reply)
+        _settle(asked, calls)
         child = posix.fork()
     except BaseException as error:  # noqa: BLE001 - whatever it is, the host is told
-        reply.send(f"!{error}".encode("utf-8", "replace")[:1000])
+        _say(host, f"!{error}")
         posix._exit(1)
     if child:
-        _end_with(child, reply)
-    reply.close()
+        _end_with(child, host)
+    host.close()
     namespaces.set_dumpable(True)
     _arrange(streams)
     return asked
+
+
+def _settle(asked: dict, calls: bytes) -> None:  # type: ignore[type-arg]
+    """Becomes nobody, in an empty file system, within limits and without rights."""
+    steps.become_user(namespaces.NOBODY)
+    namespaces.furnish(asked["disk"], asked["shared"])
+    steps.write_files(asked["home"], asked["files"])
+    steps.set_limits(asked, others=1)
+    namespaces.set_dumpable(False)
+    namespaces.give_up_rights()
+    confine.confine(None, None, calls)
 
 
 def _asked(memory: int) -> dict:  # type: ignore[type-arg]
@@ -92,39 +115,20 @@ def _asked(memory: int) -> dict:  # type: ignore[type-arg]
     return dict(marshal.loads(data))
 
 
-def _hand_over(first: int, reply: _socket.socket) -> None:
-    """A descriptor of the first process, for the host to end it by; it is not reaped here, so its number is its own."""
-    number = posix.pidfd_open(first)
-    reply.sendmsg([b"pidfd"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number.to_bytes(4, sys.byteorder))])
-    posix._exit(0)
-
-
-def _go_on(asked: dict, calls: bytes, reply: _socket.socket) -> None:  # type: ignore[type-arg]
-    posix.setsid()
-    if reply.recv(len(_GO)) != _GO:
-        posix._exit(1)
-    namespaces.furnish(asked["disk"], asked["shared"])
-    steps.write_files(asked["home"], asked["files"])
-    steps.set_limits(asked, others=1)
-    namespaces.set_dumpable(False)
-    namespaces.give_up_rights()
-    confine.confine(None, None, calls)
-
-
-def _end_with(child: int, reply: _socket.socket) -> None:
+def _end_with(child: int, host: _socket.socket) -> None:
     """Waits for all that ends here, until it is the program; whatever is left then ends with this process."""
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)  # which the first process of a namespace does not hear
-    posix.closerange(0, reply.fileno())
-    posix.closerange(reply.fileno() + 1, steps.OPEN_FILES)
+    posix.closerange(0, host.fileno())
+    posix.closerange(host.fileno() + 1, steps.OPEN_FILES)
     while True:
         ended, status = posix.waitpid(-1, 0)
         if ended == child:
             code = posix.waitstatus_to_exitcode(status)
-            reply.send(b"%d" % (code if code >= 0 else 128 - code))
+            host.send(b"%d" % (code if code >= 0 else 128 - code))
             posix._exit(0)
 
 
-def _arrange(streams: tuple) -> None:  # type: ignore[type-arg]
+def _arrange(streams: list) -> None:  # type: ignore[type-arg]
     """Its streams as 0, 1 and 2, its links from 3 on, and nothing else."""
     for place, number in enumerate(streams):
         posix.dup2(number, _ABOVE_ALL + place)
@@ -159,4 +163,4 @@ def main(settings: dict) -> None:  # type: ignore[type-arg]
         __import__(name)
     namespaces.stand_ready()
     gc.freeze()
-    run(serve(_socket.socket(fileno=settings["control"]), settings["calls"]))
+    run(serve(_socket.socket(fileno=settings["control"]), settings))

@@ -22,8 +22,7 @@ def limit(kind: int, soft: int, hard: int | None = None) -> None:
 
 
 def become_user(uid: int) -> None:
-    """Another user, who has no groups and no capabilities."""
-    posix.setgroups([])
+    """Another user; where this was root, without capabilities."""
     posix.setresgid(uid, uid, uid)
     posix.setresuid(uid, uid, uid)
 
