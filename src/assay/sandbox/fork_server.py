@@ -71,7 +71,7 @@ def why_no_fork(tier: object) -> str:
 def _fork(
     tier: Bubblewrap, command: Command, limits: Limits, stdin: bytes, links: Mapping[str, int]
 ) -> "Forked":
-    server = _server(tier, command.role)
+    server = server_for(tier, command.role)
     try:
         return Forked(server, tier, command, limits, stdin, links)
     except _NotForkedError as error:
@@ -237,7 +237,7 @@ _starts: dict[tuple[Bubblewrap, Role], int] = {}
 _starting = threading.Lock()
 
 
-def _server(tier: Bubblewrap, role: Role) -> ForkServer:
+def server_for(tier: Bubblewrap, role: Role) -> ForkServer:
     """The process that forks executions of this role, started where it is not up."""
     key = tier, side = tier, "tester" if role == "tester" else "candidate"
     with _starting:
