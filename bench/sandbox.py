@@ -4,7 +4,7 @@ python bench/sandbox.py [--repeats 50] [--data HumanEval.jsonl.gz] [--official e
 
 `--official` is the file `human_eval/execution.py` of the official repository; it runs programs without a sandbox. What
 is compared takes turns, so that other work on the machine falls on all of it alike. Processor time is that of this
-process and of all it started, also of what was left behind in a namespace: this process adopts and awaits it.
+process and of all it started, ended or still up; what an ended process left behind is adopted and awaited.
 """
 
 import argparse
@@ -21,49 +21,76 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assay.sandbox import FunctionTests, Limits, Sandbox, best_tier, judge_functions
+from assay.sandbox import FunctionTests, Limits, Sandbox, Tier, best_tier, judge_functions
+from assay.sandbox.fork_server import has_forks
 from assay.sandbox.interpreters import own_python
 
 CODE = "print(1)"
+CALLS, PROBLEMS = 10, 82
+"""In one turn."""
 _ADOPT = 36
 """PR_SET_CHILD_SUBREAPER: orphans become children of this process."""
 
 
 def cpu_seconds() -> float:
-    """Processor time so far, with that of all children that have ended."""
-    while True:
+    """Processor time so far of this process and all below it, with that of their children that have ended."""
+    _settle()
+    children: dict[int, list[int]] = {}
+    spent: dict[int, float] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
         try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            break
-    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in both)
+            words = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended meanwhile, and is counted by its parent
+        children.setdefault(int(words[1]), []).append(int(name))
+        spent[int(name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
+    waiting, total = [os.getpid()], 0.0
+    while waiting:
+        pid = waiting.pop()
+        waiting += children.get(pid, [])
+        total += spent.get(pid, 0.0)
+    return total
+
+
+def _settle() -> None:
+    """Waits for what is about to end: all that is left are the processes that fork, in their sandboxes."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
 
 
 def in_turns(works: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, tuple[float, float]]:
-    """The median of wall times and the mean of processor times of each, in milliseconds."""
+    """The median of wall times and the mean of processor times of each, in milliseconds.
+
+    A turn is several calls: the kernel counts the processor time of others in hundredths of a second.
+    """
     walls: dict[str, list[float]] = {name: [] for name in works}
     cpu = dict.fromkeys(works, 0.0)
     for work in works.values():
         work()
-    for _ in range(repeats):
+    for _ in range(max(1, repeats // CALLS)):
         for name, work in works.items():
-            before, started = cpu_seconds(), time.perf_counter()
-            work()
-            walls[name].append((time.perf_counter() - started) * 1000)
+            before = cpu_seconds()
+            for _ in range(CALLS):
+                started = time.perf_counter()
+                work()
+                walls[name].append((time.perf_counter() - started) * 1000)
             cpu[name] += cpu_seconds() - before
-    return {name: (statistics.median(walls[name]), cpu[name] / repeats * 1000) for name in works}
+    return {name: (statistics.median(walls[name]), cpu[name] / len(walls[name]) * 1000) for name in works}
 
 
 def executions(repeats: int) -> None:
     """One execution, and one verdict, beside a bare process of the same interpreter."""
-    tier = best_tier()
     tests = FunctionTests("assert f(1) == 2")
 
-    def boxed() -> None:
+    def boxed(tier: Tier) -> None:
         with Sandbox(tier) as box:
             box.write("main.py", CODE)
             assert box.exec(["python", "main.py"]).succeeded
@@ -73,28 +100,34 @@ def executions(repeats: int) -> None:
         file.write_text(CODE)
         bare = [str(own_python()), "-I", "-S", str(file)]
         usual = [str(own_python()), str(file)]
-        found = in_turns(
-            {
-                "bare, python -I -S": lambda: subprocess.run(bare, capture_output=True, check=True),
-                "bare, python": lambda: subprocess.run(usual, capture_output=True, check=True),
-                f"execution, {tier.name}": boxed,
-                "verdict (two of them)": lambda: judge_functions(tier, "def f(x): return x + 1", tests),
-            },
-            repeats,
-        )
+        works: dict[str, Callable[[], Any]] = {
+            "bare, python -I -S": lambda: subprocess.run(bare, capture_output=True, check=True),
+            "bare, python": lambda: subprocess.run(usual, capture_output=True, check=True),
+        }
+        for name, tier in ways().items():
+            works[f"execution, {name}"] = partial(boxed, tier)
+            works[f"verdict, {name}"] = partial(judge_functions, tier, "def f(x): return x + 1", tests)
+        found = in_turns(works, repeats)
     least = found["bare, python -I -S"]
     print(f"p50 of {repeats} in turns; load {os.getloadavg()[0]:.1f} on {_cores()} cores")
     for name, (wall, cpu) in found.items():
-        print(f"{name:24} {wall:7.1f} ms wall ({wall - least[0]:+7.1f}, {wall / least[0]:.2f}x)   {cpu:6.1f} ms CPU "
+        print(f"{name:36} {wall:7.1f} ms wall ({wall - least[0]:+7.1f}, {wall / least[0]:.2f}x)   {cpu:6.1f} ms CPU "
               f"({cpu - least[1]:+.1f})")  # fmt: skip
+
+
+def ways() -> dict[str, Tier]:
+    """The best tier of this machine; where it forks executions off a process that stays up, also without that."""
+    tier = best_tier()
+    if not has_forks(tier):
+        return {tier.name: tier}
+    return {f"{tier.name}, forked": tier, f"{tier.name}, started": replace(tier, forks=False)}
 
 
 def problems(path: Path, candidates: int, official: Path | None) -> None:
     """Every canonical solution, on all cores."""
     rows = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()] * candidates
-    tier = best_tier()
 
-    def ours(row: dict[str, Any]) -> bool:
+    def ours(tier: Tier, row: dict[str, Any]) -> bool:
         tests = FunctionTests(row["test"], f"check({row['entry_point']})", row["prompt"], row["entry_point"])
         return judge_functions(tier, row["prompt"] + row["canonical_solution"], tests, Limits()).passed
 
@@ -102,11 +135,27 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
         code = f"{row['prompt']}{row['canonical_solution']}\n{row['test']}\ncheck({row['entry_point']})\n"
         return subprocess.run([own_python(), "-I", "-S", "-c", code], capture_output=True).returncode == 0
 
-    _timed("bare processes", bare, rows)
-    _timed(f"assay, {tier.name}", ours, rows)
+    runners: dict[str, Callable[[dict[str, Any]], bool]] = {"bare processes": bare}
+    runners |= {f"assay, {name}": partial(ours, tier) for name, tier in ways().items()}
     if official is not None:
         module = _official(official)
-        _timed("human-eval", lambda row: module.check_correctness(row, row["canonical_solution"], 10.0)["passed"], rows)
+        runners["human-eval"] = lambda row: bool(
+            module.check_correctness(row, row["canonical_solution"], 10.0)["passed"]
+        )
+    parts = [rows[at : at + PROBLEMS] for at in range(0, len(rows), PROBLEMS)]
+    passed, wall, cpu = (dict.fromkeys(runners, 0.0) for _ in range(3))
+    for part in parts:
+        for name, judge in runners.items():
+            before, started = cpu_seconds(), time.perf_counter()
+            with ThreadPoolExecutor(_cores()) as threads:
+                passed[name] += sum(threads.map(judge, part))
+            wall[name] += time.perf_counter() - started
+            cpu[name] += cpu_seconds() - before
+    last = cpu[name]
+    for name in runners:
+        each = f"{len(rows) / wall[name]:5.1f} a second, {cpu[name] / len(rows) * 1000:5.1f} ms CPU each"
+        ratio = f"{cpu[name] / last:.2f} of {list(runners)[-1]}'s"
+        print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {wall[name]:6.1f} s on {_cores()} cores, {each}, {ratio}")
 
 
 def _official(path: Path) -> Any:
@@ -116,15 +165,6 @@ def _official(path: Path) -> Any:
     sys.modules["official"] = module
     spec.loader.exec_module(module)
     return module
-
-
-def _timed(name: str, judge: Callable[[dict[str, Any]], bool], rows: list[dict[str, Any]]) -> None:
-    before, started = cpu_seconds(), time.perf_counter()
-    with ThreadPoolExecutor(_cores()) as threads:
-        passed = sum(threads.map(judge, rows))
-    spent, cpu = time.perf_counter() - started, cpu_seconds() - before
-    each = f"{len(rows) / spent:5.1f} a second, {cpu / len(rows) * 1000:5.1f} ms CPU each"
-    print(f"{name:18} {passed}/{len(rows)} pass, {spent:6.1f} s on {_cores()} cores, {each}")
 
 
 def _cores() -> int:

@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - one attack a line
 """Attacks on a sandbox: programs that print ESCAPED where they get out, and programs that want a verdict they did not earn.
 
+Where executions are forked off a process that stays up, some attack that process, and some leave things for the next.
 Run as a program (`python attacks.py TIER all`, `quick`, or names) it tries them with the rights of its user and prints
 those that succeeded, as JSON.
 """
@@ -13,12 +14,16 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, Tier, best_tier, judge_functions
+from assay.sandbox.fork_server import has_forks, server_for
 
+STARTED = ", started"
+"""Of a tier that forks: with a sandbox started for each execution."""
 LIMITS = Limits(wall_seconds=6, cpu_seconds=3, memory_mb=256, processes=16, file_mb=2, disk_mb=8)
 BEFORE = """
 import ctypes, os, resource, signal, socket, sys, tempfile, time
@@ -29,7 +34,7 @@ def escaped(attack):
     except BaseException as error:
         return
     if result is not None and result is not False and result != -1:
-        print("ESCAPED", repr(result)[:200], flush=True)
+        print("ESCAPED", repr(result)[:200], globals().get("attack", ""), flush=True)
 def read(path):
     with open(path, "rb") as file:
         return file.read(100) or False
@@ -104,6 +109,25 @@ OUTSIDE = {
     "opens a disk": "escaped(lambda: os.open('/dev/vda', os.O_RDONLY))",
     "shares memory with the host": "escaped(lambda: libc.shmget(4711, 100, 0o1777))",
     "leaves its process group": "escaped(lambda: os.setsid())",
+    "sees processes of others": "escaped(lambda: [n for n in (os.listdir('/proc') if os.path.isdir('/proc/1') else []) if n.isdigit() and n not in ('1', str(os.getpid()), str(os.getppid()))] or None)",
+    "reads the memory of the first process": "escaped(lambda: read('/proc/1/mem'))",
+    "reads the memory map of the first process": "escaped(lambda: read('/proc/1/maps'))",
+    "lists the descriptors of the first process": "escaped(lambda: os.listdir('/proc/1/fd') or None)",
+    "goes through the first process's folder": "escaped(lambda: read('/proc/1/cwd/../' + SECRET))",
+    "traces the first process": "escaped(lambda: libc.ptrace(16, 1, None, None))",
+    "takes a descriptor of the first process": "escaped(lambda: libc.syscall(438, libc.syscall(434, 1, 0), 3, 0))",
+    "finds an open descriptor": "import stat\nescaped(lambda: [n for n in range(3, 256) if os.path.exists(f'/proc/self/fd/{n}')] or None)",
+    "joins the namespaces of the first process": "escaped(lambda: libc.setns(os.open('/proc/1/ns/mnt', os.O_RDONLY), 0))",
+    "unmounts its temporary folder": "escaped(lambda: libc.umount2(b'/tmp', 2))",
+    "unmounts its shared memory": "escaped(lambda: libc.umount2(b'/dev/shm', 2))",
+    "has capabilities": "escaped(lambda: [l for l in open('/proc/self/status') if l.startswith(('CapEff', 'CapPrm', 'CapAmb')) and int(l.split()[1], 16)] or None)",
+    "may have privileges again": "escaped(lambda: 'NoNewPrivs:\\t0\\n' in list(open('/proc/self/status')) or None)",
+    "allows itself user namespaces": "escaped(lambda: os.write(os.open('/proc/sys/user/max_user_namespaces', os.O_WRONLY), b'9'))",
+    "names itself another user": "escaped(lambda: os.write(os.open('/proc/self/uid_map', os.O_WRONLY), b'0 0 1'))",
+    "steers the kernel": "escaped(lambda: os.write(os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY), b'|/bin/sh'))",
+    "spares itself from the killer of processes": "escaped(lambda: os.write(os.open('/proc/self/oom_score_adj', os.O_WRONLY), b'-1000'))",
+    "talks to who forked it": "for n in range(3, 256):\n    for d in (b'0', b'go', b'!no'):\n        escaped(lambda: os.write(n, d))",
+    "makes a socket of the old kind": "escaped(lambda: libc.syscall(102, 1, ctypes.create_string_buffer(24)) if os.uname().machine == 'i686' else -1)",
     "reads the sandbox of another": "escaped(lambda: [n for n in (os.listdir('/tmp') if os.path.isdir('/tmp') else []) if n.startswith('assay-sandbox') and os.listdir('/tmp/' + n) and '/tmp/' + n != os.getcwd()] or None)",
 }  # fmt: skip
 
@@ -127,6 +151,10 @@ GREEDY = {
     "closes its outputs and stays": "os.close(0); os.close(1); os.close(2)\ntime.sleep(30)",
     "recurses": "sys.setrecursionlimit(10**9)\ndef f(): f()\nf()",
     "kills its own group": "os.killpg(0, 9)",
+    "kills all it sees": "os.kill(-1, 9)",
+    "sends the first process every signal": "for n in range(1, 65):\n    try: os.kill(1, n)\n    except OSError: pass\ntime.sleep(0.2)",
+    "stops the first process": "os.kill(1, signal.SIGSTOP)\nos.kill(os.getpid(), signal.SIGSTOP)",
+    "forks while it ends": "for _ in range(14):\n    if not os.fork():\n        while True:\n            try: os.fork()\n            except OSError: pass\nos._exit(0)",
     "steers the terminal": "print('\\x1b]0;title\\x07\\x1b[2J\\x1b[31m')",
 }  # fmt: skip
 
@@ -171,8 +199,45 @@ FORGED = {
     "does not define it": "def triple(x): return x",
     "closes the link": "import os\nos.closerange(3, 256)\ndef double(x): return x",
     "forks and answers twice": "import os\nos.fork()\ndef double(x): return x",
+    "kills all it sees": "import os\ndef double(x):\n    os.kill(-1, 9)\n    return x",
+    "stops all it sees": "import os\ndef double(x):\n    os.kill(-1, 19); os.kill(1, 19)\n    return x",
+    "looks for the tests in its memory": "import re\nneedle = re.compile(b'assert candidate[(]2[)] ==')\nfound = False\nfor line in open('/proc/self/maps') if __import__('os').path.exists('/proc/self/maps') else ():\n    low, high = (int(n, 16) for n in line.split()[0].split('-'))\n    try:\n        with open('/proc/self/mem', 'rb', 0) as memory:\n            memory.seek(low)\n            found = found or needle.search(memory.read(high - low)) is not None\n    except (OSError, ValueError, OverflowError): pass\ndef double(x): return x * 2 if found else x",
+    "looks for the number in its memory": "import gc, os\nfound = [o for o in gc.get_objects() if isinstance(o, dict) and 'nonce' in o and 'tests' in o]\ndef double(x):\n    for o in found:\n        for n in range(256):\n            try: os.write(n, (__import__('json').dumps({'nonce': o['nonce'], 'passed': True}) + chr(10)).encode())\n            except OSError: pass\n    return x",
+    "patches who called it": "import sys\nfor name in ('candidate', 'serving', 'steps', 'values', 'namespaces', 'confine'):\n    module = sys.modules.get(name)\n    for n in dir(module) if module else ():\n        if callable(getattr(module, n)): setattr(module, n, lambda *a, **k: True)\ndef double(x): return x",
     "leaves by an exit handler": "import atexit, os\natexit.register(lambda: os._exit(0))\ndef double(x): raise SystemExit",
 }  # fmt: skip
+
+LEFT = {
+    "a file": (
+        "for p in ('.', '/tmp', '/dev/shm', '/var/tmp', '/', '/dev', '/dev/pts', '/proc'):\n    try: open(p + '/assay-left', 'w').close()\n    except OSError: pass",
+        "escaped(lambda: [p for r in ('/tmp', '/dev', '/var/tmp', '.') for p, _, n in os.walk(r) if 'assay-left' in n] or None)",
+    ),
+    "a process": (
+        "if not os.fork():\n    for n in range(1, 65):\n        try: signal.signal(n, signal.SIG_IGN)\n        except (OSError, ValueError): pass\n    libc.prctl(15, b'assay-left', 0, 0, 0)\n    if os.fork(): os._exit(0)\n    time.sleep(60)\nos._exit(0)",
+        "escaped(lambda: [n for n in (os.listdir('/proc') if os.path.isdir('/proc/1') else []) if n.isdigit() and 'assay-left' in open(f'/proc/{n}/comm').read()] or None)",
+    ),
+    "other modules": (
+        "import builtins, math, typing\nmath.sqrt = typing.cast = builtins.len = lambda *a: 'assay-left'\nsys.modules['json'] = math",
+        "import json, math, typing\nescaped(lambda: 'assay-left' in (math.sqrt(4), typing.cast(int, 1), len('')) or json is math)",
+    ),
+    "an environment": (
+        "os.environ['LEFT'] = 'x'; os.umask(0); os.chdir('/'); sys.path.insert(0, '/left'); signal.signal(signal.SIGUSR2, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_NOFILE, (9, 9))",
+        "escaped(lambda: os.environ.get('LEFT') or '/left' in sys.path or os.getcwd() == '/' or signal.getsignal(signal.SIGUSR2) == signal.SIG_IGN or resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 64 or None)",
+    ),
+    "words in memory": (
+        "kept = ['-'.join(('assay', 'left', 'here')) * 1000 for _ in range(2000)]",
+        "import re\nneedle = re.compile(b'assay-left[-]here')\ndef look():\n    for line in open('/proc/self/maps'):\n        low, high = (int(n, 16) for n in line.split()[0].split('-'))\n        try:\n            with open('/proc/self/mem', 'rb', 0) as memory:\n                memory.seek(low)\n                if needle.search(memory.read(high - low)): return line\n        except (OSError, ValueError, OverflowError): pass\nescaped(look)",
+    ),
+    "a terminal": (
+        "import pty\nkept = pty.openpty()\nif not os.fork(): time.sleep(60)",
+        "escaped(lambda: [n for n in (os.listdir('/dev/pts') if os.path.isdir('/dev/pts') else []) if n != 'ptmx' and os.access('/dev/pts/' + n, os.R_OK)] or None)",
+    ),
+    "shared memory": (
+        "from multiprocessing import shared_memory\nkept = shared_memory.SharedMemory('assay-left', True, 100)\nos._exit(0)",
+        "from multiprocessing import shared_memory\nescaped(lambda: shared_memory.SharedMemory('assay-left'))",
+    ),
+}  # fmt: skip
+"""What one program leaves, and how the next one, or one beside it, looks for that."""
 
 
 @dataclass
@@ -210,16 +275,55 @@ def host(folder: Path) -> Host:
     return Host(folder, facts, signalled, udp)
 
 
+def words_for(tier: Tier) -> list[str]:
+    """A file of Python by an interpreter of its own; in a fork, where the tier has them."""
+    return ["python", "main.py"] if has_forks(tier) else ["python", "-I", "main.py"]
+
+
 def escape(tier: Tier, name: str, there: Host) -> str:
     """Why an attack from inside counts as an escape; empty where it was held."""
+    return _tried(tier, _code(name), there)
+
+
+def _code(name: str) -> str:
     code = {**OUTSIDE, **GREEDY}[name]
-    if name == "writes to assay":
-        code = code.format(assay=str(Path(judge_functions.__code__.co_filename)))
+    return code.format(assay=str(Path(judge_functions.__code__.co_filename))) if name == "writes to assay" else code
+
+
+_ONE_AFTER_ANOTHER = """
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+import io
+for attack, code in {attacks!r}.items():
+    child = os.fork()
+    if not child:
+        try:
+            exec(code, globals())
+        except BaseException:
+            pass
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(child, 0)
+print("TRIED", len({attacks!r}))
+"""
+
+
+def escape_by_any(tier: Tier, names: Iterable[str], there: Host) -> str:
+    """The same for many attacks in one execution, each in a child of it: what starting costs is paid once."""
+    attacks = {name: _code(name) for name in names}
+    done: list[str] = []
+    why = _tried(tier, _ONE_AFTER_ANOTHER.format(attacks=attacks), there, done)
+    return why or ("" if f"TRIED {len(attacks)}" in done[0] else f"not all were tried: {done}")
+
+
+def _tried(tier: Tier, code: str, there: Host, output: list[str] | None = None) -> str:
     before = Path(str(there.facts["secret"]))
     stood = (before.read_text(), before.stat().st_mode, before.stat().st_mtime)
+    forking = server_pid(tier)
     with Sandbox(tier, LIMITS) as box:
         box.write("main.py", BEFORE.format(**there.facts) + code)
-        done = box.exec(["python", "-I", "main.py"])
+        done = box.exec(words_for(tier))
+    if output is not None:
+        output += [done.stdout[-300:].decode("utf-8", "replace"), done.stderr[-1000:].decode("utf-8", "replace")]
     if b"ESCAPED" in done.stdout:
         return done.stdout[-300:].decode("utf-8", "replace")
     if (before.read_text(), before.stat().st_mode, before.stat().st_mtime) != stood:
@@ -228,7 +332,44 @@ def escape(tier: Tier, name: str, there: Host) -> str:
         return "the process outside was signalled"
     if len(done.stdout) > LIMITS.output_bytes or len(done.stderr) > LIMITS.output_bytes:
         return "the output was not cut"
+    if server_pid(tier) != forking:
+        return "the process that forks was ended"
     return _arrived(there.udp) or ("it went on past its time" if done.seconds > LIMITS.wall_seconds + 5 else "")
+
+
+def server_pid(tier: Tier) -> int:
+    """The process that forks programs, started where it is not up; 0 where there is none."""
+    return server_for(tier, "script").pid if has_forks(tier) else 0
+
+
+def leftover(tier: Tier, name: str, there: Host, *, beside: bool = False) -> str:
+    """What one program finds of another before it, or of one that runs beside it; empty where that is nothing."""
+    before, (leaves, looks) = BEFORE.format(**there.facts), LEFT[name]
+    if beside:
+        leaves, looks = f"{leaves}\ntime.sleep(1)", f"for _ in range(6):\n    time.sleep(0.1)\n    exec({looks!r}, globals())"
+    with ThreadPoolExecutor(1) as threads, Sandbox(tier, LIMITS) as first, Sandbox(tier, LIMITS) as second:
+        first.write("main.py", before + leaves)
+        second.write("main.py", before + looks)
+        left = threads.submit(first.exec, words_for(tier))
+        if not beside:
+            left.result()
+        found = second.exec(words_for(tier))
+        left.result()
+    if b"ESCAPED" in found.stdout:
+        return found.stdout[-300:].decode("utf-8", "replace")
+    if found.returncode != 0 and name != "shared memory":
+        return f"it could not look: {found.stderr[-500:].decode('utf-8', 'replace')}"
+    return "a process was left" if not beside and _runs("assay-left") else ""
+
+
+def _runs(name: str) -> bool:
+    for place in Path("/proc").iterdir():
+        try:
+            if place.name.isdigit() and name in (place / "comm").read_text():
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _arrived(udp: socket.socket) -> str:
@@ -252,6 +393,7 @@ def all_that_succeed(tier: Tier, folder: Path, names: Callable[[str], bool] = la
     there = host(folder)
     tried = {name: escape(tier, name, there) for name in (*OUTSIDE, *GREEDY) if names(name)}
     tried |= {name: forgery(tier, name) for name in FORGED if names(name)}
+    tried |= {f"leaves {name}": leftover(tier, name, there) for name in LEFT if names(name)}
     return {name: why for name, why in tried.items() if why}
 
 
@@ -260,9 +402,11 @@ QUICK = ("reads a secret by a symlink", "reads the parent's environment", "signa
          "leaves a daemon", "is wrong", "equals everything", "writes a verdict to every descriptor")  # fmt: skip
 
 if __name__ == "__main__":
-    chosen = best_tier(sys.argv[1])
+    chosen = best_tier(sys.argv[1].removesuffix(STARTED))
+    if sys.argv[1].endswith(STARTED):
+        chosen = replace(chosen, forks=False)
     wanted = {"all": None, "quick": QUICK}.get(sys.argv[2], sys.argv[2:])
     right = judge_functions(chosen, "def double(x): return x * 2", TESTS, LIMITS)
     with tempfile.TemporaryDirectory() as place:
         found = all_that_succeed(chosen, Path(place), lambda name: wanted is None or name in wanted)
-    print(json.dumps({"tier": chosen.name, "right": right.passed, "got_through": found}))
+    print(json.dumps({"tier": chosen.name, "forks": has_forks(chosen), "right": right.passed, "got_through": found}))

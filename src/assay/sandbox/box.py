@@ -12,12 +12,11 @@ from types import TracebackType
 from typing import Protocol
 
 from ..core import UsageError
+from .fork_server import forked
 from .interpreters import PYTHON
-from .launch import Command, Keep, Launch, Role
+from .launch import ENVIRONMENT, Command, Keep, Launch, Role
 from .limits import Execution, Limits
-from .running import Running, SandboxError, attend
-
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp/work", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+from .running import Attended, Running, SandboxError, attend
 
 _SCRIPT: Role = "script"
 _PROGRAM: Role = "program"
@@ -80,8 +79,7 @@ class Sandbox:
         reading, writing = os.pipe() if names else (-1, -1)
         try:
             command = self._command(argv, {**ENVIRONMENT, **(env or {})}, Keep(names, writing))
-            launch = self.tier.launch(command, limits)
-            with Running(launch, launch.first + as_bytes(stdin), limits, inherits=(writing,) if names else ()) as done:
+            with self._started(command, limits, as_bytes(stdin)) as done:
                 if names:
                     os.close(writing)
                     writing = -1
@@ -94,6 +92,12 @@ class Sandbox:
                     os.close(number)
         self._kept = dict(_handed_out(heard, names))
         return execution
+
+    def _started(self, command: Command, limits: Limits, stdin: bytes) -> Attended:
+        if (fork := forked(self.tier, command, limits, stdin)) is not None:
+            return fork
+        launch = self.tier.launch(command, limits)
+        return Running(launch, launch.first + stdin, limits, inherits=(command.keep.pipe,) if command.keep.names else ())
 
     def _command(self, argv: Sequence[str], env: Mapping[str, str], keep: Keep) -> Command:
         # A file of Python is run by the interpreter that sets the limits, unless options for another are given.

@@ -7,19 +7,23 @@ which only root may enter can be used; started by anybody else it works in a use
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from .interpreters import SYSTEM_LIBRARIES, own_python, program_of, readable_for, resolved
-from .launch import Command, Launch, fresh_uid, settings_of, started_by
+from .launch import ENVIRONMENT, Command, Launch, Role, fresh_uid, server_settings, settings_of, started_by
 from .limits import Limits
-from .seccomp import filter_program
+from .seccomp import clone_number, filter_program
 
 HOME = "/tmp/work"
 SHARED_MEMORY_MB = 16
+NOBODY = 65534
+_SERVER_DISK = 1 << 20
+"""Nobody writes there."""
 
 
 def find_bubblewraps() -> Iterator[str]:
@@ -37,6 +41,8 @@ class Bubblewrap:
     """Executions in namespaces that bubblewrap makes."""
 
     program: str
+    forks: bool = False
+    """Whether Python that needs no interpreter of its own is forked off a process that stays up (`fork_server`)."""
     name: str = "bubblewrap"
 
     @cached_property
@@ -47,12 +53,8 @@ class Bubblewrap:
         """The command that runs another inside, with what must stay open for it."""
         launch = Launch()
         program = program_of(command)
-        words = [self.program, *self._namespaces(), "--die-with-parent", "--clearenv"]
-        for name, value in command.env.items():
-            words += ["--setenv", name, value]
-        # First, for an interpreter may lie in /tmp.
-        words += ["--perms", "1777", "--size", str(limits.disk_mb << 20), "--tmpfs", "/tmp"]
-        words += _host_files(program)
+        words = [self.program, *self._namespaces(), "--die-with-parent", *_environment(command.env)]
+        words += _file_system(program, limits.disk_mb << 20)
         words += ["--perms", "0777", "--dir", HOME]
         for name, data in command.files.items():
             words += ["--perms", "0444", "--file", str(launch.hold(data)), f"{HOME}/{name}"]
@@ -63,14 +65,61 @@ class Bubblewrap:
         launch.argv = [*words, "--", *started_by(own_python(), launch, settings)]
         return launch
 
-    def _namespaces(self) -> Iterator[str]:
+    @property
+    def can_fork(self) -> bool:
+        """Whether forks could be kept apart: by a filter, and by a /tmp of their own, which must hide no interpreter."""
+        needed = readable_for(own_python())
+        return filter_program() is not None and not any(path.is_relative_to("/tmp") for path in needed)
+
+    def launch_server(self, control: int, side: Role) -> Launch:
+        """The command that starts the process which forks one side of verdicts, asked over this descriptor.
+
+        No filter is around it, since its forks make namespaces: each puts one around itself. It is not ended with the
+        thread that starts it, but ends when nobody can ask it any more.
+        """
+        launch = Launch()
+        words = [self.program, *self._namespaces(forks=True), *_environment(ENVIRONMENT)]
+        words += _file_system(own_python(), _SERVER_DISK)
+        settings = server_settings(control, side, calls=filter_program(), clone=clone_number())
+        launch.argv = [*words, "--remount-ro", "/", "--", *started_by(own_python(), launch, settings)]
+        return launch
+
+    def fork_settings(self, command: Command, limits: Limits, links: Sequence[str]) -> dict[str, Any]:
+        """What a fork must do before it becomes the command."""
+        more = {
+            "env": dict(command.env), "files": dict(command.files), "home": HOME, "links": list(links),
+            "disk": limits.disk_mb << 20, "shared": SHARED_MEMORY_MB << 20,
+        }  # fmt: skip
+        return settings_of(command, limits, None, **more)
+
+    def fork_uid(self) -> int:
+        """Who a fork is, as the process that forks it knows users."""
+        return fresh_uid() if self._is_root else NOBODY
+
+    def _namespaces(self, forks: bool = False) -> Iterator[str]:
         yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
         yield from ("--cap-drop", "ALL", "--hostname", "sandbox")
         if self._is_root:
             # What the launcher needs to become somebody else; it has no capability after that.
             yield from ("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
+            if forks:
+                yield from ("--cap-add", "CAP_SYS_ADMIN")  # for one mount, then it is dropped
         else:
-            yield from ("--unshare-user", "--uid", "65534", "--gid", "65534", "--disable-userns")
+            yield from ("--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY))
+            if not forks:
+                yield "--disable-userns"
+
+
+def _environment(env: Mapping[str, str]) -> Iterator[str]:
+    yield "--clearenv"
+    for name, value in env.items():
+        yield from ("--setenv", name, value)
+
+
+def _file_system(program: Path, size: int) -> Iterator[str]:
+    # /tmp first, for an interpreter may lie in it.
+    yield from ("--perms", "1777", "--size", str(size), "--tmpfs", "/tmp")
+    yield from _host_files(program)
 
 
 @cache

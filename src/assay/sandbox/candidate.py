@@ -1,6 +1,6 @@
 """Runs inside a sandbox: executes a program that a model wrote, then answers calls of its functions.
 
-Executed by `inside` with `facts` among its names: the program and the descriptors to speak over. Whatever the program
+Called by `inside`, or by `serving` in a fork. Whatever the program
 does to this process, it can only change what its own functions return: the tests run in another sandbox, and the
 verdict goes over a pipe that is not open here.
 """
@@ -70,8 +70,8 @@ def _raised(error: BaseException) -> dict:  # type: ignore[type-arg]
     return {"raised": type(error).__name__, "message": message}
 
 
-if __name__ == "__main__":
-    facts: dict = globals()["facts"]  # type: ignore[type-arg]
+def main(facts: dict) -> None:  # type: ignore[type-arg]
+    """Answers until nobody asks any more; `facts` has the program and the descriptors to speak over."""
     getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
     try:
         serve(facts["program"], Link(facts["reading"], facts["writing"]))

@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 from ..core import UsageError
 from .box import Tier
@@ -44,6 +45,8 @@ class Choice:
 
     tier: Tier | None
     refused: tuple[tuple[str, str], ...] = ()
+    no_forks: str = ""
+    """Why each execution starts a sandbox of its own, where the tier could fork them off one that stays up."""
 
     @property
     def reasons(self) -> str:
@@ -87,13 +90,25 @@ def _choose(wanted: str, engine: Engine) -> Choice:
     for name in TIERS[:-1] if wanted == "auto" else (wanted,):
         tiers = list(_candidates(name, engine))
         for tier in tiers:
-            why = (tier.why_not_there() if isinstance(tier, Container) else "") or why_not(tier)
-            if not why:
-                return Choice(tier, tuple(refused))
+            why, held = _tried(tier)
+            if held is not None:
+                return replace(held, refused=tuple(refused))
             refused.append((name, why))
         if not tiers:
             refused.append((name, _MISSING[name]))
     return Choice(None, tuple(refused))
+
+
+def _tried(tier: Tier) -> tuple[str, Choice | None]:
+    """Why the tier does not hold; or the tier, with forks where they hold too. Both are tried at the same time."""
+    forking = replace(tier, forks=True) if isinstance(tier, Bubblewrap) else tier
+    with ThreadPoolExecutor(1) as beside:
+        of_forks = beside.submit(why_not, forking) if forking is not tier else None
+        why = (tier.why_not_there() if isinstance(tier, Container) else "") or why_not(tier)
+    if why:
+        return why, None
+    no_forks = of_forks.result() if of_forks is not None else ""
+    return "", Choice(tier if no_forks else forking, no_forks=no_forks)
 
 
 _MISSING = {

@@ -4,22 +4,14 @@ Executed by `python -I -S` with `settings` among its names. Standard library onl
 execution pays for what is imported here: `posix` is there already, `os` is not.
 """
 
-import builtins
 import posix
-import resource
 import sys
 
+MYPY = False  # `typing` would be imported for nothing else
+if MYPY:
+    from typing import Any
+
 settings: dict = globals()["settings"]  # type: ignore[type-arg]
-OPEN_FILES = 256
-
-
-def limit(kind: int, soft: int, hard: int | None = None) -> None:
-    """A limit, or a lower one that is in force already."""
-    most = resource.getrlimit(kind)[1]
-    hard = soft if hard is None else hard
-    if most != resource.RLIM_INFINITY:
-        soft, hard = min(soft, most), min(hard, most)
-    resource.setrlimit(kind, (soft, hard))
 
 
 def tasks_of(uid: int) -> int:
@@ -34,29 +26,11 @@ def tasks_of(uid: int) -> int:
     return count
 
 
-def load(name: str) -> object:
+def load(name: str) -> None:
     """A module of assay's, which lies in no file here."""
     module = type(sys)(name)
     sys.modules[name] = module
     exec(settings["modules"][name], module.__dict__)  # noqa: S102
-    return module
-
-
-def write_files() -> None:
-    """The folder and the files that the command starts with, where the sandbox could not be given them."""
-    posix.mkdir(settings["home"])
-    posix.chdir(settings["home"])
-    for name, data in settings["files"].items():
-        place = ""
-        for folder in name.split("/")[:-1]:
-            place += f"{folder}/"
-            try:
-                posix.mkdir(place)
-            except FileExistsError:
-                pass
-        with open(name, "wb") as file:
-            file.write(data)
-        posix.chmod(name, 0o444)
 
 
 def separate_streams() -> None:
@@ -71,23 +45,6 @@ def separate_streams() -> None:
         posix.dup2(nothing, 2)
     else:
         posix.dup2(2, 1)
-
-
-def set_limits() -> None:
-    """Limits of the kernel, and another user where this is root."""
-    limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    limit(resource.RLIMIT_FSIZE, settings["file"])
-    limit(resource.RLIMIT_CPU, settings["cpu"], settings["cpu"] + 1)
-    limit(resource.RLIMIT_AS, settings["memory"])
-    uid, others = settings["uid"], 0
-    if uid is not None:
-        posix.setgroups([])
-        posix.setresgid(uid, uid, uid)
-        posix.setresuid(uid, uid, uid)
-    elif settings.get("shares_uid"):
-        others = tasks_of(posix.getuid())
-    limit(resource.RLIMIT_NPROC, settings["processes"] + others)
 
 
 def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
@@ -109,29 +66,22 @@ def run_and_hand_out(names: list, pipe: int) -> None:  # type: ignore[type-arg]
     posix._exit(posix.WEXITSTATUS(status) if posix.WIFEXITED(status) else 128 + posix.WTERMSIG(status))
 
 
-def become_script(argv: list) -> None:  # type: ignore[type-arg]
-    """Runs a Python file as `python FILE` would, in this interpreter: starting another costs more than all the rest."""
-    import _sitebuiltins
-
-    for name in ("exit", "quit"):
-        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
-    sys.argv = argv
-    sys.path.insert(0, posix.getcwd())
-    scope = sys.modules["__main__"].__dict__
-    scope.clear()
-    scope.update(__name__="__main__", __builtins__=builtins, __file__=argv[0], __doc__=None, __package__=None)
-    with open(argv[0], "rb") as file:
-        code = compile(file.read(), argv[0], "exec")
-    exec(code, scope)  # noqa: S102 - what the sandbox is for
-
-
+for module in settings["modules"]:
+    load(module)
+steps: "Any" = sys.modules["steps"]
+if settings["role"] == "server":
+    sys.modules["serving"].main(settings)
+    raise SystemExit
 if settings.get("stdio") and settings["role"] in ("candidate", "tester"):
     separate_streams()
 if "files" in settings:
-    write_files()
-set_limits()
+    steps.write_files(settings["home"], settings["files"])
+if settings["uid"] is not None:
+    posix.setgroups([])
+    steps.become_user(settings["uid"])
+steps.set_limits(settings, tasks_of(posix.getuid()) if settings.get("shares_uid") and settings["uid"] is None else 0)
 if "calls" in settings:
-    load("confine").confine(settings.get("readable"), settings.get("writable"), settings["calls"])  # type: ignore[attr-defined]
+    sys.modules["confine"].confine(settings.get("readable"), settings.get("writable"), settings["calls"])
 if settings["keep"]:
     run_and_hand_out(settings["keep"], settings["pipe"])
 if settings["role"] == "program" and settings.get("by_name"):
@@ -142,7 +92,6 @@ if settings["role"] == "program" and settings.get("by_name"):
 elif settings["role"] == "program":
     posix.execv(settings["argv"][0], settings["argv"])
 elif settings["role"] == "script":
-    become_script(settings["argv"])
+    steps.become_script(settings["argv"])
 else:
-    load("values")
-    exec(settings["own"], {"__name__": "__main__", "facts": settings["facts"]})  # noqa: S102
+    sys.modules[settings["role"]].main(settings["facts"])

@@ -18,10 +18,14 @@ from typing import Any, Literal
 from ..core import EMPTY
 from .limits import Limits
 
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/tmp/work", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
 FOLDER = Path(__file__).resolve().parent
-Role = Literal["program", "script", "candidate", "tester"]
-"""A program of the machine; a Python file in the interpreter that is started anyway; the two sides of a verdict."""
-_MODULES: Mapping[Role, tuple[str, ...]] = {"candidate": ("values",), "tester": ("values",)}
+Role = Literal["program", "script", "candidate", "tester", "server"]
+"""A program of the machine; a Python file in the interpreter that is started anyway; the two sides of a verdict; the
+process that forks all of them but the first."""
+_SIDES: Mapping[Role, tuple[str, ...]] = {"candidate": ("values", "candidate"), "tester": ("values", "tester")}
+_IMPORTED = ("typing", "math", "_sitebuiltins")
+"""What most programs and tests import, and a fork finds there."""
 _GO_ON = "exec(s['inside'],{'settings':s,'__name__':'inside'})"
 _FROM_FILE = f"import marshal\nwith open(%d,'rb') as f:s=marshal.load(f)\n{_GO_ON}"
 _FROM_STDIN = f"""import marshal,os
@@ -81,6 +85,12 @@ class Launch:
         os.lseek(number, 0, os.SEEK_SET)
         self.descriptors.append(number)
         return number
+
+    def __enter__(self) -> "Launch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Lets the files in memory go; the command has its own."""
@@ -144,6 +154,11 @@ def settings_of(command: Command, limits: Limits, uid: int | None, **more: objec
     }
 
 
+def server_settings(control: int, side: Role, **more: object) -> dict[str, Any]:
+    """What the process that forks is told: by whom it is asked, and what its forks need."""
+    return {"role": "server", "side": side, "control": control, "imports": _IMPORTED, **more}
+
+
 def started_by(python: Path, launch: Launch, settings: Mapping[str, Any]) -> list[str]:
     """The words that start the program inside: by this interpreter, from a file in memory."""
     data = marshal.dumps({**settings, **_programs(settings, _compiled)})
@@ -158,9 +173,10 @@ def started_over_stdin(launch: Launch, settings: Mapping[str, Any]) -> list[str]
 
 
 def _programs(settings: Mapping[str, Any], read: Callable[[str], Any]) -> dict[str, Any]:
-    names = (*_MODULES.get(settings["role"], ()), *(("confine",) if "calls" in settings else ()))
-    own = {"own": read(settings["role"])} if settings["role"] in _MODULES else {}
-    return {"inside": read("inside"), "modules": {name: read(name) for name in names}, **own}
+    names = ["steps", *(("confine",) if "calls" in settings else ())]
+    names += _SIDES.get(settings.get("side", settings["role"]), ())
+    names += ["namespaces", "serving"] if settings["role"] == "server" else []
+    return {"inside": read("inside"), "modules": {name: read(name) for name in names}}
 
 
 @cache

@@ -1,36 +1,25 @@
-"""Processes in sandboxes, fed and drained until they are done, their time is up or they hold too much."""
+"""Executions in sandboxes, fed and drained until they are done, their time is up or they hold too much."""
 
 import os
 import select
 import selectors
 import signal
 import subprocess
-import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from ..core import AssayError
+from .held import LOOK_SECONDS, forget_group, held_by_groups, is_full, starting
 from .launch import Launch
 from .limits import Ending, Execution, Limits
 
 _CHUNK = 1 << 16
-_LOOK_SECONDS = 0.1
-"""How often is looked at what executions hold together; the limits of single processes and files hold at once."""
-_MOST_FILES = 4096
 _MOST_HEARD = 256 << 20
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
-_looking = threading.Lock()
-_seen: tuple[float, Mapping[int, int]] = (0.0, {})
-_groups: set[int] = set()
-"""Process groups of executions."""
-_others: set[str] = set()
-"""Processes that were seen to be of no execution."""
-_looks = 0
-_LOOKS_AT_ALL = 10
 
 
 class SandboxError(AssayError):
@@ -46,74 +35,50 @@ class Streams:
     stderr: int = subprocess.PIPE
 
 
-class Running:
-    """One process with all it started, what is still to be written to it and what it has written."""
+class Attended(ABC):
+    """One execution with all it started, what is still to be written to it and what it has written."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        stdin: bytes,
-        limits: Limits,
-        *,
-        inherits: Sequence[int] = (),
-        streams: Streams = Streams(),
-    ) -> None:
+    folder: Path | None = None
+    """The folder of the host that it works in, where it has no file system of its own."""
+
+    def __init__(self, limits: Limits, stdin: bytes = b"") -> None:
         self.started = time.monotonic()
         self.limits = limits
         self.unsent = memoryview(stdin)
         self.truncated = False
         self.stopped: Ending | None = None
         """The limit at which it was ended from outside."""
-        self._launch = launch
-        try:
-            with _looking:  # so that nobody takes it for a process of others before it is known
-                self.process = subprocess.Popen(
-                    launch.argv,
-                    stdin=streams.stdin,
-                    stdout=streams.stdout,
-                    stderr=streams.stderr,
-                    pass_fds=(*launch.descriptors, *inherits),
-                    start_new_session=True,
-                    env=launch.env,
-                    cwd=launch.folder,
-                )
-                _groups.add(self.process.pid)
-        except OSError as error:
-            launch.remove_folder()
-            raise SandboxError(
-                f"the sandbox could not be started: {error.strerror}", fix="`assay doctor` says what is missing"
-            ) from error
-        finally:
-            launch.close()
         self.stdout, self.stderr = bytearray(), bytearray()
-        kept = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
-        self.outputs = {pipe.fileno(): data for pipe, data in kept if pipe is not None}
-        self.pidfd = os.pidfd_open(self.process.pid)
+        self.outputs: Mapping[int, bytearray] = {}
+        self.input: int | None = None
+        """The pipe to its standard input, while it is open."""
+        self.pid = self.pidfd = -1
 
-    def __enter__(self) -> "Running":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.end()
-        os.close(self.pidfd)
-        with _looking:
-            _groups.discard(self.process.pid)
-        with self.process:
-            pass  # closes the pipes and waits
-        self._launch.remove_folder()
+        forget_group(self.pid)
+        self.close()
 
+    @abstractmethod
     def end(self) -> None:
-        """Kills the command and all it started: they stay in one process group, and it is not yet reaped."""
-        if self.process.returncode is None:
-            goes_on = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
-            try:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            if goes_on:
-                self._launch.end_elsewhere()
+        """Kills it and all it started."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Waits until nothing of it is left, and lets go of what belongs to it."""
+
+    @abstractmethod
+    def close_input(self) -> None:
+        """There is no more for it to read."""
+
+    @abstractmethod
+    def exit_code(self) -> int | None:
+        """Waits until it has ended, with all it started; its code, or `None` where nobody knows."""
 
     def stop(self, ending: Ending) -> None:
         """Ends it at a limit."""
@@ -122,15 +87,15 @@ class Running:
 
     def feed(self) -> bool:
         """Writes what it takes of its input; whether there is more."""
-        assert self.process.stdin
+        assert self.input is not None
         try:
-            self.unsent = self.unsent[os.write(self.process.stdin.fileno(), self.unsent[:_CHUNK]) :]
+            self.unsent = self.unsent[os.write(self.input, self.unsent[:_CHUNK]) :]
         except BlockingIOError:
             return True
         except OSError:  # it reads no more
             self.unsent = self.unsent[len(self.unsent) :]
         if not self.unsent:
-            self.process.stdin.close()
+            self.close_input()
         return bool(self.unsent)
 
     def drain(self, number: int) -> bool:
@@ -147,30 +112,98 @@ class Running:
 
     def holds_too_much(self) -> Ending | None:
         """The limit that all its processes and files together are past."""
-        if _held_by_groups().get(self.process.pid, 0) > self.limits.memory_mb << 20:
+        if held_by_groups().get(self.pid, 0) > self.limits.memory_mb << 20:
             return "memory"
-        folder = self._launch.folder
-        return "disk" if folder is not None and _is_full(str(folder), self.limits.disk_mb << 20) else None
+        return "disk" if self.folder is not None and is_full(str(self.folder), self.limits.disk_mb << 20) else None
 
     def finished(self) -> Execution:
         """What came of it, with all it started ended."""
-        os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
-        self.end()
-        code = self.process.wait()
+        code = self.exit_code()
         ending, returncode = (self.stopped, None) if self.stopped else _ending(code)
         seconds = time.monotonic() - self.started
         return Execution(ending, returncode, bytes(self.stdout), bytes(self.stderr), seconds, self.truncated)
 
 
+class Running(Attended):
+    """An execution by a process that was started for it."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        stdin: bytes,
+        limits: Limits,
+        *,
+        inherits: Sequence[int] = (),
+        streams: Streams = Streams(),
+    ) -> None:
+        super().__init__(limits, stdin)
+        self._launch = launch
+        self.folder = launch.folder
+        try:
+            with starting() as groups:
+                self.process = subprocess.Popen(
+                    launch.argv,
+                    stdin=streams.stdin,
+                    stdout=streams.stdout,
+                    stderr=streams.stderr,
+                    pass_fds=(*launch.descriptors, *inherits),
+                    start_new_session=True,
+                    env=launch.env,
+                    cwd=launch.folder,
+                )
+                groups.add(self.process.pid)
+        except OSError as error:
+            launch.remove_folder()
+            raise SandboxError(
+                f"the sandbox could not be started: {error.strerror}", fix="`assay doctor` says what is missing"
+            ) from error
+        finally:
+            launch.close()
+        kept = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
+        self.outputs = {pipe.fileno(): data for pipe, data in kept if pipe is not None}
+        self.input = self.process.stdin and self.process.stdin.fileno()
+        self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
+
+    def end(self) -> None:
+        """Kills the command and all it started: they stay in one process group, and it is not yet reaped."""
+        if self.process.returncode is None:
+            goes_on = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            if goes_on:
+                self._launch.end_elsewhere()
+
+    def close(self) -> None:
+        """Waits for the process, closes the pipes and removes its folder."""
+        os.close(self.pidfd)
+        with self.process:
+            pass
+        self._launch.remove_folder()
+
+    def close_input(self) -> None:
+        """There is no more for it to read."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.input = None
+
+    def exit_code(self) -> int:
+        """The code of the process that was started."""
+        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        self.end()
+        return self.process.wait()
+
+
 def attend(
-    processes: Sequence[Running], deadline: float, watched: int | None = None, *, to_the_end: bool = False
+    processes: Sequence[Attended], deadline: float, watched: int | None = None, *, to_the_end: bool = False
 ) -> bytes:
     """Feeds and drains processes until all have ended and closed their outputs, or their time is up.
 
     With `watched`, until that pipe is closed, or longer with `to_the_end`; what came over it is returned.
     """
     heard = bytearray()
-    look = time.monotonic() + _LOOK_SECONDS
+    look = time.monotonic() + LOOK_SECONDS
     with selectors.DefaultSelector() as selector:
         for running in processes:
             _register(selector, running)
@@ -179,7 +212,7 @@ def attend(
         while selector.get_map():
             now = time.monotonic()
             if now >= look:
-                look = now + _LOOK_SECONDS
+                look = now + LOOK_SECONDS
                 for running in processes:
                     if (ending := running.holds_too_much()) is not None:
                         running.stop(ending)
@@ -212,19 +245,19 @@ def write_within(number: int, data: bytes, seconds: float) -> None:
         os.set_blocking(number, True)
 
 
-def _register(selector: selectors.BaseSelector, running: Running) -> None:
+def _register(selector: selectors.BaseSelector, running: Attended) -> None:
     for number in running.outputs:
         os.set_blocking(number, False)
         selector.register(number, selectors.EVENT_READ, running)
     selector.register(running.pidfd, selectors.EVENT_READ, running)
-    if running.process.stdin is not None and running.unsent:
-        os.set_blocking(running.process.stdin.fileno(), False)
-        selector.register(running.process.stdin.fileno(), selectors.EVENT_WRITE, running)
-    elif running.process.stdin is not None:
-        running.process.stdin.close()
+    if running.input is not None and running.unsent:
+        os.set_blocking(running.input, False)
+        selector.register(running.input, selectors.EVENT_WRITE, running)
+    elif running.input is not None:
+        running.close_input()
 
 
-def _serve(number: int, running: Running) -> bool:
+def _serve(number: int, running: Attended) -> bool:
     """Does what a descriptor is ready for; whether it will be ready again."""
     if number == running.pidfd:
         running.end()  # what it left behind goes too, and with it whatever keeps the outputs open
@@ -232,63 +265,10 @@ def _serve(number: int, running: Running) -> bool:
     return running.drain(number) if number in running.outputs else running.feed()
 
 
-
-
-def _held_by_groups() -> Mapping[int, int]:
-    """Bytes in memory by process group; looked up once for all executions of a moment."""
-    global _seen
-    with _looking:
-        now = time.monotonic()
-        if now - _seen[0] >= _LOOK_SECONDS / 2:
-            _seen = now, _memory_by_group()
-        return _seen[1]
-
-
-def _memory_by_group() -> dict[int, int]:
-    """Of all processes only those of executions are read each time: who is not of them cannot become so.
-
-    A number may be given to a new process, so all are read again at every tenth look.
-    """
-    global _others, _looks
-    held: dict[int, int] = {}
-    known, others = _others if _looks % _LOOKS_AT_ALL else set(), set()
-    _looks += 1
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        if name in known:
-            others.add(name)
-            continue
-        try:
-            with open(f"/proc/{name}/stat", "rb") as file:
-                words = file.read().rpartition(b")")[2].split()
-        except OSError:
-            continue  # it has ended meanwhile
-        group = int(words[2])
-        if group in _groups:
-            held[group] = held.get(group, 0) + int(words[21]) * _PAGE
-        else:
-            others.add(name)
-    _others = others
-    return held
-
-
-def _is_full(folder: str, most: int) -> bool:
-    size = count = 0
-    for place, folders, files in os.walk(folder, onerror=None):
-        count += len(folders) + len(files)
-        if count > _MOST_FILES:
-            return True
-        for name in files:
-            try:
-                size += os.lstat(os.path.join(place, name)).st_blocks * 512
-            except OSError:
-                continue
-    return size > most
-
-
-def _ending(code: int) -> tuple[Ending, int | None]:
-    # Bubblewrap says 128 + N where what it ran was ended by signal N.
+def _ending(code: int | None) -> tuple[Ending, int | None]:
+    if code is None:
+        return "killed", None
+    # Bubblewrap, and who forks in it, say 128 + N where what they ran was ended by signal N.
     signalled = -code if code < 0 else code - 128 if 128 < code < 160 else 0
     if signalled == signal.SIGXCPU:
         return "cpu_time", None

@@ -75,6 +75,11 @@ _NUMBERS = {
 }  # fmt: skip
 
 
+def clone_number() -> int:
+    """The number of the system call `clone` on this machine."""
+    return _NUMBERS[platform.machine()]["clone"]
+
+
 def filter_program(machine: str = "", *, beside_others: bool = False) -> bytes | None:
     """The filter for this machine as an array of `struct sock_filter`; `None` where its calls are not known.
 

@@ -13,13 +13,15 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .box import Sandbox, Tier
+from .fork_server import has_forks, why_no_fork
 from .interpreters import own_python
 from .launch import FOLDER
-from .limits import Limits
+from .limits import Execution, Limits
 from .running import SandboxError
 
 TRIED = Limits(wall_seconds=8, cpu_seconds=2, memory_mb=256, processes=12, file_mb=1, disk_mb=4)
@@ -42,6 +44,8 @@ except OSError:
 
 def why_not(tier: Tier) -> str:
     """Empty where the tier holds; else what is wrong with it, in one line."""
+    if why := why_no_fork(tier):
+        return why
     try:
         with ThreadPoolExecutor(4) as threads:
             found = list(threads.map(lambda test: test(tier), (_attacked, _late, _flooded, _filled)))
@@ -52,11 +56,17 @@ def why_not(tier: Tier) -> str:
     return next(filter(None, found), "")
 
 
+def _run(tier: Tier, limits: Limits, code: str, *words: str) -> Execution:
+    """A Python file: by an interpreter of its own, or in a fork where the tier has them, for that is to be tried."""
+    flags = () if has_forks(tier) else ("-I", "-S")
+    with Sandbox(tier, limits) as box:
+        box.write("main.py", code)
+        return box.exec(["python", *flags, "main.py", *words])
+
+
 def _attacked(tier: Tier) -> str:
     with _facts() as (facts, heard):
-        with Sandbox(tier, TRIED) as box:
-            box.write("probes.py", (FOLDER / "probes.py").read_bytes())
-            done = box.exec(["python", "-I", "-S", "probes.py", json.dumps(facts)])
+        done = _run(tier, TRIED, (FOLDER / "probes.py").read_text("utf-8"), json.dumps(facts))
         try:
             succeeded = json.loads(done.stdout)
         except ValueError:
@@ -67,26 +77,21 @@ def _attacked(tier: Tier) -> str:
 
 
 def _late(tier: Tier) -> str:
-    with Sandbox(tier, _LATE) as box:
-        started = time.monotonic()
-        done = box.exec(["python", "-I", "-S", "-c", "while True: pass"])
-        orphan = box.exec(["python", "-I", "-S", "-c", _ORPHAN], timeout=5)
+    started = time.monotonic()
+    done = _run(tier, _LATE, "while True: pass")
+    orphan = _run(tier, replace(_LATE, wall_seconds=5), _ORPHAN)
     if done.ending != "wall_time" or time.monotonic() - started > 20:
         return f"code past its time is not ended ({done.ending}, {_last_line(done.stderr)})"
     return "" if orphan.ending == "exited" else "code that goes on in the background is not ended"
 
 
 def _flooded(tier: Tier) -> str:
-    limits = Limits(wall_seconds=8, memory_mb=256, output_bytes=1000)
-    with Sandbox(tier, limits) as box:
-        done = box.exec(["python", "-I", "-S", "-c", "print('x' * 3_000_000)"])
+    done = _run(tier, Limits(wall_seconds=8, memory_mb=256, output_bytes=1000), "print('x' * 3_000_000)")
     return "" if done.truncated and len(done.stdout) == 1000 else "a flood of output is not cut"
 
 
 def _filled(tier: Tier) -> str:
-    with Sandbox(tier, TRIED) as box:
-        done = box.exec(["python", "-I", "-S", "-c", _FILL])
-    return "code inside fills the disk" if b"filled" in done.stdout else ""
+    return "code inside fills the disk" if b"filled" in _run(tier, TRIED, _FILL).stdout else ""
 
 
 @contextmanager

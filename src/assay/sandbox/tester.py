@@ -1,6 +1,6 @@
 """Runs inside a sandbox of its own: executes tests against a program that lives in another one.
 
-Executed by `inside` with `facts` among its names: `tests` with `before` (code that is the benchmark's own), `test`,
+Called by `inside`, or by `serving` in a fork, with `facts`: `tests` with `before` (code that is the benchmark's own), `test`,
 `entry` (a name of the program that the code before also defines) and `call`; the descriptors to speak over; a number.
 Names that the tests use and nobody here defines are the program's. Only this process has the verdict's pipe and the
 number that makes a line on it count.
@@ -167,6 +167,7 @@ def prepare(tests: dict) -> tuple:  # type: ignore[type-arg]
 
 def main(facts: dict) -> None:  # type: ignore[type-arg]
     """Runs the tests and writes two lines: that the program's process stands, and the verdict."""
+    getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
     verdict, nonce, link = facts["verdict"], facts["nonce"], Link(facts["reading"], facts["writing"])
     posix.set_inheritable(verdict, False)
     try:
@@ -197,8 +198,3 @@ def _described(error: BaseException) -> str:
 
 def _say(number: int, line: dict) -> None:  # type: ignore[type-arg]
     posix.write(number, dumps(line).encode("ascii") + b"\n")
-
-
-if __name__ == "__main__":
-    getattr(sys, "set_int_max_str_digits", int)(0)  # not in every Python of an image
-    main(globals()["facts"])

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .box import ENVIRONMENT, Tier, as_bytes
-from .launch import Command, Role
+from .box import Tier, as_bytes
+from .fork_server import forked
+from .launch import ENVIRONMENT, Command, Role
 from .limits import Limits
-from .running import Running, SandboxError, Streams, attend, write_within
+from .running import Attended, Running, SandboxError, Streams, attend, write_within
 
 LONGEST_REASON = 2000
 
@@ -66,15 +67,11 @@ def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> V
     nonce = secrets.token_hex(16)
     with _Pipes() as pipes:
         asks, answers, verdict = pipes.new(), pipes.new(), pipes.new()
-        candidate_facts = {"program": as_bytes(program), "reading": asks.reading, "writing": answers.writing}
-        tester_facts = {
-            "tests": asdict(tests), "nonce": nonce, "reading": answers.reading, "writing": asks.writing,
-            "verdict": verdict.writing,
-        }  # fmt: skip
+        told_tester = {"tests": asdict(tests), "nonce": nonce}
         # The tests first: over standard streams each is told what to do before the other may say a word.
         with (
-            _started(tier, "tester", tester_facts, limits, answers, asks, verdict) as tester,
-            _started(tier, "candidate", candidate_facts, limits, asks, answers, None) as candidate,
+            _started(tier, "tester", told_tester, limits, answers, asks, verdict) as tester,
+            _started(tier, "candidate", {"program": as_bytes(program)}, limits, asks, answers) as candidate,
         ):
             pipes.close_all_but(verdict.reading)
             heard = attend([candidate, tester], started + limits.wall_seconds, verdict.reading)
@@ -88,13 +85,16 @@ def _started(
     limits: Limits,
     hears: "_Pipe",
     says: "_Pipe",
-    tells: "_Pipe | None",
-) -> Running:
+    tells: "_Pipe | None" = None,
+) -> Attended:
     """One side of a verdict, which hears and says by these pipes; only the tests have one to tell the verdict."""
-    launch = tier.launch(Command(role=role, facts=facts, env=ENVIRONMENT), limits)
+    links = {"reading": hears.reading, "writing": says.writing, **({"verdict": tells.writing} if tells else {})}
+    command = Command(role=role, facts={**facts, **links}, env=ENVIRONMENT)
+    if (fork := forked(tier, command, limits, links=links)) is not None:
+        return fork
+    launch = tier.launch(command, limits)
     if not launch.first:
-        numbers = (hears.reading, says.writing, *((tells.writing,) if tells else ()))
-        return Running(launch, b"", limits, inherits=numbers)
+        return Running(launch, b"", limits, inherits=tuple(links.values()))
     streams = Streams(hears.reading, says.writing, tells.writing if tells else subprocess.PIPE)
     running = Running(launch, b"", limits, streams=streams)
     try:
@@ -133,7 +133,7 @@ class _Pipes:
             os.close(number)
 
 
-def _read(heard: bytes, nonce: str, candidate: Running, tester: Running, seconds: float) -> Verdict | None:
+def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float) -> Verdict | None:
     """What the tests said; `None` where they stood and said nothing."""
     printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
@@ -159,7 +159,7 @@ def _line(data: bytes) -> dict[str, Any]:
     return line if isinstance(line, dict) else {}
 
 
-def _last_words(*processes: Running) -> str:
+def _last_words(*processes: Attended) -> str:
     for running in processes:
         running.end()
         if words := _last_line(running.finished().stderr):

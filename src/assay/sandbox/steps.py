@@ -1,0 +1,70 @@
+"""Runs inside a sandbox: the steps from a fresh process to the program of an execution.
+
+Shared by `inside`, which makes one execution of a process, and by `serving`, which forks one off for each. Standard
+library only, and the least of it: `posix` is there already, `os` is not.
+"""
+
+import builtins
+import posix
+import resource
+import sys
+
+OPEN_FILES = 256
+
+
+def limit(kind: int, soft: int, hard: int | None = None) -> None:
+    """A limit, or a lower one that is in force already."""
+    most = resource.getrlimit(kind)[1]
+    hard = soft if hard is None else hard
+    if most != resource.RLIM_INFINITY:
+        soft, hard = min(soft, most), min(hard, most)
+    resource.setrlimit(kind, (soft, hard))
+
+
+def become_user(uid: int) -> None:
+    """Another user; where this was root, without capabilities."""
+    posix.setresgid(uid, uid, uid)
+    posix.setresuid(uid, uid, uid)
+
+
+def set_limits(settings: dict, others: int = 0) -> None:  # type: ignore[type-arg]
+    """Limits of the kernel; `others` are processes of the same user that are not of this execution."""
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_NOFILE, OPEN_FILES)
+    limit(resource.RLIMIT_FSIZE, settings["file"])
+    limit(resource.RLIMIT_CPU, settings["cpu"], settings["cpu"] + 1)
+    limit(resource.RLIMIT_AS, settings["memory"])
+    limit(resource.RLIMIT_NPROC, settings["processes"] + others)
+
+
+def write_files(home: str, files: dict) -> None:  # type: ignore[type-arg]
+    """The folder and the files that the command starts with, where the sandbox could not be given them."""
+    posix.mkdir(home)
+    posix.chdir(home)
+    for name, data in files.items():
+        place = ""
+        for folder in name.split("/")[:-1]:
+            place += f"{folder}/"
+            try:
+                posix.mkdir(place)
+            except FileExistsError:
+                pass
+        with open(name, "wb") as file:
+            file.write(data)
+        posix.chmod(name, 0o444)
+
+
+def become_script(argv: list) -> None:  # type: ignore[type-arg]
+    """Runs a Python file as `python FILE` would, in this interpreter: starting another costs more than all the rest."""
+    import _sitebuiltins
+
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
+    sys.argv = argv
+    sys.path.insert(0, posix.getcwd())
+    scope = sys.modules["__main__"].__dict__
+    scope.clear()
+    scope.update(__name__="__main__", __builtins__=builtins, __file__=argv[0], __doc__=None, __package__=None)
+    with open(argv[0], "rb") as file:
+        code = compile(file.read(), argv[0], "exec")
+    exec(code, scope)  # noqa: S102 - what the sandbox is for
