@@ -36,7 +36,7 @@ _NO_MENTION = re.compile(
 )
 """What follows the letter of a formula, a name (E. coli), an article (A man), a pronoun (I was), a small word."""
 _UNIT = re.compile(r"\d ")
-_SIGN = re.compile(r"[.:)\]】、,–—-]{0,2}")
+_SIGN = re.compile(r"[.。:)\]】、,–—-]{0,2}")
 _LINE_ENTRY = re.compile(
     rf"(?im)^[ \t>#*•(\[-]{{0,6}}(?:option )?(?P<mark>[{MARK}])"
     rf"(?:[ \t]?[.:)\]、-]{{1,3}}(?=[^\n]{{0,9}}\w)|[.:)]{{0,3}}{OWN})"

@@ -113,16 +113,34 @@ class _Answer:
         return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
 
     def claims(self, rule: str, start: int = 0) -> Iterator[_Claim]:
-        """Every place where a rule names an answer that is neither denied, supposed, nor put in another's mouth."""
+        """Every place where a sentence names an answer, and all of the sentence is understood."""
         cues = list(phrases.RULES[rule].finditer(self.text, start))
         for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
-            before = self.sentence_before(cue.start("cue"))
-            if rule not in _STRUCTURED and is_idle(before, cue["cue"]):
+            if "mark" in cue.groupdict():
+                name, end = self.name(cue.start("mark")), cue.end("mark")
+            else:
+                name, end = self.named_at(cue.end("cue")) or ("", 0)
+            if name == "" or self.is_asked(end):
                 continue
-            name, end = self.named_at(cue.end("cue")) or ("", 0)
-            if name != "" and not phrases.UNDONE.match(self.text, end) and not self.is_asked(end):
-                is_final = rule in _STRUCTURED or "final" in (before[-12:] + cue["cue"]).lower()
+            before, is_structured = self.sentence_before(cue.start()), rule in _STRUCTURED
+            if rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
+                name = None
+            if is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end))):
+                is_final = is_structured or "final" in (before[-12:] + cue["cue"]).lower()
                 yield _Claim(end, cue.start("cue"), rule, name, is_final)
+
+    def is_closed(self, end: int) -> bool:
+        """Whether what follows an answer leaves it standing."""
+        closed = phrases.ENDS.match(self.text, end)
+        sentence = self.sentence_end(end)
+        rest = phrases.REASON.split(self.text[end:sentence], 1)[0]
+        if closed is None and not re.match(r"[.:]?[)\]]", rest):
+            return False
+        return not phrases.IF.search(rest) and not phrases.REPORTS_BACK.match(self.text, sentence)
+
+    def sentence_end(self, start: int) -> int:
+        found = phrases.SENTENCE_END.search(self.text, start, start + 300)
+        return found.start() if found else min(len(self.text), start + 300)
 
     def is_asked(self, end: int) -> bool:
         """Whether the sentence of an answer is a question."""
@@ -158,13 +176,7 @@ class _Answer:
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         is_lone = way == "bare" and end == len(self.text)
         others = phrases.LINE_MARK if way == "bare" else phrases.OTHER_ENTRY
-        denied = phrases.DENIED.search
-        entries = [
-            one
-            for one in others.finditer(self.text, end)
-            if not denied(self.text, max(0, one.start() - 8), one.start())
-        ]
-        listed = {one["mark"] for one in entries} - {opening["mark"]}
+        listed = {one["mark"] for one in others.finditer(self.text, end)} - {opening["mark"]}
         if way == "bare" and ((name is None and is_lone) or listed):
             return self.took(None, "", 0, 80)
         is_list = listed and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
@@ -183,7 +195,7 @@ class _Answer:
             rest, frame = self.plain[end:], self.text[:begin]
             if (
                 not name
-                or is_idle("", frame)
+                or phrases.IDLE.search(frame)
                 or phrases.NO_FRAME.search(frame)
                 or phrases.MARKED_FIRST.match(self.text)
             ):
@@ -206,7 +218,7 @@ class _Answer:
         start = max(start, len(self.text) - 240)
         for claim in self.claims("concluded", start):
             asked = self.text[: claim.start].rstrip()[-80:]  # "Which one is wrong? B."
-            if claim.answer and self.plain[claim.end - 1].isupper() and not phrases.NO_CONCLUSION.search(asked):
+            if claim.answer and self.plain[claim.end - 1].isupper() and not asked.endswith("?"):
                 return self.took(claim.answer, "concluded", claim.start, len(self.text))
         return None
 
@@ -223,21 +235,21 @@ class _Answer:
         return self.text[ends[-1] if ends else begin : start]
 
 
-def is_idle(before: str, cue: str) -> bool:
-    """Whether the clause of a cue denies, supposes, doubts or reports what follows."""
-    clause_start = comma = 0
-    concedes = phrases.CONCEDES.match(before)
+def is_led(before: str) -> bool:
+    """Whether all that a sentence says before its declaration only leads up to it."""
+    before, start, contrast = before.lstrip(), 0, False
     for found in phrases.BREAK.finditer(before):
-        comma = found.end() if found[0] != ":" or before[found.end() :].strip() else comma
-        if found[0] not in ",:" or concedes:
-            clause_start = comma = found.end()
-    clause = before[clause_start:] + cue
-    is_supposed = "would be" in cue and not phrases.CONNECTIVES.fullmatch(before)
-    is_denied = phrases.DENIED.search(before[comma:] + cue)
-    is_reported = phrases.REPORTED.search(before) and not phrases.OWN_VIEW.search(before, comma)
-    return bool(
-        is_supposed or is_denied or is_reported or phrases.ATTRIBUTED.search(clause) or phrases.SUPPOSED.search(clause)
-    )
+        start, contrast = found.end(), bool(phrases.CONTRAST.match(found[0]))
+    if start and not contrast and phrases.REPORTED.search(before, 0, start):
+        return False
+    commas = [start] + [start + found.end() for found in re.finditer(r"[,:–—]", before[start:])]
+    for comma in commas:
+        if phrases.LEAD.fullmatch(before, comma):
+            head = before[start:comma]
+            is_opened = phrases.OPENER.match(head) or re.search(r"[\u3040-\uffff][,、]\s*\Z", head)
+            return comma == start or bool(phrases.CONCEDES.match(head)) or (
+                bool(is_opened) and not phrases.IDLE.search(head))
+    return False
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
