@@ -196,7 +196,8 @@ def is_led(before: str) -> bool:
     for comma in [start, *(found.end() for found in re.compile("[,:–—]").finditer(before, start))]:
         if phrases.LEAD.fullmatch(before, comma):
             head = before[start:comma]
-            return not head or bool(phrases.OPENER.match(head) and not phrases.IDLE.search(head))
+            is_opened = phrases.OPENER.match(head) and not phrases.IDLE.search(head)
+            return not head or bool(is_opened or phrases.CONCEDES.match(head))
     return False
 
 
