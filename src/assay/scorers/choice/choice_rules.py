@@ -1,9 +1,9 @@
 """Which option a generated answer takes: what it declares, else what it says as a whole, else nothing.
 
-Reasoning is removed and mentions of options are marked. The first declaration stands; a later one replaces it only as
-a correction or as a final answer. Where nothing is declared, a lone or leading letter, an option's text, a verdict or a
-last clause that only names a letter is read. What a clause denies, supposes or reports never counts, and no answer is
-guessed: a refusal is `refused`, the rest `unparsed`.
+Reasoning is removed and mentions of options are marked. A sentence declares an option only if all of it is understood:
+what leads up to the declaration, what declares, what follows. The first declaration stands; a later one replaces it
+only as a correction or as a final answer. Where nothing is declared, a lone or leading letter, an option's text, a
+verdict or a last clause that only names a letter is read. All else is `unparsed`, or `refused` where it declines.
 """
 
 import re
@@ -13,12 +13,10 @@ from typing import Literal, NamedTuple
 
 from ..reasoning import first_turn, strip_reasoning
 from . import choice_phrases as phrases
-from .choice_marks import FIRST, SEVERAL, OptionTexts, mark
-from .choice_text import flatten
+from .choice_marks import ENTRY, FIRST, SEVERAL, OptionTexts, flatten, mark
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
+class Extraction(NamedTuple):
     """The answer, the rule that found it or says why there is none, and the words it relied on, shortened."""
 
     answer: str | None
@@ -39,10 +37,6 @@ class _Claim(NamedTuple):
 
 _MOST_CUES = 50  # of a phrase repeated without end only the first and the last are read
 _STRUCTURED = ("boxed", "answer-tag", "answer-key")
-_SHORT = re.compile(
-    r"\s*(?P<claim>(?:(?:so |thus |therefore,? )?(?:the )?(?:correct |final )?answer(?: is:?|:) ?)?[(\[\"']?"
-    r"(?P<letter>[A-Z]))[)\]\"']?[.:,)]?\s*", re.IGNORECASE,
-)  # fmt: skip
 
 
 def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
@@ -54,11 +48,8 @@ def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = Fals
     Example: `extract_choice("A dog is shown, so the answer is B.", {"A": "cat", "B": "dog"}).answer == "B"`
     """
     texts = OptionTexts(options)
-    # Most short answers are a letter, or the sentence that was asked for: what the rules below say of them, at once.
-    short = _SHORT.fullmatch(text) if len(text) < 60 else None
-    if short and short["letter"].upper() in texts.options and not (is_cut and text[-3:-1].strip()):
-        rule = "declared" if short.end("claim") - short.start("claim") > 3 else "lone-letter"
-        return Extraction(short["letter"].upper(), rule, "scored", short["claim"])
+    if len(text) == 1 and text.upper() in texts.options:  # what most models are asked for
+        return Extraction(text.upper(), "lone-letter", "scored", text)
     spoken = strip_reasoning(text)
     turn = first_turn(spoken)
     found = _read(flatten(turn), texts, is_cut)
@@ -68,13 +59,11 @@ def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = Fals
 
 
 def _read(plain: str, texts: OptionTexts, is_cut: bool) -> Extraction:
-    if not plain:
-        return Extraction(None, "empty", "unparsed")
     answer = _Answer(plain, mark(plain, texts, is_cut=is_cut), texts, is_cut)
     found = answer.declared() or answer.leading()
     if found is None and not is_cut:
         found = answer.by_text() or answer.verdict() or answer.concluded(0) or answer.refusal()
-    return found or Extraction(None, "none", "unparsed")
+    return found or Extraction(None, "none" if plain else "empty", "unparsed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,118 +84,97 @@ class _Answer:
         claims = sorted(claim for rule in phrases.DECLARATIONS for claim in self.claims(rule))
         if not claims:
             return None
-        stands = first = claims[0]
+        stands = claims[0]
         for claim in claims[1:]:
             corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
-            is_past = " was " in self.text[stands.start : stands.end]
-            is_better = corrects or is_past or stands.answer is None or (claim.is_final and not stands.is_final)
-            if claim.answer != stands.answer and is_better:
-                stands = claim
+            is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
+            stands = claim if claim.answer != stands.answer and is_better else stands
         if taken_back := phrases.CORRECTION.search(self.text, stands.end):
             if newer := self.concluded(taken_back.start()):
-                return Extraction(newer.answer, "corrected", "scored", newer.evidence)
+                return newer._replace(rule="corrected")
             if phrases.WITHDRAWN.search(self.text, taken_back.start(), taken_back.start() + 80):
                 return Extraction(None, "retracted", "unparsed", self.plain[taken_back.start() :][:160])
         # Two in a sentence or in a row are one utterance, of several letters.
         other = next((one for one in claims if one.answer != stands.answer and one.start >= stands.end), None)
-        is_pair = other and stands is first and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
+        is_pair = other and stands is claims[0] and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
         return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
 
     def claims(self, rule: str, start: int = 0) -> Iterator[_Claim]:
-        """Every place where a rule names an answer that is neither denied, supposed, nor put in another's mouth."""
+        """Every place where a sentence names an answer, and all of the sentence is understood."""
         cues = list(phrases.RULES[rule].finditer(self.text, start))
         for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
-            before = self.sentence_before(cue.start("cue"))
-            if rule not in _STRUCTURED and is_idle(before, cue["cue"]):
-                continue
-            name, end = self.named_at(cue.end("cue")) or ("", 0)
-            if name != "" and not phrases.UNDONE.match(self.text, end) and not self.is_asked(end):
-                is_final = rule in _STRUCTURED or "final" in (before[-12:] + cue["cue"]).lower()
+            name, end = self.named_at(cue.start("mark") if "mark" in cue.groupdict() else cue.end("cue"))
+            before, is_structured = self.text[self.sentence_start(cue.start()) : cue.start()], rule in _STRUCTURED
+            if rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
+                name = None
+            if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
+                is_final = is_structured or "final" in (before[-12:] + cue["cue"]).lower()
                 yield _Claim(end, cue.start("cue"), rule, name, is_final)
 
-    def is_asked(self, end: int) -> bool:
-        """Whether the sentence of an answer is a question."""
-        found = phrases.SENTENCE_END.search(self.text, end, end + 200)
-        return found is not None and found[0] == "?"
+    def sentence_start(self, place: int) -> int:
+        begin = max(0, place - 240)
+        ends = phrases.SENTENCE_END.finditer(self.text, begin, place + 24)
+        return max((end.end() for end in ends if end.end() <= place), default=begin)
 
-    def named_at(self, start: int) -> tuple[str | None, int] | None:
-        """The option named at a place, with its end; `(None, end)` for several or a letter that no option has."""
+    def is_closed(self, end: int) -> bool:
+        """Whether what follows an answer leaves it standing: no question, no condition, no word that is not known."""
+        stop = phrases.SENTENCE_END.search(self.text, end, end + 300)
+        last = stop.start() if stop else min(len(self.text), end + 300)
+        rest = phrases.REASON.split(self.text[end:last], maxsplit=1)[0]
+        is_open = phrases.IF.search(rest) or phrases.REPORTS_BACK.match(self.text, last) or (stop and stop[0][0] == "?")
+        return not is_open and phrases.ENDS.match(self.text, end) is not None
+
+    def named_at(self, start: int) -> tuple[str | None, int]:
+        """The option named at a place, with its end: `None` for several or one that no option has, "" for nothing."""
         skipped = _end(phrases.SKIP, self.text, start)
         begin = _end(phrases.OPEN, self.text, skipped)
-        if (name := self.name(begin)) != "":
-            return name, begin + 1
-        if found := self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start):
-            after = phrases.TEXT_JOINED.match(self.text, found[1])
-            other = self.texts.at(self.plain, after.end()) if after else None
-            return (None if other and other[0] != found[0] else found[0]), found[1]
-        return None
-
-    def name(self, place: int) -> str | None:
-        """The letter of the mark at a place; `None` for several or one that no option has, "" where no mark is."""
-        one = self.text[place : place + 1]
-        if not one or not FIRST <= one <= SEVERAL:
-            return ""
-        letter = chr(ord(one) - ord(FIRST) + ord("A"))
-        return letter if letter in self.texts.options else None
+        if FIRST <= self.text[begin : begin + 1] <= SEVERAL:
+            letter = chr(ord(self.text[begin]) - ord(FIRST) + ord("A"))
+            return letter if letter in self.texts.options else None, begin + 1
+        name, end = self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
+        after = phrases.TEXT_JOINED.match(self.text, end)
+        other = self.texts.at(self.plain, after.end()) if name and after else None
+        return (None if other and other[0] != name else name), end
 
     def leading(self) -> Extraction | None:
         """The output opens with one option's letter, then its text, a reason or nothing, and lists no other."""
-        opening = phrases.LEADING.match(self.text)
-        name = self.name(opening.start("mark")) if opening else ""
-        if opening is None or name == "":
+        if (opening := phrases.LEADING.match(self.text)) is None:
             return None
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
-        is_lone = way == "bare" and end == len(self.text)
-        others = phrases.LINE_MARK if way == "bare" else phrases.OTHER_ENTRY
-        denied = phrases.DENIED.search
-        entries = [
-            one
-            for one in others.finditer(self.text, end)
-            if not denied(self.text, max(0, one.start() - 8), one.start())
-        ]
-        listed = {one["mark"] for one in entries} - {opening["mark"]}
-        if way == "bare" and ((name is None and is_lone) or listed):
+        name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
+        others = phrases.LINE_MARK if way == "bare" else ENTRY
+        listed = {one["mark"] for one in others.finditer(self.text, end)} - {opening["mark"]}
+        if way == "bare" and (listed or (is_lone and not name)):
             return self.took(None, "", 0, 80)
         is_list = listed and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
-        is_word = self.plain[place].islower() and way == "remark"
-        if not name or is_list or is_open or is_word or (not is_lone and phrases.UNDONE.match(self.text, place + 1)):
+        if not name or is_list or is_open or (way == "remark" and self.plain[place].islower()):
             return None
         corrected = phrases.CORRECTION.search(self.text, place + 1)
         newer = self.concluded(corrected.start()) if corrected else None
         return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", 0, end + 60)
 
     def by_text(self) -> Extraction | None:
-        """The output opens with an option's text, as a line or a sentence, or is one sentence that ends in it."""
+        """The output is an option's text, as its first line or sentence, or one sentence that ends in it: "It is a dog"."""
         for begin in sorted({0, _end(phrases.FRAME, self.text[:200], 0)}):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            rest, frame = self.plain[end:], self.text[:begin]
-            if (
-                not name
-                or is_idle("", frame)
-                or phrases.NO_FRAME.search(frame)
-                or phrases.MARKED_FIRST.match(self.text)
-            ):
-                continue
-            closed = re.match(rf"[ \t.!。\"')]*(?:\(?(?:option |choice )?\(?{name}\)\W*)?(?:\n|$)", rest)
-            is_sentence = not frame and len(self.plain) <= 320 and re.match(r"[ \t\"')]*[.!。](?!\w)", rest)
-            is_yes_no = not frame and re.match(r"(?:yes|no|true|false|[是否]),", self.plain, re.IGNORECASE)
-            if is_sentence or is_yes_no or (closed and (not frame or closed.end() == len(rest))):
-                return self.took(name, "option-text" if frame else "leading-text", begin, end)
+            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not phrases.LEADING.match(self.text) else None
+            is_whole = closed and (closed.end() == len(self.plain) or (begin == 0 and (closed["line"] or len(self.plain) < 321)))
+            if is_whole and not phrases.IDLE.search(self.text, 0, begin):
+                return self.took(name, "option-text" if begin else "leading-text", begin, end)
         return None
 
     def verdict(self) -> Extraction | None:
         """The one option that is called right."""
-        verdicts = {claim.answer: claim for claim in self.claims("verdict")}
-        claim = next(iter(verdicts.values())) if len(verdicts) == 1 and None not in verdicts else None
-        return self.took(claim.answer, "verdict", claim.start, claim.end + 40) if claim else None
+        claims = list(self.claims("verdict"))
+        is_one = len({claim.answer for claim in claims}) == 1 and claims[0].answer
+        return self.took(claims[0].answer, "verdict", claims[0].start, claims[0].end + 40) if is_one else None
 
     def concluded(self, start: int) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
-        start = max(start, len(self.text) - 240)
-        for claim in self.claims("concluded", start):
-            asked = self.text[: claim.start].rstrip()[-80:]  # "Which one is wrong? B."
-            if claim.answer and self.plain[claim.end - 1].isupper() and not phrases.NO_CONCLUSION.search(asked):
+        for claim in self.claims("concluded", max(start, len(self.text) - 240)):
+            is_asked = self.text[: claim.start].rstrip().endswith("?")  # "Which one is wrong? B."
+            if claim.answer and self.plain[claim.end - 1].isupper() and not is_asked:
                 return self.took(claim.answer, "concluded", claim.start, len(self.text))
         return None
 
@@ -217,27 +185,20 @@ class _Answer:
             return Extraction(option[0], "option-text", "scored", found[0])
         return Extraction(None, "refusal", "refused", found[0].strip()[:160]) if found else None
 
-    def sentence_before(self, start: int) -> str:
-        begin = max(0, start - 240)
-        ends = [end.end() for end in phrases.SENTENCE_END.finditer(self.text, begin, start + 24) if end.end() <= start]
-        return self.text[ends[-1] if ends else begin : start]
 
-
-def is_idle(before: str, cue: str) -> bool:
-    """Whether the clause of a cue denies, supposes, doubts or reports what follows."""
-    clause_start = comma = 0
-    concedes = phrases.CONCEDES.match(before)
+def is_led(before: str) -> bool:
+    """Whether all that a sentence says before its declaration only leads up to it."""
+    before, start, contrast = before.lstrip(), 0, False
     for found in phrases.BREAK.finditer(before):
-        comma = found.end() if found[0] != ":" or before[found.end() :].strip() else comma
-        if found[0] not in ",:" or concedes:
-            clause_start = comma = found.end()
-    clause = before[clause_start:] + cue
-    is_supposed = "would be" in cue and not phrases.CONNECTIVES.fullmatch(before)
-    is_denied = phrases.DENIED.search(before[comma:] + cue)
-    is_reported = phrases.REPORTED.search(before) and not phrases.OWN_VIEW.search(before, comma)
-    return bool(
-        is_supposed or is_denied or is_reported or phrases.ATTRIBUTED.search(clause) or phrases.SUPPOSED.search(clause)
-    )
+        start, contrast = found.end(), bool(phrases.CONTRAST.match(found[0]))
+    if start and not contrast and phrases.REPORTED.search(before, 0, start):
+        return False
+    for comma in [start, *(found.end() for found in re.compile("[,:–—]").finditer(before, start))]:
+        if phrases.LEAD.fullmatch(before, comma):
+            head = before[start:comma]
+            is_opened = phrases.OPENER.match(head) and not phrases.IDLE.search(head)
+            return not head or bool(is_opened or phrases.CONCEDES.match(head))
+    return False
 
 
 def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
