@@ -6,7 +6,7 @@ inconclusive, and the number of samples that would decide is said. Floors are de
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -180,11 +180,10 @@ def _drop(name: str, rule: Rule, result: Result, row: Row | None, together: int)
         return Check(name, limit, INCONCLUSIVE, found, f"no interval ({difference.method})", n=paired.n)
     found += f" [{difference.low:+.3f}, {difference.high:+.3f}], n {paired.n}"
     sign = 1.0 if result.higher_is_better else -1.0
-    value, interval = sign * difference.value, _turned(sign, difference.low, difference.high)
-    return _decided(
-        name, limit, found, value, interval, -(rule.max_drop or 0.0), difference.stderr, paired.n, together,
-        difference.unreliable,
-    )  # fmt: skip
+    number = _Number.of(
+        sign, difference.value, difference.low, difference.high, difference.stderr, difference.unreliable
+    )
+    return _decided(Check(name, limit, INCONCLUSIVE, found, n=paired.n), number, -(rule.max_drop or 0.0), together)
 
 
 def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
@@ -199,35 +198,33 @@ def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:
     low, high = result.ci
     found = f"{format_value(result.value)} [{format_value(low)}, {format_value(high)}], n {result.n}"
     unreliable = next((flag for flag in result.flags if "unreliable" in flag), "")
-    return _decided(
-        name, limit, found, sign * result.value, _turned(sign, low, high), sign * bound, result.stderr, result.n,
-        together, unreliable,
-    )  # fmt: skip
+    number = _Number.of(sign, result.value, low, high, result.stderr, unreliable)
+    return _decided(Check(name, limit, INCONCLUSIVE, found, n=result.n), number, sign * bound, together)
 
 
-def _turned(sign: float, low: float, high: float) -> tuple[float, float]:
-    return (low, high) if sign > 0 else (-high, -low)
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number with its interval, turned so that more is better."""
+
+    value: float
+    interval: tuple[float, float]
+    stderr: float | None
+    unreliable: str
+
+    @classmethod
+    def of(cls, sign: float, value: float, low: float, high: float, stderr: float | None, unreliable: str) -> "_Number":
+        interval = (low, high) if sign > 0 else (-high, -low)
+        return cls(sign * value, interval, stderr, unreliable)
 
 
-def _decided(
-    name: str,
-    limit: str,
-    found: str,
-    value: float,
-    interval: tuple[float, float],
-    bound: float,
-    stderr: float | None,
-    n: int,
-    together: int,
-    unreliable: str,
-) -> Check:
-    decision = decide(value, interval, bound, together=together)
-    if unreliable:
-        return Check(name, limit, INCONCLUSIVE, found, unreliable, n=n)
+def _decided(check: Check, number: _Number, bound: float, together: int) -> Check:
+    decision = decide(number.value, number.interval, bound, together=together)
+    if number.unreliable:
+        return replace(check, reason=number.unreliable)
     if decision != INCONCLUSIVE:
-        return Check(name, limit, decision, found, n=n)
-    needed = deciding_size(n, value, interval, bound, stderr)
+        return replace(check, decision=decision)
+    needed = deciding_size(check.n, number.value, number.interval, bound, number.stderr)
     if needed is None:
-        return Check(name, limit, decision, found, "it lies at the limit: more samples may never decide", n=n)
+        return replace(check, reason="it lies at the limit: more samples may never decide")
     about = rounded_up(needed)
-    return Check(name, limit, decision, found, f"about {about:,} samples would decide", about, n)
+    return replace(check, reason=f"about {about:,} samples would decide", needed=about)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ..code.userfiles import file_digest
 from ..core import (
     Abilities,
     Candidate,
@@ -32,7 +33,6 @@ from ..datasets.faults import RowFault
 from ..datasets.media import KINDS, SUFFIXES, URLS, medium_of
 from ..datasets.reach import Reach
 from ..media.checks import check_media
-from ..userfiles import file_digest
 from .table import ROUND, Named, Row, Table, read_table
 
 ANY = frozenset({"text", *KINDS})
