@@ -13,7 +13,6 @@ import gzip
 import importlib.util
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -155,7 +154,8 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
     for name in runners:
         each = f"{len(rows) / wall[name]:5.1f} a second, {cpu[name] / len(rows) * 1000:5.1f} ms CPU each"
         ratio = f"{cpu[name] / last:.2f} of {list(runners)[-1]}'s"
-        print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {wall[name]:6.1f} s on {_cores()} cores, {each}, {ratio}")
+        spent = f"{wall[name]:6.1f} s on {_cores()} cores"
+        print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {spent}, {each}, {ratio}")
 
 
 def _official(path: Path) -> Any:

@@ -16,14 +16,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from ways import STARTED, way
 
 from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, Tier, best_tier, judge_functions
 from assay.sandbox.fork_server import has_forks, server_for
 
-STARTED = ", started"
-"""Of a tier that forks: with a sandbox started for each execution."""
 LIMITS = Limits(wall_seconds=6, cpu_seconds=3, memory_mb=256, processes=16, file_mb=2, disk_mb=8)
 BEFORE = """
 import ctypes, os, resource, signal, socket, sys, tempfile, time
@@ -402,9 +402,9 @@ QUICK = ("reads a secret by a symlink", "reads the parent's environment", "signa
          "leaves a daemon", "is wrong", "equals everything", "writes a verdict to every descriptor")  # fmt: skip
 
 if __name__ == "__main__":
-    chosen = best_tier(sys.argv[1].removesuffix(STARTED))
-    if sys.argv[1].endswith(STARTED):
-        chosen = replace(chosen, forks=False)
+    best_tier(sys.argv[1].removesuffix(STARTED))  # or it is said why there is none
+    chosen = way(sys.argv[1])
+    assert chosen is not None
     wanted = {"all": None, "quick": QUICK}.get(sys.argv[2], sys.argv[2:])
     right = judge_functions(chosen, "def double(x): return x * 2", TESTS, LIMITS)
     with tempfile.TemporaryDirectory() as place:

@@ -35,24 +35,25 @@ def stand_ready() -> None:
 
 
 def fork_apart(clone: int) -> int:
-    """A fork in namespaces of its own, as its first process; `clone` is the number of the system call.
+    """A fork in namespaces of its own, as their first process: 0 in it, its number here, -1 where there is none.
+
+    `clone` is the number of the system call.
 
     Python's `fork` cannot do it, and two forks, with `unshare` between them, would cost half as much again. What Python
     does in the child of a fork is left out: it has one thread, and forks once more before anything foreign runs.
     """
-    pid = int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
-    _checked(pid)
-    return pid
+    return int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
 
 
 def name_user(pid: int, uid: int) -> None:
     """Who a process in a user namespace of its own is outside: this uid, and no other can be had there."""
+    _checked(pid)
     for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {uid} 1"), ("gid_map", f"{NOBODY} {uid} 1")):
         _write(f"/proc/{pid}/{name}", line)
 
 
 def furnish(disk: int, shared: int) -> None:
-    """All that can be written to afresh: /tmp and /dev/shm of bounded size, terminals, a /proc of this execution alone."""
+    """Whatever can be written to, fresh: /tmp and /dev/shm of bounded size, terminals, a /proc of these processes."""
     _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},mode=1777")
     _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},mode=1777")
     _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=620")
