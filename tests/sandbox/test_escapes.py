@@ -47,7 +47,7 @@ NOBODY = 65534
 def tried(attacks: dict[str, str]) -> list[tuple[str, str]]:
     """All of them in every way at night; else those that need no deadline to end them, and in other ways a few."""
     if COUNTS is NIGHT:
-        return [(way, name) for way in WAYS for name in attacks]
+        return [(way, name) for way in WAYS for name in attacks if not (way.endswith(STARTED) and name in NOT_STARTED)]
     first = next(iter(WAYS), "")
     quick = [name for name in attacks if name not in SLOW]
     return [(way, name) for way in WAYS for name in quick if way == first or name in QUICK_STARTED]

@@ -82,7 +82,7 @@ def test_the_process_that_forks_never_holds_a_program_or_its_tests():
 
     found = [pid for pid in pids if b"needle-of-a" in memory_of(pid)]
 
-    assert found == [] and any(b"_end_all" in memory_of(pid) for pid in pids)
+    assert found == [] and any(b"end_with_parent" in memory_of(pid) for pid in pids)
 
 
 def memory_of(pid: int) -> bytes:

@@ -12,11 +12,14 @@ _USER, _ALL_OTHERS = 0x10000000, 0x20000 | 0x20000000 | 0x8000000 | 0x40000000 |
 _ENDS_WITH = 17
 """The signal to the parent when it ends, SIGCHLD."""
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
+_PARENT_DEATH, _KILL = 1, 9
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _SET_GID, _SET_UID = 1 << 6, 1 << 7
 _CAPABILITIES = 64
 """More than there are."""
 _VERSION = 0x20080522
+_FILES, _TERMINALS = 16384, 16
+"""At most: each takes memory of the kernel, and of terminals the machine has few."""
 NOBODY = 65534
 
 _libc = ctypes.PyDLL(None, use_errno=True)
@@ -54,9 +57,9 @@ def name_user(pid: int, uid: int) -> None:
 
 def furnish(disk: int, shared: int) -> None:
     """Whatever can be written to, fresh: /tmp and /dev/shm of bounded size, terminals, a /proc of these processes."""
-    _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},mode=1777")
-    _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},mode=1777")
-    _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=620")
+    _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},nr_inodes={_FILES},mode=1777")
+    _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},nr_inodes={_FILES},mode=1777")
+    _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, f"newinstance,ptmxmode=0666,mode=620,max={_TERMINALS}")
     _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
     _write("/proc/sys/user/max_user_namespaces", "0")
 
@@ -67,6 +70,11 @@ def give_up_rights() -> None:
         if _libc.prctl(_DROP_BOUND, number, 0, 0, 0) < 0:
             break
     _keep_capabilities(0)
+
+
+def end_with_parent() -> None:
+    """Ends this process when the one that forked it ends; forgotten by the kernel where the user changes."""
+    _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
 
 
 def set_dumpable(whether: bool) -> None:

@@ -29,7 +29,7 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
     while True:
         uid, numbers = _received(control)
         if not numbers:
-            _end_all()  # the host has gone
+            posix._exit(0)  # the host has gone
         host = _socket.socket(fileno=numbers[1])
         first = namespaces.fork_apart(settings["clone"])
         if first == 0:
@@ -68,15 +68,6 @@ def _say(host: _socket.socket, text: str) -> None:
         pass  # the host wants to hear no more
 
 
-def _end_all() -> None:
-    """Ends every fork that is still there: bubblewrap would wait for them."""
-    try:
-        posix.kill(-1, _signal.SIGKILL)
-    except OSError:
-        pass  # there is none
-    posix._exit(0)
-
-
 def _reap() -> None:
     try:
         while posix.waitpid(-1, posix.WNOHANG)[0]:
@@ -113,6 +104,7 @@ def _settle(asked: dict, calls: bytes) -> None:  # type: ignore[type-arg]
     steps.set_limits(asked, others=1)
     namespaces.set_dumpable(False)
     namespaces.give_up_rights()
+    namespaces.end_with_parent()
     confine.confine(None, None, calls)
 
 
