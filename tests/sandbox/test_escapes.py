@@ -21,6 +21,7 @@ from attacks import (
     GREEDY,
     LEFT,
     LIMITS,
+    NOT_STARTED,
     OUTSIDE,
     TESTS,
     escape,
@@ -47,7 +48,8 @@ NOBODY = 65534
 def tried(attacks: dict[str, str]) -> list[tuple[str, str]]:
     """All of them in every way at night; else those that need no deadline to end them, and in other ways a few."""
     if COUNTS is NIGHT:
-        return [(way, name) for way in WAYS for name in attacks if not (way.endswith(STARTED) and name in NOT_STARTED)]
+        pairs = [(way, name) for way in WAYS for name in attacks]
+        return [(way, name) for way, name in pairs if not (way.endswith(STARTED) and name in NOT_STARTED)]
     first = next(iter(WAYS), "")
     quick = [name for name in attacks if name not in SLOW]
     return [(way, name) for way in WAYS for name in quick if way == first or name in QUICK_STARTED]
