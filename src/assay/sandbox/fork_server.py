@@ -36,6 +36,10 @@ class _NotForkedError(Exception):
     """There is no fork to be had, and why."""
 
 
+class _ServerEndedError(_NotForkedError):
+    """The process that forks has ended."""
+
+
 def forked(
     tier: object, command: Command, limits: Limits, stdin: bytes = b"", links: Mapping[str, int] | None = None
 ) -> "Forked | None":
@@ -69,13 +73,11 @@ def why_no_fork(tier: object) -> str:
         return str(error)
 
 
-def _fork(
-    tier: Bubblewrap, command: Command, limits: Limits, stdin: bytes, links: Mapping[str, int]
-) -> "Forked":
+def _fork(tier: Bubblewrap, command: Command, limits: Limits, stdin: bytes, links: Mapping[str, int]) -> "Forked":
     server = server_for(tier, command.role)
     try:
         return Forked(server, tier, command, limits, stdin, links)
-    except _NotForkedError as error:
+    except _ServerEndedError as error:
         raise _NotForkedError(server.last_words() or str(error)) from error
 
 
@@ -112,7 +114,7 @@ class ForkServer:
         try:
             socket.send_fds(self._control, [b"%d" % uid], list(descriptors))
         except OSError as error:
-            raise _NotForkedError(str(error)) from error
+            raise _ServerEndedError(str(error)) from error
 
     def last_words(self) -> str:
         """Why it has ended, where it has."""
@@ -178,8 +180,10 @@ class Forked(Attended):
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             said, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
+            if not said:
+                raise _ServerEndedError("the process that forks has ended")
             if not numbers:
-                raise _NotForkedError(said.decode("utf-8", "replace") or "the process that forks has ended")
+                raise _NotForkedError(said.removeprefix(b"!").decode("utf-8", "replace"))
             self.pidfd = numbers[0]
             self.pid = _pid_of(self.pidfd)
             watch_group(self.pid)
