@@ -365,12 +365,14 @@ def leftover(tier: Tier, name: str, there: Host, *, beside: bool = False) -> str
 
 
 def _runs(name: str) -> bool:
+    """Whether there is a process of that name; one that has ended and waits to be noticed is none."""
     for place in Path("/proc").iterdir():
         try:
-            if place.name.isdigit() and name in (place / "comm").read_text():
-                return True
+            called, _, rest = (place / "stat").read_text().rpartition(") ") if place.name.isdigit() else ("", "", "Z")
         except OSError:
             continue
+        if name in called and rest[0] not in "ZX":
+            return True
     return False
 
 
@@ -399,8 +401,12 @@ def all_that_succeed(tier: Tier, folder: Path, names: Callable[[str], bool] = la
     return {name: why for name, why in tried.items() if why}
 
 
-NOT_STARTED = {"makes many files"}
-"""Bubblewrap itself bounds the bytes of a file system, not the number of its files."""
+NOT_STARTED = {
+    "makes many files", "reads the memory map of the first process", "lists the descriptors of the first process",
+    "reads the memory of the first process",
+}  # fmt: skip
+"""Bubblewrap itself bounds the bytes of a file system, not the number of its files; started by an ordinary user it is
+the first process itself, with the program's user and no other rights, and hides nothing from it."""
 QUICK = ("reads a secret by a symlink", "reads the parent's environment", "signals the parent", "connects by TCP",
          "sends by UDP", "changes the mode of a secret", "lowers the parent's limits", "forks without end",
          "leaves a daemon", "is wrong", "equals everything", "writes a verdict to every descriptor")  # fmt: skip

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.sandbox import FunctionTests, Limits, Sandbox, choose, fork_server, judge_functions
+from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, choose, fork_server, judge_functions
 from assay.sandbox.bubblewrap import Bubblewrap
 from assay.sandbox.fork_server import close_servers, has_forks, server_for, why_no_fork
 
@@ -200,3 +200,12 @@ def test_a_tier_whose_forks_do_not_hold_is_chosen_without_them(monkeypatch):
     assert choice._choose("bubblewrap", choice.Engine()) == choice.Choice(
         replace(FORKING, forks=False), no_forks="code inside mounts"
     )
+
+
+def test_a_fork_that_gets_no_file_system_is_a_failure_of_ours_and_no_verdict(monkeypatch):
+    settings = Bubblewrap.fork_settings
+    monkeypatch.setattr(Bubblewrap, "fork_settings", lambda self, *args: {**settings(self, *args), "disk": "none"})
+
+    for work in (lambda: run(FORKING, "print(1)"), lambda: judge_functions(FORKING, RIGHT, TESTS)):
+        with pytest.raises(SandboxError, match="the sandbox could not be started: .*Invalid argument"):
+            work()
