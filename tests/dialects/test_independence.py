@@ -20,7 +20,7 @@ import assay
 from assay.dialects.recognise import DIALECTS, dialect_of
 gone = sys.argv[1]
 optional = ("assay.models.local_transformers",)
-inside = ("assay.sandbox.candidate", "assay.sandbox.inside", "assay.sandbox.tester")  # programs, never imported
+inside = tuple(f"assay.sandbox.{name}" for name in ("candidate", "inside", "serving", "tester"))  # never imported
 for module in pkgutil.walk_packages(assay.__path__, "assay."):
     if module.name != f"assay.cli.{gone}" and not module.name.startswith(optional + inside):
         importlib.import_module(module.name)

@@ -16,14 +16,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from ways import STARTED, way
 
 from assay.sandbox import FunctionTests, Limits, Sandbox, SandboxError, Tier, best_tier, judge_functions
 from assay.sandbox.fork_server import has_forks, server_for
 
-STARTED = ", started"
-"""Of a tier that forks: with a sandbox started for each execution."""
 LIMITS = Limits(wall_seconds=6, cpu_seconds=3, memory_mb=256, processes=16, file_mb=2, disk_mb=8)
 BEFORE = """
 import ctypes, os, resource, signal, socket, sys, tempfile, time
@@ -141,6 +141,8 @@ GREEDY = {
     "fills the disk": "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\ntry:\n    for n in range(400):\n        with open(f'f{n}', 'wb') as f: f.write(os.urandom(1 << 20))\nexcept OSError: os._exit(0)\ntime.sleep(2)\nprint('ESCAPED')",
     "writes one large file": "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('f', 'wb', 0)\nf.write(b'x' * (2 << 20))\nescaped(lambda: f.write(b'x'))",
     "fills the shared memory": "n = 0\ntry:\n    for n in range(200):\n        with open(f'/dev/shm/f{n}', 'wb') as f: f.write(b'x' * (1 << 20))\nexcept OSError: pass\nif n > 100: print('ESCAPED')",
+    "makes many files": "n = 0\ntry:\n    while n < 100_000:\n        os.mknod(f'/tmp/{n}' if os.access('/tmp', os.W_OK) else f'{n}'); n += 1\nexcept OSError: os._exit(0)\ntime.sleep(1)\nprint('ESCAPED', n)",
+    "opens many terminals": "n = []\ntry:\n    for _ in range(1000): n.append(os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY))\nexcept OSError: pass\nif len(n) > 300: print('ESCAPED', len(n))",
     "opens many files": "n = []\ntry:\n    for _ in range(1_000_000): n.append(open('/dev/null'))\nexcept OSError: os._exit(0)\nprint('ESCAPED')",
     "computes without end": "while True: pass",
     "computes without end and hears no signal": "for n in range(1, 65):\n    try: signal.signal(n, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
@@ -363,12 +365,14 @@ def leftover(tier: Tier, name: str, there: Host, *, beside: bool = False) -> str
 
 
 def _runs(name: str) -> bool:
+    """Whether there is a process of that name; one that has ended and waits to be noticed is none."""
     for place in Path("/proc").iterdir():
         try:
-            if place.name.isdigit() and name in (place / "comm").read_text():
-                return True
+            called, _, rest = (place / "stat").read_text().rpartition(") ") if place.name.isdigit() else ("", "", "Z")
         except OSError:
             continue
+        if name in called and rest[0] not in "ZX":
+            return True
     return False
 
 
@@ -397,16 +401,23 @@ def all_that_succeed(tier: Tier, folder: Path, names: Callable[[str], bool] = la
     return {name: why for name, why in tried.items() if why}
 
 
+NOT_STARTED = {
+    "makes many files", "reads the memory map of the first process", "lists the descriptors of the first process",
+    "reads the memory of the first process",
+}  # fmt: skip
+"""Bubblewrap itself bounds the bytes of a file system, not the number of its files; started by an ordinary user it is
+the first process itself, with the program's user and no other rights, and hides nothing from it."""
 QUICK = ("reads a secret by a symlink", "reads the parent's environment", "signals the parent", "connects by TCP",
          "sends by UDP", "changes the mode of a secret", "lowers the parent's limits", "forks without end",
          "leaves a daemon", "is wrong", "equals everything", "writes a verdict to every descriptor")  # fmt: skip
 
 if __name__ == "__main__":
-    chosen = best_tier(sys.argv[1].removesuffix(STARTED))
-    if sys.argv[1].endswith(STARTED):
-        chosen = replace(chosen, forks=False)
+    best_tier(sys.argv[1].removesuffix(STARTED))  # or it is said why there is none
+    chosen = way(sys.argv[1])
+    assert chosen is not None
     wanted = {"all": None, "quick": QUICK}.get(sys.argv[2], sys.argv[2:])
     right = judge_functions(chosen, "def double(x): return x * 2", TESTS, LIMITS)
     with tempfile.TemporaryDirectory() as place:
-        found = all_that_succeed(chosen, Path(place), lambda name: wanted is None or name in wanted)
+        skipped = NOT_STARTED if sys.argv[1].endswith(STARTED) else ()
+        found = all_that_succeed(chosen, Path(place), lambda name: name not in skipped and (wanted is None or name in wanted))
     print(json.dumps({"tier": chosen.name, "forks": has_forks(chosen), "right": right.passed, "got_through": found}))

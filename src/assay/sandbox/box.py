@@ -97,7 +97,8 @@ class Sandbox:
         if (fork := forked(self.tier, command, limits, stdin)) is not None:
             return fork
         launch = self.tier.launch(command, limits)
-        return Running(launch, launch.first + stdin, limits, inherits=(command.keep.pipe,) if command.keep.names else ())
+        inherits = (command.keep.pipe,) if command.keep.names else ()
+        return Running(launch, launch.first + stdin, limits, inherits=inherits)
 
     def _command(self, argv: Sequence[str], env: Mapping[str, str], keep: Keep) -> Command:
         # A file of Python is run by the interpreter that sets the limits, unless options for another are given.

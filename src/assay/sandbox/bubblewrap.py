@@ -67,7 +67,7 @@ class Bubblewrap:
 
     @property
     def can_fork(self) -> bool:
-        """Whether forks could be kept apart: by a filter, and by a /tmp of their own, which must hide no interpreter."""
+        """Whether forks could be kept apart: by a filter, and by a /tmp of their own that hides no interpreter."""
         needed = readable_for(own_python())
         return filter_program() is not None and not any(path.is_relative_to("/tmp") for path in needed)
 

@@ -1,8 +1,7 @@
 """Runs inside a sandbox: executes a program that a model wrote, then answers calls of its functions.
 
-Called by `inside`, or by `serving` in a fork. Whatever the program
-does to this process, it can only change what its own functions return: the tests run in another sandbox, and the
-verdict goes over a pipe that is not open here.
+Called by `inside`, or by `serving` in a fork. Whatever the program does to this process, it can only change what its
+own functions return: the tests run in another sandbox, and the verdict goes over a pipe that is not open here.
 """
 
 import builtins

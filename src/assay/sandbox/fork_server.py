@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TypeGuard
@@ -33,6 +34,10 @@ _MOST_STARTS = 5
 
 class _NotForkedError(Exception):
     """There is no fork to be had, and why."""
+
+
+class _ServerEndedError(_NotForkedError):
+    """The process that forks has ended."""
 
 
 def forked(
@@ -68,13 +73,11 @@ def why_no_fork(tier: object) -> str:
         return str(error)
 
 
-def _fork(
-    tier: Bubblewrap, command: Command, limits: Limits, stdin: bytes, links: Mapping[str, int]
-) -> "Forked":
+def _fork(tier: Bubblewrap, command: Command, limits: Limits, stdin: bytes, links: Mapping[str, int]) -> "Forked":
     server = server_for(tier, command.role)
     try:
         return Forked(server, tier, command, limits, stdin, links)
-    except _NotForkedError as error:
+    except _ServerEndedError as error:
         raise _NotForkedError(server.last_words() or str(error)) from error
 
 
@@ -111,7 +114,7 @@ class ForkServer:
         try:
             socket.send_fds(self._control, [b"%d" % uid], list(descriptors))
         except OSError as error:
-            raise _NotForkedError(str(error)) from error
+            raise _ServerEndedError(str(error)) from error
 
     def last_words(self) -> str:
         """Why it has ended, where it has."""
@@ -148,32 +151,39 @@ class Forked(Attended):
         links: Mapping[str, int],
     ) -> None:
         super().__init__(limits, stdin)
+        self._said: bytes | None = None
         settings = marshal.dumps(tier.fork_settings(command, limits, tuple(links)))
         with ExitStack() as failing, ExitStack() as theirs:
-            read_in, write_in = os.pipe()
-            read_out, write_out = os.pipe()
-            read_err, write_err = os.pipe()
-            memory = os.memfd_create("assay")
             self._reply, reply = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            for number in (read_in, write_out, write_err, memory):
-                theirs.callback(os.close, number)
             theirs.callback(reply.close)
-            self.input, self.outputs = write_in, {read_out: self.stdout, read_err: self.stderr}
             failing.callback(self._close_descriptors)
+            memory = os.memfd_create("assay")
+            theirs.callback(os.close, memory)
             write_all(memory, settings)
             os.lseek(memory, 0, os.SEEK_SET)
-            server.ask(tier.fork_uid(), (memory, reply.fileno(), read_in, write_out, write_err, *links.values()))
+            stdin_end, self.input = os.pipe()
+            theirs.callback(os.close, stdin_end)
+            ends = [stdin_end]
+            for output in (self.stdout, self.stderr):
+                reading, writing = os.pipe()
+                theirs.callback(os.close, writing)
+                self.outputs = {**self.outputs, reading: output}
+                ends.append(writing)
+            server.ask(tier.fork_uid(), (memory, reply.fileno(), *ends, *links.values()))
             theirs.close()
             self._take_hold()
             failing.pop_all()
+        self.started = time.monotonic()
 
     def _take_hold(self) -> None:
         """Learns how to end it and whose memory to count, before anything foreign runs in it."""
         self._reply.settimeout(_SECONDS_TO_ANSWER)
         try:
             said, numbers, _, _ = socket.recv_fds(self._reply, 2000, 1)
+            if not said:
+                raise _ServerEndedError("the process that forks has ended")
             if not numbers:
-                raise _NotForkedError(said.decode("utf-8", "replace") or "the process that forks has ended")
+                raise _NotForkedError(said.removeprefix(b"!").decode("utf-8", "replace"))
             self.pidfd = numbers[0]
             self.pid = _pid_of(self.pidfd)
             watch_group(self.pid)
@@ -202,25 +212,39 @@ class Forked(Attended):
     def exit_code(self) -> int | None:
         """What the first process said of the program's end; `SandboxError` where the program did not begin."""
         self._wait()
-        self._reply.setblocking(False)
-        try:
-            said = self._reply.recv(2000)
-        except OSError:
-            return None
-        if said.startswith(b"!"):
+        said = self._status(0)
+        if said is not None and said.startswith(b"!"):
             raise SandboxError(f"the sandbox could not be started: {said[1:].decode('utf-8', 'replace')}")
-        return int(said) if said.isdigit() else None
+        return int(said) if said is not None and said.isdigit() else None
+
+    def was_lost(self) -> bool:
+        """Whether its first process is gone and has not said how the program ended."""
+        return self._status(_SECONDS_TO_END) == b""
+
+    def _status(self, seconds: float) -> bytes | None:
+        """What the first process has said by then: nothing yet (`None`), the end, or nothing for ever (empty)."""
+        if self._said is None and _is_ready(self._reply.fileno(), seconds):
+            try:
+                self._said = self._reply.recv(2000)
+            except OSError:
+                self._said = b""
+        return self._said
 
     def _wait(self) -> None:
-        ended = select.poll()
-        ended.register(self.pidfd, select.POLLIN)
-        ended.poll()
+        _is_ready(self.pidfd, None)
 
     def _close_descriptors(self) -> None:
         self.close_input()
         for number in (*self.outputs, *((self.pidfd,) if self.pidfd >= 0 else ())):
             os.close(number)
         self._reply.close()
+
+
+def _is_ready(number: int, seconds: float | None) -> bool:
+    """Whether there is something to read by then."""
+    ready = select.poll()
+    ready.register(number, select.POLLIN)
+    return bool(ready.poll(None if seconds is None else seconds * 1000))
 
 
 def _pid_of(pidfd: int) -> int:
@@ -239,7 +263,8 @@ _starting = threading.Lock()
 
 def server_for(tier: Bubblewrap, role: Role) -> ForkServer:
     """The process that forks executions of this role, started where it is not up."""
-    key = tier, side = tier, "tester" if role == "tester" else "candidate"
+    side: Role = "tester" if role == "tester" else "candidate"
+    key = tier, side
     with _starting:
         if key in _servers:
             if _servers[key].is_up:

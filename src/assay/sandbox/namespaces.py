@@ -12,11 +12,14 @@ _USER, _ALL_OTHERS = 0x10000000, 0x20000 | 0x20000000 | 0x8000000 | 0x40000000 |
 _ENDS_WITH = 17
 """The signal to the parent when it ends, SIGCHLD."""
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
+_PARENT_DEATH, _KILL = 1, 9
 _DUMPABLE, _DROP_BOUND, _AMBIENT, _CLEAR_AMBIENT = 4, 24, 47, 4
 _SET_GID, _SET_UID = 1 << 6, 1 << 7
 _CAPABILITIES = 64
 """More than there are."""
 _VERSION = 0x20080522
+_FILES, _TERMINALS = 16384, 16
+"""At most: each takes memory of the kernel, and of terminals the machine has few."""
 NOBODY = 65534
 
 _libc = ctypes.PyDLL(None, use_errno=True)
@@ -35,27 +38,28 @@ def stand_ready() -> None:
 
 
 def fork_apart(clone: int) -> int:
-    """A fork in namespaces of its own, as its first process; `clone` is the number of the system call.
+    """A fork in namespaces of its own, as their first process: 0 in it, its number here, -1 where there is none.
+
+    `clone` is the number of the system call.
 
     Python's `fork` cannot do it, and two forks, with `unshare` between them, would cost half as much again. What Python
     does in the child of a fork is left out: it has one thread, and forks once more before anything foreign runs.
     """
-    pid = int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
-    _checked(pid)
-    return pid
+    return int(_libc.syscall(clone, _USER | _ALL_OTHERS | _ENDS_WITH, 0, 0, 0, 0))
 
 
 def name_user(pid: int, uid: int) -> None:
     """Who a process in a user namespace of its own is outside: this uid, and no other can be had there."""
+    _checked(pid)
     for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {uid} 1"), ("gid_map", f"{NOBODY} {uid} 1")):
         _write(f"/proc/{pid}/{name}", line)
 
 
 def furnish(disk: int, shared: int) -> None:
-    """All that can be written to afresh: /tmp and /dev/shm of bounded size, terminals, a /proc of this execution alone."""
-    _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},mode=1777")
-    _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},mode=1777")
-    _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, "newinstance,ptmxmode=0666,mode=620")
+    """Whatever can be written to, fresh: /tmp and /dev/shm of bounded size, terminals, a /proc of these processes."""
+    _mount("tmpfs", "/tmp", _NO_SUID | _NO_DEVICES, f"size={disk},nr_inodes={_FILES},mode=1777")
+    _mount("tmpfs", "/dev/shm", _NO_SUID | _NO_DEVICES, f"size={shared},nr_inodes={_FILES},mode=1777")
+    _mount("devpts", "/dev/pts", _NO_SUID | _NO_PROGRAMS, f"newinstance,ptmxmode=0666,mode=620,max={_TERMINALS}")
     _mount("proc", "/proc", _NO_SUID | _NO_DEVICES | _NO_PROGRAMS)
     _write("/proc/sys/user/max_user_namespaces", "0")
 
@@ -66,6 +70,11 @@ def give_up_rights() -> None:
         if _libc.prctl(_DROP_BOUND, number, 0, 0, 0) < 0:
             break
     _keep_capabilities(0)
+
+
+def end_with_parent() -> None:
+    """Ends this process when the one that forked it ends; forgotten by the kernel where the user changes."""
+    _checked(_libc.prctl(_PARENT_DEATH, _KILL, 0, 0, 0))
 
 
 def set_dumpable(whether: bool) -> None:

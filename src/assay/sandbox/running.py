@@ -80,6 +80,10 @@ class Attended(ABC):
     def exit_code(self) -> int | None:
         """Waits until it has ended, with all it started; its code, or `None` where nobody knows."""
 
+    def was_lost(self) -> bool:
+        """Whether it has ended, for all that can be known, by no doing of the program."""
+        return False
+
     def stop(self, ending: Ending) -> None:
         """Ends it at a limit."""
         self.stopped = self.stopped or ending
@@ -161,7 +165,7 @@ class Running(Attended):
             launch.close()
         kept = ((self.process.stdout, self.stdout), (self.process.stderr, self.stderr))
         self.outputs = {pipe.fileno(): data for pipe, data in kept if pipe is not None}
-        self.input = self.process.stdin and self.process.stdin.fileno()
+        self.input = None if self.process.stdin is None else self.process.stdin.fileno()
         self.pid, self.pidfd = self.process.pid, os.pidfd_open(self.process.pid)
 
     def end(self) -> None:

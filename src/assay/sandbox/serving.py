@@ -1,13 +1,13 @@
 """Runs inside a sandbox and stays: forks a process for every execution, so that none pays for starting Python.
 
-Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads what an execution is told:
-it takes descriptors, forks, and closes them. The fork stands in namespaces of its own from its first moment. It waits
-until the host has a descriptor to end it by, makes a file system, gives up all rights and forks again: it becomes the
-process in which orphans end, its child becomes the program. Over a socket that the program does not have, the host
+Called by `inside`. No code of a model or a benchmark runs in this process, and it never reads what an execution is
+told: it takes descriptors, forks, and closes them. The fork stands in namespaces of its own from its first moment. It
+waits until the host has a descriptor to end it by, makes a file system, gives up all rights and forks again: it becomes
+the process in which orphans end, its child becomes the program. Over a socket that the program does not have, the host
 hears how the program ended.
 """
 
-import _signal
+import _signal  # type: ignore[import-not-found]
 import _socket
 import gc
 import marshal
@@ -31,15 +31,11 @@ def serve(control: _socket.socket, settings: dict) -> dict:  # type: ignore[type
         if not numbers:
             posix._exit(0)  # the host has gone
         host = _socket.socket(fileno=numbers[1])
-        try:
-            first = namespaces.fork_apart(settings["clone"])
-            if first == 0:
-                control.close()
-                return _execution(settings["calls"], host, numbers[0], numbers[2:])
-            namespaces.name_user(first, uid)
-            _hand_over(first, host)
-        except OSError as error:
-            _say(host, f"!{error}")  # what was forked hears no word to go on, and ends
+        first = namespaces.fork_apart(settings["clone"])
+        if first == 0:
+            control.close()
+            return _execution(settings["calls"], host, numbers[0], numbers[2:])
+        _hand_over(first, uid, host)
         host.close()
         for number in (numbers[0], *numbers[2:]):
             posix.close(number)
@@ -54,11 +50,15 @@ def _received(control: _socket.socket) -> tuple:  # type: ignore[type-arg]
     return (int(said), numbers) if said else (0, [])
 
 
-def _hand_over(first: int, host: _socket.socket) -> None:
-    """A descriptor of the fork, for the host to end it by; it is not reaped yet, so its number is its own."""
-    number = posix.pidfd_open(first)
-    host.sendmsg([b"pidfd"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number.to_bytes(4, sys.byteorder))])
-    posix.close(number)
+def _hand_over(first: int, uid: int, host: _socket.socket) -> None:
+    """Gives the fork its user, and the host a descriptor to end it by: it is not reaped, so its number is its own."""
+    try:
+        namespaces.name_user(first, uid)
+        number = posix.pidfd_open(first)
+        host.sendmsg([b"pidfd"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, number.to_bytes(4, sys.byteorder))])
+        posix.close(number)
+    except OSError as error:
+        _say(host, f"!{error}")  # what was forked, if anything, hears no word to go on, and ends
 
 
 def _say(host: _socket.socket, text: str) -> None:
@@ -104,6 +104,7 @@ def _settle(asked: dict, calls: bytes) -> None:  # type: ignore[type-arg]
     steps.set_limits(asked, others=1)
     namespaces.set_dumpable(False)
     namespaces.give_up_rights()
+    namespaces.end_with_parent()
     confine.confine(None, None, calls)
 
 
@@ -112,7 +113,7 @@ def _asked(memory: int) -> dict:  # type: ignore[type-arg]
     while piece := posix.read(memory, 1 << 20):
         data += piece
     posix.close(memory)
-    return dict(marshal.loads(data))
+    return dict(marshal.loads(data))  # noqa: S302 - written by the host
 
 
 def _end_with(child: int, host: _socket.socket) -> None:

@@ -1,9 +1,9 @@
 """Runs inside a sandbox of its own: executes tests against a program that lives in another one.
 
-Called by `inside`, or by `serving` in a fork, with `facts`: `tests` with `before` (code that is the benchmark's own), `test`,
-`entry` (a name of the program that the code before also defines) and `call`; the descriptors to speak over; a number.
-Names that the tests use and nobody here defines are the program's. Only this process has the verdict's pipe and the
-number that makes a line on it count.
+Called by `inside`, or by `serving` in a fork, with `facts`: `tests` with `before` (code that is the benchmark's own),
+`test`, `entry` (a name of the program that the code before also defines) and `call`; the descriptors to speak over; a
+number. Names that the tests use and nobody here defines are the program's. Only this process has the verdict's pipe and
+the number that makes a line on it count.
 """
 
 import builtins
@@ -186,7 +186,7 @@ def main(facts: dict) -> None:  # type: ignore[type-arg]
         passed = not reason
     except BaseException as error:  # noqa: BLE001 - a test that fails, in whatever way
         reason = _described(error)
-    _say(verdict, {"nonce": nonce, "passed": passed, "reason": reason})
+    _say(verdict, {"nonce": nonce, "passed": passed, "reason": reason, "gone": link.gone})
 
 
 def _described(error: BaseException) -> str:

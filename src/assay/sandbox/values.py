@@ -59,6 +59,8 @@ class Link:
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading, self._writing = reading, writing
+        self.gone = False
+        """Whether the other side was found to have closed the connection."""
 
     def send(self, message: "dict[str, Any]") -> None:
         """Writes one message, whole."""
@@ -70,6 +72,7 @@ class Link:
             try:
                 view = view[posix.write(self._writing, view) :]
             except OSError as error:
+                self.gone = True
                 raise Gone from error
 
     def receive(self) -> "dict[str, Any]":
@@ -90,6 +93,7 @@ class Link:
         while count:
             piece = posix.read(self._reading, min(count, 1 << 16))
             if not piece:
+                self.gone = True
                 raise Gone
             pieces.append(piece)
             count -= len(piece)

@@ -74,7 +74,7 @@ def _judged(tier: Tier, program: str, tests: FunctionTests, limits: Limits) -> V
             _started(tier, "candidate", {"program": as_bytes(program)}, limits, asks, answers) as candidate,
         ):
             pipes.close_all_but(verdict.reading)
-            heard = attend([candidate, tester], started + limits.wall_seconds, verdict.reading)
+            heard = attend([candidate, tester], time.monotonic() + limits.wall_seconds, verdict.reading)
             return _read(heard, nonce, candidate, tester, time.monotonic() - started)
 
 
@@ -134,7 +134,7 @@ class _Pipes:
 
 
 def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, seconds: float) -> Verdict | None:
-    """What the tests said; `None` where they stood and said nothing."""
+    """What the tests said; `None` where they stood and said nothing, or the program was ended by none of us."""
     printed = bytes(candidate.stdout or candidate.stderr).decode("utf-8", "replace")
     lines = [line for line in map(_line, heard.splitlines()) if secrets.compare_digest(str(line.get("nonce")), nonce)]
     if not lines:
@@ -142,6 +142,8 @@ def _read(heard: bytes, nonce: str, candidate: Attended, tester: Attended, secon
         raise SandboxError(f"the tests did not start: {said}", fix="try `assay doctor`")
     if "fault" in lines[-1]:
         raise TestsError(f"the tests do not run: {lines[-1]['fault']}"[:LONGEST_REASON], fix="correct the data's tests")
+    if lines[-1].get("gone") and candidate.stopped is None and candidate.was_lost():
+        return None
     if isinstance(passed := lines[-1].get("passed"), bool):
         return Verdict(passed, str(lines[-1].get("reason", ""))[:LONGEST_REASON], seconds, printed)
     if candidate.stopped == "memory":
