@@ -146,3 +146,19 @@ def test_options_for_runs_are_refused_for_names(assay, run):
     said = assay("show", "exact_match", "--wrong")
 
     assert said.code == 2 and "--wrong is for runs" in said.err
+
+
+def test_a_named_sample_is_shown_also_where_the_last_table_is_not_about_it(assay, run):
+    assay("run", "ten.yaml", "--model", "model.py:generate", "--limit", "2", "-o", "out")
+
+    assert ids(assay) == ["s0", "s1"]
+    assert "What is 4 + 4?" in assay("show", run, "--sample", "s4").out
+
+
+def test_text_that_is_no_text_is_still_json(assay, folder):
+    (folder / "odd.py").write_text("def generate(messages):\n    return 'a\\ud800b'\n")
+    assay("run", "sums.jsonl", "--model", "odd.py:generate", "-o", "odd")
+
+    said = assay("show", "odd", "--json").json
+
+    assert said["samples"][0]["rounds"][0]["output"]["candidates"][0]["text"].startswith("a")

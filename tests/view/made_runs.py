@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.core import Audio, Image
+from assay.core import Audio, Image, Video
 from assay.store import RunWriter
 
 STARTED = "2026-11-16T03:00:00+0000"
@@ -32,6 +32,24 @@ def wav(seconds: float = 0.5) -> bytes:
         file.writeframes(
             b"".join(int((k % 40 - 20) * 1200 * k / frames).to_bytes(2, "little", signed=True) for k in range(frames))
         )
+    return out.getvalue()
+
+
+def webm(frames: int = 20) -> bytes:
+    """A video of two seconds that grows brighter."""
+    import av
+    import numpy as np
+
+    out = io.BytesIO()
+    with av.open(out, "w", format="webm") as container:
+        stream = container.add_stream("libvpx", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for level in range(frames):
+            picture = np.full((48, 64, 3), 12 * level, np.uint8)
+            for packet in stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")):
+                container.mux(packet)
+        for packet in stream.encode():
+            container.mux(packet)
     return out.getvalue()
 
 
@@ -102,7 +120,7 @@ def write_run(
     lines: Sequence[Mapping[str, Any]],
     results: Sequence[Mapping[str, Any]] = (),
     described: Mapping[str, Any] | None = None,
-    media: Sequence[Image | Audio] = (),
+    media: Sequence[Image | Audio | Video] = (),
     notes: Sequence[str] = (),
     finished: bool = True,
 ) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from browser import Browser, file_host, needs_browser
-from made_runs import answered, judged, manifest, output_line, png, result, sums, wav, write_run
+from made_runs import answered, judged, manifest, output_line, png, result, sums, wav, webm, write_run
 
-from assay.core import Audio, Image
+from assay.core import Audio, Image, Video
 from assay.view.bundle import write_bundle
 from assay.view.report_file import html_report
 
@@ -147,6 +147,46 @@ def test_images_audio_and_candidates_are_shown(window: Browser, viewer, tmp_path
 
     assert window.js("return document.querySelectorAll('.beside .answer-box').length") == 2
     assert window.text(".beside mark") == "try"
+
+
+def test_a_video_plays_and_jumps_to_any_time_live_and_in_a_report(window: Browser, viewer, tmp_path: Path):
+    pytest.importorskip("av", reason="PyAV, which makes the video, is not installed")
+    film = Video(webm())
+    content = [{"type": "video", "sha256": film.digest, "format": "webm"}, {"type": "text", "text": "What happens?"}]
+    lines = [
+        answered("v", [{"role": "user", "content": content}], "It grows brighter.", task="films"),
+        judged("v", 1.0, task="films"),
+    ]
+    write_run(tmp_path / "runs" / "films", lines, [result("films", "exact", 1.0, 1)], manifest("films"), media=[film])
+    (tmp_path / "report.html").write_text(html_report([tmp_path / "runs" / "films"]), "utf-8")
+    server = viewer(tmp_path / "runs")
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    for address in (f"{server.address}/#/run/{run_id('films')}/samples?id=v", (tmp_path / "report.html").as_uri()):
+        window.open(address)
+        window.js("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        window.wait("document.querySelector('video')?.duration > 1.5")
+        window.js("const v = document.querySelector('video'); v.muted = true; v.currentTime = 1.2; v.play()")
+        window.wait("document.querySelector('video').currentTime >= 1.3")
+
+        assert window.js("return document.querySelector('video').videoWidth") == 64
+
+
+def test_the_place_that_a_scorer_names_is_marked_also_behind_an_emoji(window: Browser, viewer, tmp_path: Path):
+    text = "😀 The answer is B. (B stands for 'both'.) B"
+    place = [text.index("B"), text.index("B") + 1]
+    lines = [answered("a", "?", text), judged("a", 1.0, answer="B", details={"span": place})]
+    write_run(tmp_path / "run", lines, [result("sums", "exact", 1.0, 1)])
+    server = viewer(tmp_path)
+    window.open(server.link())
+    window.wait("document.querySelector('.run-name')")
+
+    window.open(f"{server.address}/#/run/{run_id('run')}/samples?id=a")
+    window.wait("document.querySelector('.conversation mark')")
+
+    before = "return document.querySelector('.conversation mark').previousSibling.textContent"
+    assert window.text(".conversation mark") == "B" and window.js(before) == "😀 The answer is "
 
 
 def test_media_that_are_missing_or_broken_say_so(window: Browser, viewer, tmp_path: Path):

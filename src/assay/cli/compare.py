@@ -41,8 +41,7 @@ def command(arguments: Sequence[str]) -> int:
     else:
         text = github(report, flips) if given.format == "github" else markdown(report, flips)
     sys.stdout.write(text)
-    readers = [RunReader(run.run) for run in report.runs]
-    damaged = [say_damage(reader) for reader in readers]  # that of the baseline is among the notes
-    if any(damaged) or RunReader(report.baseline).damage:
+    damaged = [say_damage(RunReader(run.run)) for run in report.runs]
+    if any(damaged) or any(run.is_damaged for run in report.runs):
         return DAMAGED
     return 0 if report.compared else NOTHING_COMPARED

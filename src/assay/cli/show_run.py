@@ -1,7 +1,6 @@
 """A run on the terminal: its table and breakdowns, then the samples that were asked for."""
 
 import io
-import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from ..core import Result, UsageError, nearest
 from ..report import group_lines, printable, show_table
 from ..store import RunReader
+from ..view.plain_json import json_bytes
 from ..view.run_view import RunView
 from ..view.selection import Wanted, select
 from .show_sample import LINES_IN_A_LIST, Marking, sample_lines
@@ -64,11 +64,11 @@ class ShownRun:
         rows = self.rows(wanted)
         results = self.reader.summary.get("results", [])
         head = {"run": str(self.view.layout.folder), "found": len(rows), "results": results}
-        yield json.dumps(head, ensure_ascii=False)[:-1] + ', "samples": ['
+        yield json_bytes(head).decode()[:-1] + ', "samples": ['
         index = self.view.index
         for place, row in enumerate(rows[:limit]):
             sample = index.ids[row] if only_ids else self.view.record(row).to_plain(whole=True)
-            yield (", " if place else "") + json.dumps(sample, ensure_ascii=False)
+            yield (", " if place else "") + json_bytes(sample).decode()
         yield "]}\n"
 
     def summary_lines(self) -> Iterator[str]:

@@ -47,7 +47,8 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
     manifests = _manifest(before), _manifest(after)
     notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(*manifests)]
     settings = differing_settings(*manifests)
-    return Comparison(str(before.layout.folder), rows, notes, settings, str(after.layout.folder))
+    folders = str(before.layout.folder), str(after.layout.folder)
+    return Comparison(folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage))
 
 
 def _manifest(reader: RunReader) -> Mapping[str, Any]:

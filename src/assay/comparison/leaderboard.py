@@ -74,7 +74,7 @@ class Leaderboard:
         return {"columns": columns, "models": [self._plain(entry) for entry in self.entries], "notes": list(self.notes)}
 
     def _plain(self, entry: Entry) -> dict[str, Any]:
-        cells = []
+        cells: list[dict[str, Any] | None] = []
         for column in self.columns:
             found = entry.numbers.get(column)
             if found is None:

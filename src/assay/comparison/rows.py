@@ -122,6 +122,8 @@ class Comparison:
     """Name, then the setting in the baseline and in the run, where they differ: options, versions, platform."""
     run: str = ""
     """The folder of the run."""
+    is_damaged: bool = False
+    """Whether the baseline is not as its run left it; the notes say how."""
 
     def sentence(self, name: str = "The later run") -> str:
         """The comparison in one sentence; `name` is what the run is called in it."""

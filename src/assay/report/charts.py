@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .svg import Markup, drawing, element, tick, titled
+from .grid import Markup
+from .svg import drawing, element, tick, titled
 from .table import format_value
 
 Ends = tuple[float, float]

@@ -5,8 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from .grid import printable
 from .pace import Pace
-from .table import printable
 
 SECONDS_BETWEEN_LINES = 30.0
 

@@ -74,6 +74,8 @@ class JournalIndex:
         self._judged = array("i")
         self._slots: dict[tuple[int, int], int] = {}
         """The lines of later rounds and further scorers."""
+        self._last: tuple[str, str, str, int, int] = ("", "", "", -1, NONE)
+        """Task, model, sample, epoch and row of the last answer: its verdict mostly stands in the next line."""
         self._outcome_codes: dict[str, int] = {"": 0}
         self._tag_codes: dict[str, dict[str, int]] = {}
 
@@ -98,16 +100,14 @@ class JournalIndex:
             for line in file:
                 if line[-1] != 10:
                     break  # it is being written
-                body = line[:-1]
-                sealed = body[-18:-10] == b',"crc":"' and body[-2:] == b'"}'
-                if not sealed or b"%08x" % crc32(b"}", crc32(body[:-18])) != body[-10:-2]:
+                if line[-19:] != b',"crc":"%08x"}\n' % crc32(b"}", crc32(line[:-19])):
                     self.damaged += 1
                 else:
                     try:
-                        if body[:15] == b'{"kind":"output':
-                            add_output(offset, body)
-                        elif body[:14] == b'{"kind":"score':
-                            add_score(offset, body)
+                        if line.startswith(b'{"kind":"output'):
+                            add_output(offset, line)
+                        elif line.startswith(b'{"kind":"score'):
+                            add_score(offset, line)
                     except (TypeError, ValueError, RecursionError):
                         self.damaged += 1  # whole, but not a record: somebody else's line
                 offset += len(line)
@@ -201,19 +201,22 @@ class JournalIndex:
         row = self._row(head.task, head.model, head.id, head.epoch)
         if self._line(offset, row, head.round, output_text(head)):
             self._outdate(row)
+        self._last = head.task, head.model, head.id, head.epoch, row
         self._measure(row, head)
 
     def _measure(self, row: int, head: OutputHead) -> None:
-        answer = head.output
+        answer, small = head.output, self.small
         self.failed[row] = answer.error is not None
-        self.small["chars"][row] = answer_length(head)
+        small["chars"][row] = answer_length(head)
         self.real["seconds"][row] = number(answer.seconds)
         if answer.likelihoods is not None:
             self.real["confidence"][row] = confidence(answer.likelihoods)
-        if answer.usage is not None:
-            for name, counted in (("tokens_in", answer.usage.input_tokens), ("tokens_out", answer.usage.output_tokens)):
-                if type(counted) is int and 0 <= counted <= LARGEST:
-                    self.small[name][row] = counted
+        if (usage := answer.usage) is not None:
+            asked, written = usage.input_tokens, usage.output_tokens
+            if type(asked) is int and 0 <= asked <= LARGEST:
+                small["tokens_in"][row] = asked
+            if type(written) is int and 0 <= written <= LARGEST:
+                small["tokens_out"][row] = written
 
     def _outdate(self, row: int) -> None:
         for scorer, codes in enumerate(self.verdicts.values()):
@@ -226,7 +229,9 @@ class JournalIndex:
 
     def _add_score(self, offset: int, line: bytes) -> None:
         head = score_head(line)
-        row = self._row(head.task, head.model, head.id, head.epoch)
+        task, model, id, epoch, row = self._last
+        if head.id != id or head.epoch != epoch or head.task != task or head.model != model:
+            row = self._row(head.task, head.model, head.id, head.epoch)
         verdicts = self.verdicts.get(head.scorer)
         if verdicts is None:
             verdicts = self.verdicts[head.scorer] = bytearray(len(self.failed))

@@ -8,12 +8,15 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .plain_json import json_bytes
 
 APP = Path(__file__).parent / "app"
+ALL = "all.js"
+"""The modules of the app as one script."""
 TRUSTED = "require-trusted-types-for 'script'; trusted-types 'none'"
 FOLDER_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; "
@@ -24,8 +27,11 @@ _EXPORT = re.compile(r"^export ((?:async )?(?:function\*?|class|const|let) (\w+)
 
 
 def assets() -> dict[str, bytes]:
-    """The files of the app beside its page."""
-    return {path.name: path.read_bytes() for path in sorted(APP.iterdir()) if path.suffix in (".js", ".css", ".svg")}
+    """The files beside the page: its modules as one, since a browser asks for only a few files at once."""
+    return {
+        ALL: inline_script().encode(),
+        **{path.name: path.read_bytes() for path in sorted(APP.iterdir()) if path.suffix in (".css", ".svg")},
+    }
 
 
 def folder_page() -> str:
@@ -50,7 +56,7 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
     page = _page()
     page = page.replace('<link rel="icon" href="app/icon.svg" type="image/svg+xml">', _icon(icon))
     page = page.replace('<link rel="stylesheet" href="app/style.css">', f"<style>{style}</style>")
-    page = re.sub(r'<(?:link rel="modulepreload"|script type="module") [^>]*>(?:</script>)?\n', "", page)
+    page = page.replace(f'<script type="module" src="app/{ALL}"></script>\n', "")
     page = page.replace("<title>assay</title>", f"<title>{_escaped(title)}</title>")
     meta = f'<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
     page = page.replace('<meta charset="utf-8">', meta)
@@ -58,6 +64,7 @@ def single_page(documents: Mapping[str, Any], title: str) -> str:
     return page.replace("</body>", f"{inner}\n</body>")
 
 
+@cache
 def inline_script() -> str:
     """The modules of the app as one script, each a function of its own, in the order in which they need each other."""
     texts = {path.stem: path.read_text("utf-8") for path in APP.glob("*.js")}

@@ -14,6 +14,7 @@ from ..store.layout import Layout
 from ..store.lock import is_locked
 from .index_file import open_index
 from .journal_index import JournalIndex
+from .plain_json import json_bytes
 from .records import Record, read_record, snippet_of
 
 MOST_ROWS = 500
@@ -32,6 +33,7 @@ class RunView:
         self._lock = threading.RLock()
         """Held while columns are read or grow: a column that is read cannot grow, and says so by an error."""
         self._summary: tuple[Any, dict[str, Any], dict[str, Any]] | None = None
+        self._encoded: tuple[Any, bytes] | None = None
 
     @property
     def index(self) -> JournalIndex:
@@ -80,6 +82,15 @@ class RunView:
         """
         with self._lock:
             return self._columns()
+
+    def encoded_columns(self) -> bytes:
+        """The same as JSON, made once for as long as nothing changes."""
+        with self._lock:
+            self.documents()
+            mark = self.index.end, self._summary and self._summary[0]
+            if self._encoded is None or self._encoded[0] != mark:
+                self._encoded = mark, json_bytes(self._columns())
+            return self._encoded[1]
 
     def rows(self) -> Any:
         """The rows of the last table in the order of the data, as a numpy array."""

@@ -122,10 +122,11 @@ def select(run: RunView, wanted: Wanted) -> list[int]:
     import numpy as np
 
     rows = run.rows()
+    if wanted.ids:  # a sample that is named is shown, also where the last table is not about it
+        named = set(wanted.ids)
+        rows = np.array([row for row, id in enumerate(run.index.ids) if id in named], np.int64)
     columns = SampleColumns(run, rows)
     kept = np.ones(len(rows), bool)
-    if wanted.ids:
-        kept &= np.array([columns.index.ids[row] in set(wanted.ids) for row in rows.tolist()], bool)
     if wanted.wrong or wanted.failures:
         kept &= (_wrong(columns) if wanted.wrong else False) | (_failed(columns) if wanted.failures else False)
     if wanted.outcomes:

@@ -22,10 +22,10 @@ from .folders import RunFolders, listed
 from .guard import MEDIA_POLICY, Guard
 from .labelling import add_label, blind_sample, label_page
 from .live import progress
+from .pages import ALL, APP, inline_script
 from .plain_json import json_bytes
 from .run_page import damage_of, run_page
 
-APP = Path(__file__).parent / "app"
 ASSET_TYPES = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml"}
 DEFAULT_PORT = 7557
 LONGEST_BODY = 16_384
@@ -53,7 +53,7 @@ def make_app(root: Path, origin: str | None = None) -> Guard:
         Route("/api/run", site.answer(site.run)),
         Route("/api/brief", site.answer(site.brief)),
         Route("/api/damage", site.answer(site.damage)),
-        Route("/api/columns", site.answer(site.columns)),
+        Route("/api/columns", site.columns),
         Route("/api/rows", site.answer(site.rows)),
         Route("/api/sample", site.answer(site.sample)),
         Route("/api/search", site.answer(site.search)),
@@ -85,6 +85,8 @@ class Site:
     async def asset(self, request: Request) -> Response:
         """A file of the app."""
         name = request.path_params["name"]
+        if name == ALL:
+            return Response(inline_script(), media_type=ASSET_TYPES[".js"])
         known = {path.name: path for path in APP.iterdir() if path.suffix in ASSET_TYPES}
         if name not in known:
             return Response("no such file", 404, media_type="text/plain")
@@ -124,9 +126,14 @@ class Site:
         """What is not as the run left it."""
         return damage_of(self._folders.run(_text(query, "run")))
 
-    def columns(self, query: Mapping[str, str]) -> Any:
+    async def columns(self, request: Request) -> Response:
         """The samples of a run as columns."""
-        return self._folders.run(_text(query, "run")).columns()
+
+        def work() -> Response:
+            encoded = self._folders.run(_text(request.query_params, "run")).encoded_columns()
+            return Response(encoded, media_type="application/json")
+
+        return await _told(work)
 
     def rows(self, query: Mapping[str, str]) -> Any:
         """The beginnings of question and answer of the rows on the screen."""

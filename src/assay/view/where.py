@@ -10,9 +10,9 @@ A sample without a value fits no comparison but `== none`. `~` looks for words w
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from ..core import UsageError, nearest
 
@@ -67,9 +67,9 @@ class _Parser:
 
     def __init__(self, expression: str, columns: Columns) -> None:
         self.expression, self.columns = expression, columns
-        self.tokens = list(self._tokens())
-        self.at = 0
-        self.depth = 0
+        self.tokens: list[_Token] = []
+        self.at = self.depth = 0
+        self.tokens += self._tokens()
 
     def whole(self) -> Any:
         found = self._either()
@@ -77,7 +77,7 @@ class _Parser:
             self._fail(f"{self.tokens[self.at].text!r} is one too many")
         return found
 
-    def _tokens(self) -> Any:
+    def _tokens(self) -> Iterator[_Token]:
         place, end = 0, len(self.expression.rstrip())
         while place < end:
             found = _TOKEN.match(self.expression, place)
@@ -198,8 +198,8 @@ class _Parser:
                 return sign == "!="
         return value.lower() in text.lower() if sign == "~" else bool(_COMPARE[sign](text, value))
 
-    def _fail(self, why: str) -> Any:
-        place = self.tokens[self.at].place if hasattr(self, "at") and self.at < len(self.tokens) else None
+    def _fail(self, why: str) -> NoReturn:
+        place = self.tokens[self.at].place if self.at < len(self.tokens) else None
         where = "" if place is None else f" (character {place + 1})"
         raise UsageError(f"--where: {why}{where}", fix="write it as in --where 'score<0.5 and tag.subject==\"law\"'")
 

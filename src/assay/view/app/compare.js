@@ -44,10 +44,13 @@ function differenceTable(rows) {
     ? h("tr", null, h("th", { scope: "row" }, r.task, h("span", { class: "muted small" }, ` ${r.metric}`)), h("td", { colspan: 6, class: "muted" }, r.words))
     : h("tr", null, h("th", { scope: "row" }, r.task, h("span", { class: "muted small mono" }, ` ${r.metric} ${r.higher_is_better ? "↑" : "↓"}`)), h("td", { class: "number" }, num(r.baseline_value)), h("td", { class: "number" }, num(r.value)),
       h("td", { class: "number" }, h("b", null, signed(r.difference)), h("div", { class: "muted small" }, r.ci ? `${signed(r.ci[0])} to ${signed(r.ci[1])}` : "no interval")), h("td", null, differenceDot(r, reach(r))),
-      h("td", { class: "small" }, `${count(r.wins)} up, ${count(r.losses)} down`, h("div", { class: "muted" }, `of ${count(r.n)}`)),
-      h("td", { class: "small" }, h("b", { class: r.verdict === "better" ? "t-good" : r.verdict === "worse" ? "t-bad" : "" }, r.verdict), h("div", { class: "muted" }, `p ${r.p_adjusted === null ? "n/a" : r.p_adjusted < 0.001 ? "< 0.001" : r.p_adjusted.toPrecision(2)}`)))));
+      h("td", { class: "small" }, r.higher_is_better ? `${count(r.wins)} up, ${count(r.losses)} down` : `${count(r.losses)} better (lower), ${count(r.wins)} worse`, h("div", { class: "muted" }, `of ${count(r.n)}`)),
+      h("td", { class: "small" }, h("b", { class: r.verdict === "better" ? "t-good" : r.verdict === "worse" ? "t-bad" : "" }, r.verdict), h("div", { class: "muted" }, `p ${chance(r.p_adjusted)}${r.bootstrap ? `, paired bootstrap ${chance(r.bootstrap.p)}` : ""}`)))));
   return h("div", { class: "card scroll", tabindex: "0", role: "region", "aria-label": "Differences" }, h("table", { class: "plain differences" }, h("thead", null, h("tr", null, ["Number", "Earlier", "Later", "Difference", "95 % interval", "Samples", "Verdict"].map((t, i) => h("th", { scope: "col", class: i > 0 && i < 4 ? "number" : "" }, t)))), h("tbody", null, body)));
 }
+
+/** @param {number | null} p */
+function chance(p) { return p === null ? "n/a" : p < 0.001 ? "< 0.001" : p.toPrecision(2); }
 
 /** @param {number} value */
 function signed(value) { return `${value > 0 ? "+" : value < 0 ? "−" : ""}${num(Math.abs(value))}`; }
