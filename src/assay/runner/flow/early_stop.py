@@ -1,7 +1,7 @@
 """Early stopping: looks at the scores of a cell as they come, and says when `--until` is reached.
 
-Samples are taken in the order in which they were drawn, each once all before it are judged: quick answers come first and
-may be the easier ones. Scores of an earlier run in the folder count as if they came now.
+Samples are taken in the order in which they were drawn, each once all before it are judged: quick answers come first
+and may be the easier ones. Scores of an earlier run in the folder count as if they came now.
 """
 
 from ...core import ScoreRecord
