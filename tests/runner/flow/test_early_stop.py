@@ -188,3 +188,39 @@ def test_a_baseline_of_another_task_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match=r"has no number of 'exact_match' for task 'sums'"):
         run(tmp_path / "new", right(0.8), until="decided", baseline=str(tmp_path / "old"))
+
+
+def test_scoring_again_makes_the_same_table_and_misses_nobody(tmp_path):
+    file = tmp_path / "sums.py"
+    file.write_text(f"dataset = {ROWS!r}\nscorers = 'exact_match'\n")
+    run(tmp_path / "old", right(0.8), str(file))
+    first = run(tmp_path / "new", right(0.5, seed=2), str(file), until="decided", baseline=str(tmp_path / "old"))
+
+    again = assay.score(tmp_path / "new")
+
+    assert first[0].n < 500
+    assert (again.status, again[0].to_plain()) == ("complete", first[0].to_plain())
+
+
+def test_a_rule_in_a_folder_that_knows_more_counts_only_what_it_looked_at(tmp_path):
+    from assay.store import RunReader
+
+    run(tmp_path, right(0.8), task(rows=ROWS[:600]), shuffle=True)
+
+    result = run(tmp_path, right(0.8), task(rows=ROWS[:600]), until="ci=0.1")
+
+    reader = RunReader(tmp_path)
+    assert result[0].n < 400
+    assert len(reader.scores("sums", result[0].model, "exact_match")) == result[0].n
+
+
+def test_the_methods_paragraph_says_how_the_run_ended(tmp_path):
+    from assay.report.methods import methods_paragraph
+
+    run(tmp_path, right(0.9), until="ci=0.1")
+    manifest, summary = (json.loads((tmp_path / name).read_text()) for name in ("run.json", "summary.json"))
+
+    text = " ".join(methods_paragraph(manifest, summary))
+
+    assert "a betting confidence sequence, which allows for early stopping" in text
+    assert "Samples were asked in random order (seed 0) until the rule ci=0.1 held." in text

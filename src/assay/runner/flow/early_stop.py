@@ -34,7 +34,7 @@ class EarlyStop:
         """Lines of samples that are complete and not looked at yet."""
         self._count = 0
         self._metric = ""
-        self.has_stopped = False
+        self._is_reached = False
         self.fault = ""
         """Why the rule could not be kept, once that is known."""
 
@@ -44,8 +44,8 @@ class EarlyStop:
 
     def is_reached(self) -> bool:
         """Whether the run has seen enough; called before each row is read."""
-        if self.has_stopped or self.fault or self._read == len(self._tally.order):
-            return self.has_stopped
+        if self._is_reached or self.fault or self._read == len(self._tally.order):
+            return self._is_reached
         for place in range(self._read, len(self._tally.order)):
             self._pending[self._tally.order[place]] = self._tally.offset[place]
         self._read = len(self._tally.order)
@@ -56,9 +56,9 @@ class EarlyStop:
             self._ready += [self._pending.pop(place) for place in places if place in self._pending]
             self._count += 1
             if self._rule.schedule.looks_at(self._count) and self._look():
-                self.has_stopped = True
+                self._is_reached = True
                 break
-        return self.has_stopped
+        return self._is_reached
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
         if sample in self._left_out:

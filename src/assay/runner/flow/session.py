@@ -157,6 +157,8 @@ class Session:
                 rows = CellRun(cell, asking, known_by_id=is_known)
                 rows.is_spent = lambda: bool(self._spent)
                 rows.early = self._early_stop(cell, rows)
+                if not self.ask_model and self.options.until is not None:
+                    cell.taken = earlier.taken(cell)
                 await self._ask(cell, rows)
                 if not self.stopped:
                     for line in await helpers.canaries(cell.scorings, self._whisper):
@@ -241,10 +243,7 @@ class Session:
         asked_for = (rows.progress.expected or 0) // cell.task.epochs
         expected = rows.expected if whole else max(asked_for, rows.expected)
         offsets = {name: tally.offsets() for name, tally in rows.verdicts.tallies.items()}
-        has_stopped = rows.early is not None and rows.early.has_stopped
-        results = await cell_results(
-            cell, self.writer, offsets, expected, self.results, self._say_fault, has_stopped
-        )
+        results = await cell_results(cell, self.writer, offsets, expected, self.results, self._say_fault)
         self.results += results
         self.notes += [*self._until_notes(cell, rows), *decided_lines(results)]
 
@@ -261,7 +260,7 @@ class Session:
         name, rule = cell.task.name, self.options.until
         if rows.early.fault:
             yield f"{name}: --until {rule} was not looked at: {rows.early.fault}"
-        elif rows.early.has_stopped:
+        elif cell.taken is not None:
             yield f"{name}: stopped early by --until {rule} after {rows.expected} samples in random order"
         elif not self.stopped and not self._failure:
             yield f"{name}: --until {rule} was not reached: all {rows.expected} samples were asked"
