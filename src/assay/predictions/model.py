@@ -25,6 +25,7 @@ from ..core import (
     Request,
     Text,
     UsageError,
+    as_part,
     digest_of,
     shorten,
 )
@@ -120,7 +121,7 @@ class Predictions:
             check_media(medium)
             medium.hold()
         parts: list[Part] = [] if cell is None else _text_parts(cell)
-        return Candidate((*parts, *media))
+        return Candidate((*parts, *map(as_part, media)))
 
     def _column_media(self, row: Row) -> list[Media]:
         """The media of the columns that hold them, in their order."""
