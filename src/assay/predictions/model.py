@@ -56,7 +56,9 @@ class Predictions:
     image: str | None = None
     """The column of images (default: `image`, `images`, `image_path`, where there is one)."""
     audio: str | None = None
+    """The column of audio, found alike."""
     video: str | None = None
+    """The column of videos, found alike."""
     media_root: str | None = None
     """The folder that holds the media (default: that of the file)."""
     _table: Table | None = field(default=None, init=False, repr=False, compare=False)
