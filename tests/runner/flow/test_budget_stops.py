@@ -102,3 +102,22 @@ def test_a_wrong_amount_is_refused_before_anything_is_written(tmp_path):
         run(tmp_path / "run", budget="5euro")
 
     assert not (tmp_path / "run").exists()
+
+
+def test_an_evaluator_that_drives_the_model_is_stopped_too_and_goes_on(tmp_path):
+    from assay.core import Message, Prompt
+
+    def drive(engine):
+        said = []
+        for row in ROWS:
+            said += engine.generate([Prompt((Message.of("user", row["question"]),))], ids=[row["id"]])
+        return {"right": sum(output.text == "y" for output in said) / len(said)}
+
+    driven = assay.Task("driven", dataset=ROWS, driver=drive)
+
+    stopped = assay.run(driven, counting, output=str(tmp_path), budget="5k_tokens")
+    asked_first = asked(tmp_path)
+    whole = assay.run(driven, counting, output=str(tmp_path))
+
+    assert stopped.status == "partial" and 50 <= asked_first < 60
+    assert (whole.status, whole.results[0].value, asked(tmp_path)) == ("complete", 1, 300)
