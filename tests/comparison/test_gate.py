@@ -250,3 +250,17 @@ def test_limits_of_a_task_stand_over_those_of_the_policy(tmp_path):
     tasks = read_policy(tmp_path / "policy.yaml").tasks
 
     assert tasks == {"a": Rule(0.02, 0.5), "b": Rule(0.1), "c": Rule(0.02)}
+
+
+def test_a_run_that_stopped_early_is_decided_by_the_interval_that_allows_for_it(tmp_path):
+    rows = [{"id": f"s{n}", "question": f"{n}", "answer": "y"} for n in range(1500)]
+    run(tmp_path / "old", right(0.8), rows=rows)
+    run(tmp_path / "other", right(0.8), rows=rows)
+    old = str(tmp_path / "old")
+
+    run(tmp_path / "new", right(0.5), rows=rows, until="decided", baseline=old, batch_size=10)
+    [failed] = judge_run(policy(max_drop=0.05), tmp_path / "new", old).checks
+    [other] = judge_run(policy(max_drop=0.05), tmp_path / "new", tmp_path / "other").checks
+
+    assert failed.decision == "fail" and "at any time" in failed.found and failed.n < 500
+    assert other.decision == "inconclusive" and "stopped early, and not by this baseline" in other.reason

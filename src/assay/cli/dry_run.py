@@ -1,6 +1,7 @@
-"""`assay run --dry_run`: the first prompt, how many requests, and a forecast of tokens and cost.
+"""`assay run --dry_run`: the first prompt, how many requests, and a forecast of tokens, time and cost.
 
-Nothing is written and no weights are loaded. Tokens are guessed as characters divided by four, from the first prompts.
+Nothing is written and no weights are loaded. Tokens are guessed as characters divided by four, from the first prompts;
+`outlook` says between what they lie.
 A model that renders its own chat template shows the first prompt as it reads it, special tokens and all; what is wrong
 with the template is a fault, and the command fails.
 """
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, TextIO
 
 from ..core import AssayError, BadSample, ComponentError, DataError, Prompt, Sample
@@ -20,11 +22,15 @@ from ..runner.ask.executors import check_spread
 from ..runner.ask.preflight import prompt_faults
 from ..runner.counts.leaks import Leaks
 from ..runner.counts.spending import PRICES
-from ..runner.options import RunOptions
+from ..runner.options import SANDBOX, RunOptions
 from ..runner.plan.cell import Cell
 from ..runner.plan.naming import name_models
 from ..runner.plan.planning import make_plan
+from ..runner.plan.stopping import prepare_until
+from ..runner.run import run_folder
+from ..store import RunReader
 from ..templates import has_rounds
+from .outlook import Outlook, earlier_runs, outlook
 from .samples import prompt_lines
 
 CHARACTERS_PER_TOKEN = 4
@@ -82,6 +88,9 @@ class Forecast:
     """At most, by `max_tokens`; `None` where nothing limits the answer."""
     cost: float | None
     rendered: "Rendered"
+    outlook: Outlook
+    folder: str
+    """Where the run would be kept."""
     warnings: tuple[str, ...] = ()
     """What is wrong with the prompts that were looked at, whatever the model."""
 
@@ -104,10 +113,14 @@ class Forecast:
             yield f"  rows that cannot be used: {self.unusable} (among those looked at)"
         limit = "no limit set" if self.output_tokens is None else f"at most {self.output_tokens:,}"
         yield f"  tokens in about {self.input_tokens:,} (characters / {CHARACTERS_PER_TOKEN}), out {limit}"
-        if self.cost is None:
+        yield from (f"  {printable(line)}" for line in self.outlook.lines(self.folder))
+        cost = self.outlook.cost
+        if cost is None:
             yield "  cost: unknown (say -a price_input=…,price_output=… for a million tokens, and --max_tokens)"
+        elif cost[1] is None:
+            yield f"  cost: {cost[0]:.4f} or more (--max_tokens sets an end)"
         else:
-            yield f"  cost: at most about {self.cost:.4f}"
+            yield f"  cost: {cost[0]:.4f} to {cost[1]:.4f}"
 
     def to_plain(self) -> dict[str, Any]:
         """For programs."""
@@ -136,6 +149,7 @@ class Forecast:
                 "counted_by": f"characters / {CHARACTERS_PER_TOKEN}",
             },
             "cost_at_most": self.cost,
+            "range": self.outlook.to_plain(),
         }
 
 
@@ -148,7 +162,9 @@ def show_plan(options: RunOptions, stdout: TextIO, is_json: bool) -> int:
         print(line, file=sys.stderr)
     cells = make_plan(bare)
     check_spread(bare, cells)
-    forecasts = [forecast(cell, prices) for cell in cells]
+    prepare_until(bare, cells)
+    folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
+    forecasts = [forecast(cell, prices, folder) for cell in cells]
     if is_json:
         document = {"dry_run": True, "cells": [f.to_plain() for f in forecasts], "requests": _total(forecasts)}
         stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
@@ -169,11 +185,11 @@ def _total(forecasts: Sequence[Forecast]) -> int:
     return sum(item.requests for item in forecasts)
 
 
-def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
-    """What a cell would ask, from its first prompts and the number of its samples."""
+def forecast(cell: Cell, prices: Mapping[str, float], folder: Path) -> Forecast:
+    """What a cell would ask, from its first prompts, the number of its samples, and runs beside its folder."""
     looked_at = list(islice(cell.view(), PROMPTS_RENDERED))
     first: tuple[str, Prompt] | None = None
-    characters = rendered = 0
+    prompts: list[Prompt] = []
     failed: list[str] = []
     leaks = Leaks(cell.scorings, cell.task.produces)
     for item in looked_at:
@@ -186,11 +202,11 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
             failed.append(str(error))
             continue
         first = first or (item.id, prompt)
-        characters += _characters(prompt)
-        rendered += 1
+        prompts.append(prompt)
     samples, rounds, unusable = _count(cell, looked_at)
     requests = rounds * cell.task.epochs
-    input_tokens = round(characters / max(rendered, 1) * requests / CHARACTERS_PER_TOKEN)
+    characters = sum(map(_characters, prompts))
+    input_tokens = round(characters / max(len(prompts), 1) * requests / CHARACTERS_PER_TOKEN)
     output_tokens = _output_tokens(cell, first[1] if first else None, requests)
     return Forecast(
         cell,
@@ -203,8 +219,28 @@ def forecast(cell: Cell, prices: Mapping[str, float]) -> Forecast:
         output_tokens,
         _cost(prices, input_tokens, output_tokens),
         rendered_by(cell, first[1]) if first else Rendered(),
+        outlook(
+            prompts,
+            samples * cell.task.epochs,
+            requests,
+            output_tokens,
+            prices,
+            earlier_runs(folder.parent, cell.task.name, cell.model_name),
+            _answered(cell, folder),
+            list(dict.fromkeys(role for scoring in cell.scorings for role in scoring.roles if role != SANDBOX)),
+        ),
+        str(folder),
         (*_unasked(cell.task.name, failed, len(looked_at)), *leaks.lines(cell.task.name)),
     )
+
+
+def _answered(cell: Cell, folder: Path) -> int:
+    """How many answers the folder of the run has; none where it holds no run that can be read."""
+    try:
+        answers = RunReader(folder).index.cell(cell.task.name, cell.model_name).answers
+        return sum(all(one is not None and not one.failed for one in stored) for stored in answers.values())
+    except (AssayError, OSError):
+        return 0
 
 
 def _unasked(task: str, failed: Sequence[str], looked_at: int) -> Iterator[str]:

@@ -46,9 +46,20 @@ def compare_runs(baseline: str | Path, run: str | Path | RunResult) -> Compariso
         row.p_adjusted = p
     manifests = _manifest(before), _manifest(after)
     notes = [*before.damage_lines(), *_reducer_notes(rows), *differing_ways(*manifests)]
+    notes += [note for reader in (before, after) if (note := _early_note(reader))]
     settings = differing_settings(*manifests)
     folders = str(before.layout.folder), str(after.layout.folder)
     return Comparison(folders[0], rows, notes, settings, folders[1], is_damaged=bool(before.damage))
+
+
+def _early_note(reader: RunReader) -> str:
+    """That a run stopped early, which intervals and p of a comparison do not allow for; empty where it did not."""
+    for row in reader.summary.get("results", ()):
+        rule = row.get("details", {}).get("until", {})
+        if rule.get("stopped"):
+            ended = f"{reader.layout.folder} stopped early (--until {rule['rule']})"
+            return f"{ended}: p and intervals here are for a fixed number of samples"
+    return ""
 
 
 def _manifest(reader: RunReader) -> Mapping[str, Any]:

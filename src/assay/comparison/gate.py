@@ -5,7 +5,7 @@ drop (non-inferiority), and fails where all of it lies below. A small run theref
 inconclusive, and the number of samples that would decide is said. Floors are decided by the number's own interval.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from ..core import Result, UsageError, nearest
 from ..core.record import result_from_plain
 from ..report import format_value
+from ..store import RunReader
 from ..summarizers.statistics.margins import Decision, decide, deciding_size, rounded_up
 from .comparing import compare_runs
 from .policy import Policy, Rule
@@ -112,7 +113,11 @@ def judge_run(policy: Policy, run: str | Path, baseline: str | Path | None = Non
         name = f"{result.task}.{result.metric}" + (f" ({result.model})" if several else "")
         if kind == "max_drop":
             row = rows.get((result.task, result.model, result.metric))
-            checks.append(_drop(name, rule, result, row, len(limits)))
+            early = _early_difference(result, after, str(baseline))
+            if early is None:
+                checks.append(_drop(name, rule, result, row, len(limits)))
+            else:
+                checks.append(_early_drop(name, rule, result, early, len(limits)))
         else:
             checks.append(_floor(name, rule, result, len(limits)))
     others = {result.task for result in results} - {result.task for _, result in chosen}
@@ -184,6 +189,34 @@ def _drop(name: str, rule: Rule, result: Result, row: Row | None, together: int)
         sign, difference.value, difference.low, difference.high, difference.stderr, difference.unreliable
     )
     return _decided(Check(name, limit, INCONCLUSIVE, found, n=paired.n), number, -(rule.max_drop or 0.0), together)
+
+
+def _early_difference(result: Result, after: RunReader, baseline: str) -> Mapping[str, Any] | None:
+    """What a run that may have stopped early found against this baseline, empty if against another; `None` for a run
+    whose number of samples was fixed."""
+    rule = result.details.get("until")
+    if not isinstance(rule, Mapping):
+        return None
+    config = after.manifest.get("config")
+    then = config.get("baseline") if isinstance(config, Mapping) else None
+    is_same = then is not None and Path(str(then)).expanduser().resolve() == Path(baseline).expanduser().resolve()
+    found = rule.get("difference") if is_same else None
+    if found or rule.get("stopped"):
+        return found or {}
+    return None
+
+
+def _early_drop(name: str, rule: Rule, result: Result, early: Mapping[str, Any], together: int) -> Check:
+    """The same by the anytime interval that the run itself kept: a fixed-n interval does not allow for its end."""
+    limit = f"max_drop {rule.max_drop:g}"
+    if not early.get("ci"):
+        why = "the run stopped early, and not by this baseline; fix: --until decided --baseline RUN"
+        return Check(name, limit, INCONCLUSIVE, "not compared", why, n=result.n)
+    low, high = early["ci"]
+    found = f"{early['value']:+.3f} [{low:+.3f}, {high:+.3f}] at any time, n {early['n']}"
+    sign = 1.0 if result.higher_is_better else -1.0
+    number = _Number.of(sign, early["value"], low, high, None, "")
+    return _decided(Check(name, limit, INCONCLUSIVE, found, n=early["n"]), number, -(rule.max_drop or 0.0), together)
 
 
 def _floor(name: str, rule: Rule, result: Result, together: int) -> Check:

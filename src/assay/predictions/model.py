@@ -25,6 +25,7 @@ from ..core import (
     Request,
     Text,
     UsageError,
+    as_part,
     digest_of,
     shorten,
 )
@@ -55,7 +56,9 @@ class Predictions:
     image: str | None = None
     """The column of images (default: `image`, `images`, `image_path`, where there is one)."""
     audio: str | None = None
+    """The column of audio, found alike."""
     video: str | None = None
+    """The column of videos, found alike."""
     media_root: str | None = None
     """The folder that holds the media (default: that of the file)."""
     _table: Table | None = field(default=None, init=False, repr=False, compare=False)
@@ -120,7 +123,7 @@ class Predictions:
             check_media(medium)
             medium.hold()
         parts: list[Part] = [] if cell is None else _text_parts(cell)
-        return Candidate((*parts, *media))
+        return Candidate((*parts, *map(as_part, media)))
 
     def _column_media(self, row: Row) -> list[Media]:
         """The media of the columns that hold them, in their order."""

@@ -118,7 +118,7 @@ def _no_column(wanted: str, part: str, names: Sequence[str], where: str) -> Usag
 
 
 def _round_of(row: Mapping[str, Any]) -> int:
-    value = row.get(ROUND)
+    value: Any = row.get(ROUND)
     if is_missing(value) or value == "":
         return 0
     try:

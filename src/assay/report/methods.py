@@ -12,6 +12,7 @@ INTERVALS = {
     "t on clusters": "Student's t over clusters",
     "exact, no spread seen": "an exact bound, no spread seen",
     "macro": "a score interval from the variances of the groups",
+    "anytime: betting confidence sequence": "a betting confidence sequence, which allows for early stopping",
     "jackknife log t": "the jackknife on the logarithm",
     "jackknife logit t": "the jackknife on the logit",
 }
@@ -63,6 +64,10 @@ def _number(row: Mapping[str, Any]) -> str:
     method = INTERVALS.get(str(row.get("interval")), str(row.get("interval") or ""))
     between = f", 95 % interval {ci[0]:.4g} to {ci[1]:.4g} ({method})" if ci else ", without an interval"
     text = f"{row.get('metric')} is {value:.4g}{between}, {n}."
+    details = row.get("details")
+    rule = details.get("until") if isinstance(details, Mapping) else None
+    if isinstance(rule, Mapping) and rule.get("stopped"):
+        text += f" Samples were asked in random order (seed {rule.get('seed')}) until the rule {rule.get('rule')} held."
     outcomes = row.get("outcomes")
     failures = {k: v for k, v in outcomes.items() if k != "scored" and v} if isinstance(outcomes, Mapping) else {}
     if failures:

@@ -131,7 +131,7 @@ class RunOptions:
     )
     on_error: str = option("0.05", "work", "the error budget: stop, continue, a fraction or a count")
     until: str | None = option(
-        None, "work", "stop early, by intervals that hold however often one looks: ci=0.02, or decided (with --baseline)",
+        None, "work", "stop early, by intervals that hold at every look: ci=0.02, or decided (with --baseline)",
         metavar="RULE", is_spread=True,
     )
     budget: str | None = option(

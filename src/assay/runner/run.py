@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from ..core import BadSample, Model, UsageError
+from ..core import BadSample, Model, StoreError, UsageError
 from ..core.trust import guarded
 from ..media.checks import check_media
 from ..store import Layout, Redactor, RunWriter, safe_name
@@ -146,7 +147,8 @@ async def _planned_run(
         _refuse_bad_rows(cells)
     if ask_model:
         check_spread(options, cells)
-    prepare_until(options, cells)
+    with nullcontext() if ask_model else suppress(UsageError, StoreError):
+        prepare_until(options, cells)  # what is only scored again was fit for it when it was asked
     ErrorBudget(options.on_error)  # a wrong policy is a fault before anything is written
     folder = run_folder(options, tuple(dict.fromkeys(cell.model_name for cell in cells)))
     _refuse_own_data(folder, cells)

@@ -78,3 +78,19 @@ def test_nothing_with_200_samples_in_30_clusters_is_flagged():
 
     assert len(large) > 20
     assert not any(COVERAGE.measure(case, 10).flagged for case in large)
+
+
+def test_a_rule_that_stops_early_errs_as_seldom_as_it_says():
+    decisions = sys.modules["decisions"]
+    covers = decisions.Decisions("stopping", "half", 95.0, decisions._covers(0.5, decisions._binary(0.5), "ci=0.12"))
+    undecided = decisions.Decisions("stopping", "equal", 95.0, decisions._undecided(0.2, 300))
+
+    # 40 runs that must be right in 95 %: three standard errors below it.
+    assert covers.measure(40) >= 84 and undecided.measure(40) >= 84
+
+
+def test_a_gate_errs_as_seldom_as_it_says():
+    rows = {one.name: one for one in sys.modules["decisions"].all_decisions("gate")}
+
+    for name in ("worse by the limit, 20% differ, n=200: no pass", "worse by the limit, 20% differ, n=200: no fail"):
+        assert rows[name].measure(400) >= 94.5, name

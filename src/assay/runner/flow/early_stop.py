@@ -1,15 +1,18 @@
 """Early stopping: looks at the scores of a cell as they come, and says when `--until` is reached.
 
-Samples are taken in the order in which they were drawn, each once all before it are judged: quick answers come first and
-may be the easier ones. Scores of an earlier run in the folder count as if they came now.
+Samples are taken in the order in which they were drawn, each once all before it are judged: quick answers come first
+and may be the easier ones. Scores of an earlier run in the folder count as if they came now.
 """
+
+from collections.abc import Iterator, Mapping
 
 from ...core import ScoreRecord
 from ...store import RunWriter
 from ...summarizers.attempts import Attempts
 from ...summarizers.sample_values import values_by_sample
-from ..counts.until import Until
+from ..counts.until import Until, parse_until
 from ..plan.cell import Cell
+from ..plan.stopping import watched_scoring
 from ..scoring.scoring import Scoring
 from ..summary.anytime import reads, sequence_of
 from .verdicts import Tally
@@ -34,7 +37,7 @@ class EarlyStop:
         """Lines of samples that are complete and not looked at yet."""
         self._count = 0
         self._metric = ""
-        self.has_stopped = False
+        self._is_reached = False
         self.fault = ""
         """Why the rule could not be kept, once that is known."""
 
@@ -44,8 +47,8 @@ class EarlyStop:
 
     def is_reached(self) -> bool:
         """Whether the run has seen enough; called before each row is read."""
-        if self.has_stopped or self.fault or self._read == len(self._tally.order):
-            return self.has_stopped
+        if self._is_reached or self.fault or self._read == len(self._tally.order):
+            return self._is_reached
         for place in range(self._read, len(self._tally.order)):
             self._pending[self._tally.order[place]] = self._tally.offset[place]
         self._read = len(self._tally.order)
@@ -56,9 +59,19 @@ class EarlyStop:
             self._ready += [self._pending.pop(place) for place in places if place in self._pending]
             self._count += 1
             if self._rule.schedule.looks_at(self._count) and self._look():
-                self.has_stopped = True
+                self._is_reached = True
                 break
-        return self.has_stopped
+        return self._is_reached
+
+    def notes(self, asked: int, *, is_whole: bool) -> Iterator[str]:
+        """What became of the rule; `is_whole` says that nothing else ended the run."""
+        name, rule = self._cell.task.name, self._rule.text
+        if self.fault:
+            yield f"{name}: --until {rule} was not looked at: {self.fault}"
+        elif self._cell.taken is not None:
+            yield f"{name}: stopped early by --until {rule} after {asked} samples in random order"
+        elif is_whole:
+            yield f"{name}: --until {rule} was not reached: all {asked} samples were asked"
 
     def _is_complete(self, sample: int, epochs: int) -> bool:
         if sample in self._left_out:
@@ -88,6 +101,14 @@ class EarlyStop:
             return False
         # Looks are counted by samples drawn; some of them may be without a verdict, or unknown to the baseline.
         return self._rule.ends(now, self._count, self._seed)
+
+
+def early_stop(cell: Cell, tallies: Mapping[str, Tally], writer: RunWriter) -> EarlyStop | None:
+    """The rule of a cell at work, where the run has one."""
+    scoring = watched_scoring(cell)
+    if cell.run.until is None or scoring is None:
+        return None
+    return EarlyStop(parse_until(cell.run.until), cell, scoring, tallies[scoring.name], writer)
 
 
 def _metric_of(records: list[ScoreRecord], scoring: Scoring) -> str:

@@ -108,7 +108,7 @@ class CellRun:
         scores what was answered but not scored on the way."""
         met, find = 0, _nowhere if self.asking.is_new else self._index.places.find
         for order, item in enumerate(self.cell.view()):
-            if self.early is not None and self.early.is_reached():
+            if self._has_enough(order):
                 break
             self.expected += 1
             if isinstance(item, BadSample):
@@ -130,6 +130,12 @@ class CellRun:
                 elif self.verdicts.is_behind():
                     yield None
         self.cell.holds_more = met < len(self._index.places)
+
+    def _has_enough(self, order: int) -> bool:
+        """Whether `--until` ends the run before this row: now, or when its answers were asked for."""
+        if self.early is not None and self.cell.taken is None and self.early.is_reached():
+            self.cell.taken = order
+        return self.cell.taken is not None and order >= self.cell.taken
 
     def _takes_settled(self, sample: Sample, order: int, number: int) -> bool:
         """Whether a sample is done: the short way for the many of a run that goes on, as `_reuse` has it."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ...core import AssayError, ErrorBudgetExceeded, Result
@@ -16,13 +16,11 @@ from ..counts.budget import ErrorBudget
 from ..counts.remarks import Remarks
 from ..counts.spending import UsageMeter
 from ..counts.spending_limit import SpendingLimit, parse_budget
-from ..counts.until import parse_until
 from ..events import CellProgress, Watcher
 from ..options import RunOptions
 from ..plan.cell import Cell
 from ..plan.forecast import expected_requests
 from ..plan.small_limits import small_limit_note
-from ..plan.stopping import watched_scoring
 from ..result import RunResult
 from ..resume.counted import counted_samples
 from ..resume.finished import EarlierRun
@@ -32,7 +30,7 @@ from ..scoring.guard import GUARD
 from ..summary.anytime import decided_lines
 from ..summary.ending import cell_results, close_manifest, first_errors, status_of
 from .drivers import RecordingEngine, drive
-from .early_stop import EarlyStop
+from .early_stop import early_stop
 from .helpers import Helpers
 from .interruption import interruptible
 from .rows import CellRun
@@ -156,7 +154,10 @@ class Session:
                 is_known = not (cell.unchecked or cell.makes_rows) or not self.ask_model
                 rows = CellRun(cell, asking, known_by_id=is_known)
                 rows.is_spent = lambda: bool(self._spent)
-                rows.early = self._early_stop(cell, rows)
+                if self.ask_model:
+                    rows.early = early_stop(cell, rows.verdicts.tallies, self.writer)
+                elif self.options.until is not None:
+                    cell.taken = earlier.taken(cell)
                 await self._ask(cell, rows)
                 if not self.stopped:
                     for line in await helpers.canaries(cell.scorings, self._whisper):
@@ -241,30 +242,10 @@ class Session:
         asked_for = (rows.progress.expected or 0) // cell.task.epochs
         expected = rows.expected if whole else max(asked_for, rows.expected)
         offsets = {name: tally.offsets() for name, tally in rows.verdicts.tallies.items()}
-        has_stopped = rows.early is not None and rows.early.has_stopped
-        results = await cell_results(
-            cell, self.writer, offsets, expected, self.results, self._say_fault, has_stopped
-        )
+        results = await cell_results(cell, self.writer, offsets, expected, self.results, self._say_fault)
         self.results += results
-        self.notes += [*self._until_notes(cell, rows), *decided_lines(results)]
-
-    def _early_stop(self, cell: Cell, rows: CellRun) -> EarlyStop | None:
-        scoring = watched_scoring(cell)
-        if self.options.until is None or scoring is None or not self.ask_model:
-            return None
-        tally = rows.verdicts.tallies[scoring.name]
-        return EarlyStop(parse_until(self.options.until), cell, scoring, tally, self.writer)
-
-    def _until_notes(self, cell: Cell, rows: CellRun) -> Iterator[str]:
-        if rows.early is None:
-            return
-        name, rule = cell.task.name, self.options.until
-        if rows.early.fault:
-            yield f"{name}: --until {rule} was not looked at: {rows.early.fault}"
-        elif rows.early.has_stopped:
-            yield f"{name}: stopped early by --until {rule} after {rows.expected} samples in random order"
-        elif not self.stopped and not self._failure:
-            yield f"{name}: --until {rule} was not reached: all {rows.expected} samples were asked"
+        if rows.early is not None:
+            self.notes += [*rows.early.notes(rows.expected, is_whole=whole), *decided_lines(results)]
 
     def _finish(self, manifest: dict[str, Any]) -> RunResult:
         manifest[SECONDS] = round(self._seconds_before + time.monotonic() - self._started, 3)
@@ -275,6 +256,8 @@ class Session:
             self.notes.append(str(self._failure))
         else:
             status = status_of(self.results, self.progress, is_incomplete=self._is_incomplete)
+            if self._spent and status == "failed":
+                status = "partial"  # nothing went wrong: there may just be no number yet
         self.notes += first_errors(self.results, self.progress)
         if changed := self.writer.redactor.answers_changed:
             self.notes.append(

@@ -49,6 +49,8 @@ class Cell:
     """Whether the journal may have other samples or epochs than this run is about."""
     earlier_values: Mapping[str, float] | None = None
     """By sample id, the baseline's values, where `--until decided` looks at them."""
+    taken: int | None = None
+    """How many rows the run is about, where `--until` ended it before the last; `None` for all."""
     notices: tuple[str, ...] = ()
     """What the plan has to say of it beside its faults."""
     _first: tuple[Sample | None] | None = field(default=None, init=False, repr=False)

@@ -4,6 +4,7 @@ Whoever reads the run afterwards, to compare or to export it, then speaks of the
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from ...store import RunWriter
@@ -22,7 +23,7 @@ def _entries(cells: Sequence[Cell], writer: RunWriter) -> Iterator[dict[str, Any
         # A driver goes through its data by itself, and what this run wrote belongs to its own view.
         if cell.task.driver is not None or not len(places) or not (cell.holds_more or cell.rounds):
             continue
-        ids = dict.fromkeys(item.id for item in cell.view())
+        ids = dict.fromkeys(item.id for item in islice(cell.view(), cell.taken))
         epochs = cell.task.epochs
         rounds = [[id, epoch, count] for (id, epoch), count in cell.rounds.items()]
         if rounds or any(id not in ids or epoch >= epochs for id, epoch in places):

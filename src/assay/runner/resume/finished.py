@@ -44,6 +44,16 @@ class EarlierRun:
             return None
         return (described_cell(self.manifest, cell) or {}).get("n_expected") or None
 
+    def taken(self, cell: Cell) -> int | None:
+        """How many rows a complete run was about, where `--until` ended it before the last; else `None`."""
+        rows = self._writer.read_summary().get("results", ())
+        own = [row for row in rows if (row.get("task"), row.get("model")) == (cell.task.name, cell.model_name)]
+        rules = [row.get("details", {}).get("until", {}) for row in own]
+        count = (described_cell(self.manifest, cell) or {}).get("n_expected")
+        if self.manifest.get("status") != "complete" or not any(rule.get("stopped") for rule in rules) or not count:
+            return None
+        return int(count) // cell.task.epochs
+
     def results(self, cells: Sequence[Cell], whisper: Callable[[str], None]) -> RunResult | None:
         """What it found, when it is complete and nothing has changed since; else `None`."""
         before = self.manifest

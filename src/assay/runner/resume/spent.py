@@ -43,7 +43,7 @@ def spent_before(writer: RunWriter, manifest: Mapping[str, Any], options: RunOpt
         found = decoder.decode(line)
         if found.output.usage is None or any(name in found.details for name in NOT_ASKED):
             continue
-        counts = {name: found.output.usage.get(name) for name in COUNTED}
+        counts: dict[str, Any] = {name: found.output.usage.get(name) for name in COUNTED}
         usage = Usage(**{name: count for name, count in counts.items() if isinstance(count, (int, float))})
         tokens, cost = spent_of(usage, _prices(found.task, options))
         spent["tokens"] += tokens or 0.0

@@ -38,17 +38,18 @@ def sequence_of(scoring: Scoring, *, is_paired: bool) -> BettingSequence:
 
 
 def anytime_results(
-    results: Sequence[Result], records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring, *, has_stopped: bool
+    results: Sequence[Result], records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring
 ) -> list[Result]:
     """The results of one scorer with anytime intervals; `records` are in the order of the samples."""
     assert cell.run.until is not None
     rule = parse_until(cell.run.until)
-    return [_relabelled(result, records, cell, scoring, rule, has_stopped) for result in results]
+    return [_relabelled(result, records, cell, scoring, rule) for result in results]
 
 
 def _relabelled(
-    result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring, rule: Until, has_stopped: bool
+    result: Result, records: Sequence[ScoreRecord], cell: Cell, scoring: Scoring, rule: Until
 ) -> Result:
+    has_stopped = cell.taken is not None
     stopped = (f"stopped early by --until {rule.text}",) if has_stopped else ()
     values = _values(result, records, cell, scoring)
     try:

@@ -20,11 +20,8 @@ async def cell_results(
     expected: int,
     others: Sequence[Result],
     say_fault: Callable[[AssayError], None],
-    has_stopped: bool = False,
 ) -> list[Result]:
-    """The numbers of one cell, whose score lines lie at `offsets` by scorer; named apart from `others`.
-
-    `has_stopped` says that `--until` ended the cell before its last sample."""
+    """The numbers of one cell, whose score lines lie at `offsets` by scorer; named apart from `others`."""
     results: list[Result] = []
     for scoring in cell.scorings:
         try:
@@ -40,7 +37,7 @@ async def cell_results(
             continue
         found = metrics_apart(found, [*others, *results], scoring.name)
         if cell.run.until is not None:
-            found = anytime_results(found, records, cell, scoring, has_stopped=has_stopped)
+            found = anytime_results(found, records, cell, scoring)
         results += found
     return results
 

@@ -1,9 +1,10 @@
 """The betting confidence sequence: a mean of bounded scores with an interval that holds however often one looks.
 
-For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate that
-makes either rich (half its capital grows 1 / alpha times) is excluded, and stays so. Each gambler spreads his capital
-over bets of many sizes: whichever the truth calls for is among them, so the interval is near the narrowest there is at
-every number of samples. Valid from the first sample on, whatever the shape of the scores, but they need known bounds.
+For each candidate mean two gamblers bet on every score, one on more and one on less than the candidate. A candidate
+that makes either rich (half its capital grows 1 / alpha times) is excluded, and stays so. Each gambler spreads his
+capital over bets of many sizes: whichever the truth calls for is among them, so the interval is near the narrowest
+there is at every number of samples. Valid from the first sample on, whatever the shape of the scores, but they need
+known bounds.
 Waudby-Smith and Ramdas 2024, JRSS B 86:1 (hedged capital); the mixture over bets is Robbins'.
 """
 
