@@ -11,7 +11,7 @@ from typing import Any
 from tools.guest_worlds import hints, synthetic
 from tools.guest_worlds.alone import DATA, fault, limited
 from tools.guest_worlds.blame import lines_of, paths_in
-from tools.guest_worlds.kit_facts import FACTS
+from tools.guest_worlds.kit_facts import FACTS, IMAGE
 from tools.guest_worlds.kit_objects import Way, built, evaluated, is_video, plain, predicted
 
 ATTEMPT_SECONDS = 6
@@ -27,14 +27,13 @@ from {dialect}.{package}.base import BaseModel
 class Scripted(BaseModel):
     '''Answers every question alike.'''
     INTERLEAVE = True
-    VIDEO_LLM = True
     def generate_inner(self, message, dataset=None):
         return {says!r}
     def chat_inner(self, message, dataset=None):
         return {says!r}
 """
 JUDGE = """
-def judge(prompt):
+def judge(messages):
     return {reply!r}
 for name in {names!r}:
     globals()[name] = judge
@@ -93,6 +92,7 @@ class Trial:
                 self._made_file(Path(os.environ[DATA]) / path)
             says = facts.says if facts.says is not None else str(facts.answer)
             yield Way(facts.answer, says, facts.reply, facts.judge, facts.options), self.name
+            return
         ways = list(synthetic.variants(str(getattr(self.cls, "TYPE", "")), self.keys))
         for number, (answer, reply) in enumerate(ways):
             way = Way(answer, answer, reply, self.judge)
@@ -102,8 +102,10 @@ class Trial:
     def _set_columns(self, way: Way) -> None:
         columns = {**synthetic.first_columns(way.answer, is_video(self.cls)), **self._asked(way.answer)}
         if self.facts is not None:
-            given = self.facts.columns.items()
-            columns |= {k: v if isinstance(v, list) else [v] * synthetic.ROWS for k, v in given}
+            image = synthetic.picture(1)
+            given = [(k, image if v == IMAGE else v) for k, v in self.facts.columns.items()]
+            columns |= {k: v if isinstance(v, list) else [v] for k, v in given}
+            columns = synthetic.of_one_length(columns)
         self.columns = {k: v for k, v in columns.items() if self.facts is None or k not in self.facts.without}
 
     def _asked(self, answer: str) -> dict[str, list[Any]]:
@@ -145,8 +147,9 @@ class Trial:
         """Whether something could be changed that the error speaks of: a missing column or file, a value."""
         at: BaseException | None = error
         while at is not None:
-            is_about_a_file = isinstance(at, (FileNotFoundError, AssertionError)) or "rror reading" in str(at)
-            if is_about_a_file and any(self._made_file(path) for path in paths_in(at)):
+            is_unreadable = "rror reading" in str(at)
+            is_about_a_file = isinstance(at, (FileNotFoundError, AssertionError)) or is_unreadable
+            if is_about_a_file and any(self._made_file(path, is_unreadable) for path in paths_in(at)):
                 return True
             names = [str(at.args[0])] if isinstance(at, KeyError) and at.args else []
             names += _QUOTED.findall(str(at)) + re.findall(r"(?:colume|column)[: ]+(\w+)", str(at))
@@ -198,12 +201,14 @@ class Trial:
         self.others[name] = self.columns[name] = choices[number - 1]
         return True
 
-    def _made_file(self, path: Path) -> bool:
+    def _made_file(self, path: Path, is_a_video: bool = False) -> bool:
         """A file that the class looks for in its own folders."""
-        full = path if path.is_absolute() else Path.cwd() / path
+        full = Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
         if self.folder not in full.parents or full.exists() or self.tried.get(str(full), 0):
             return False
         self.tried[str(full)] = 1
+        if is_a_video:
+            return synthetic.write_video(full)
         rows = zip(*self.columns.values(), strict=True)
         return synthetic.write_file(full, [dict(zip(self.columns, row, strict=True)) for row in rows])
 

@@ -38,7 +38,7 @@ class GenEvalPP(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The question."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
+        return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """How many the judge found right, of how many; a reply without a verdict counts as wrong."""

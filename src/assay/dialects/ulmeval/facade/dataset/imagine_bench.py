@@ -39,7 +39,7 @@ class ImagineBench(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The question."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
+        return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Ratings of each item, their means by type, and the mean of all; items without a reply are left out."""
