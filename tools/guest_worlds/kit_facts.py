@@ -24,12 +24,12 @@ class Facts:
     """The judge's name; none leaves the argument out."""
     cls: str | None = None
     name: str | None = None
-    without: tuple[str, ...] = ()
-    """Columns that rows must not have."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the constructor."""
     files: tuple[str, ...] = ()
     """Files that the class looks for, below `$LMUData`; they are made as their suffix says."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables that name such a file."""
 
 
 IMAGE = "an image of ours"
@@ -39,10 +39,19 @@ _LETTERS = "['A. cat', 'B. dog', 'C. cow', 'D. hen']"
 _VIDEO = {"video_path": "clip0.mp4", "candidates": _LETTERS, "options": _LETTERS}
 FACTS: dict[str, Facts] = {
     "NPMM": Facts(
-        {"data_source": ["np/NpTsp", "np/NpGcpD", "np/NpVertexCover", "np/NpMaximumCut"], "graph": "{}", "ground_truth": 1}
+        {
+            "data_source": ["np/NpTsp", "np/NpGcpD", "np/NpVertexCover", "np/NpMaximumCut"],
+            "graph": "{}",
+            "ground_truth": 1,
+        }
     ),
     "av_speakerbench": Facts(
-        {"audio_visual_path": "clip0.mp4", "visual_path": "clip0.mp4", "choices": _LETTERS, "task_id": ["a", "a", "b", "b"]}
+        {
+            "audio_visual_path": "clip0.mp4",
+            "visual_path": "clip0.mp4",
+            "choices": _LETTERS,
+            "task_id": ["a", "a", "b", "b"],
+        }
     ),
     "chartmuseum": Facts({}, "cat", "<answer>cat</answer>", "Yes", judge=None),
     "chartqapro": Facts(
@@ -99,7 +108,18 @@ FACTS: dict[str, Facts] = {
         {**_VIDEO, "correct_choice": 0, "duration_group": 15, "question_category": "S2E", "duration": 4},
         judge="exact_matching",
     ),
-    "m4bench": Facts({"image1": IMAGE, "image2": IMAGE, "image1_path": "a.png", "image2_path": "b.png", "query": "Question: what?\nOptions:\n(A) cat\n(B) dog"}, "(A)", "(A)", "(A)"),
+    "m4bench": Facts(
+        {
+            "image1": IMAGE,
+            "image2": IMAGE,
+            "image1_path": "a.png",
+            "image2_path": "b.png",
+            "query": "Question: what?\nOptions:\n(A) cat\n(B) dog",
+        },
+        "(A)",
+        "(A)",
+        "(A)",
+    ),
     "miabench": Facts(
         {
             "component_weight": "[5, 5]",
@@ -134,7 +154,13 @@ FACTS: dict[str, Facts] = {
         "cat",
         "Judgement: right. Score of constraint_1: 1/1, Total Score: 1/1.",
     ),
-    "mmlongbenchdoc": Facts({}, "cat", reply="cat", options={"model": "GPT4"}),
+    "mmlongbenchdoc": Facts(
+        {"answer_format": "Str", "evidence_sources": "['Chart']", "evidence_pages": "[1]"},
+        "cat",
+        reply="Extracted answer: cat\nAnswer format: Str",
+        options={"model": "GPT4"},
+        name="MMLongBench_DOC",
+    ),
     "mmoral_opg_open": Facts(
         {"category": ["Teeth,Report", "Patho,SumRec", "HisT", "Jaw"]}, "cat", reply="0.5", judge="gpt-4o"
     ),
@@ -148,25 +174,39 @@ FACTS: dict[str, Facts] = {
             "frames_list": "[['f0.jpg']]",
             "ref_images": "[]",
             "type": [
-                "(Cross-Video) Memoery Update", "(Cross-Video) Multi-View Integration", "Planning", "Prediction",
-                "(Motion Understanding) Camera Motion", "(Motion Understanding) Instance Motion",
+                "(Cross-Video) Memoery Update",
+                "(Cross-Video) Multi-View Integration",
+                "Planning",
+                "Prediction",
+                "(Motion Understanding) Camera Motion",
+                "(Motion Understanding) Instance Motion",
                 "(Motion Understanding) Interactive Motion",
-                *(f"(Spatial Construction) {name}" for name in (
-                    "Instance-Instance Spatial Relationship", "Instance-Scene Spatial Relationship",
-                    "Scene-Scene Spatial Relationship", "Instance/Scene Attribute",
-                    "Camera-Instance Spatial Relationship", "Camera-Scene Spatial Relationship")),
+                *(
+                    f"(Spatial Construction) {name}"
+                    for name in (
+                        "Instance-Instance Spatial Relationship",
+                        "Instance-Scene Spatial Relationship",
+                        "Scene-Scene Spatial Relationship",
+                        "Instance/Scene Attribute",
+                        "Camera-Instance Spatial Relationship",
+                        "Camera-Scene Spatial Relationship",
+                    )
+                ),
             ],
             "ground_truth": "A",
             "options": _FOUR,
             "Easy2hard": ["level_1", "level_2", "level_3"],
             "Grounding": ["Time Localization", "Target Grounding"],
             "Indoor_Scene_Perception": [
-                "Static Scene (Instance-Centric)", "Static Scene (Camera-Centric)", "Dynamic Scene"],
+                "Static Scene (Instance-Centric)",
+                "Static Scene (Camera-Centric)",
+                "Dynamic Scene",
+            ],
             "Robot": ["Navigation", "Manipulation"],
         },
         files=("images/MMSIVideo/frames/f0.jpg", "images/MMSIVideo/ref_images"),
         name="MMSIVideo_SC",
-    ),  # fmt: skip
+    ),
     "mvbench": Facts(
         {
             "video": ["clip0.mp4", "clip0.mp4", "clip1.mp4", "clip1.mp4"],
@@ -182,7 +222,9 @@ FACTS: dict[str, Facts] = {
         "(A) cat",
         judge="exact_matching",
     ),
-    "mvu_eval": Facts({"video_paths": "clip0;clip1", "options": '["A. cat", "B. dog"]', "ground_truth": "A", "task": "ocr"}),
+    "mvu_eval": Facts(
+        {"video_paths": "clip0;clip1", "options": '["A. cat", "B. dog"]', "ground_truth": "A", "task": "ocr"}
+    ),
     "oceanocr": Facts(
         {"id": ["document_en", "document_zh", "scene_text_rec", "handwritten_en", "handwritten_zh"]},
         '[{"value": ""}, {"value": "a cat and a dog"}]',
@@ -193,7 +235,9 @@ FACTS: dict[str, Facts] = {
         {
             "type": [
                 *(f"AO_{what}(option{n})" for what in ("direction", "distance") for n in (1, 2, 3)),
-                "A_object-existence(int1)", "A_object-existence(int2)", "A_object-quantity(int)",
+                "A_object-existence(int1)",
+                "A_object-existence(int2)",
+                "A_object-quantity(int)",
                 *(f"A_object-{what}(option)" for what in ("existence", "order", "diversity")),
                 *(f"A_{what}({kind})" for what in ("orientation", "position") for kind in ("option", "float")),
                 *(f"AO_{what}({kind})" for what in ("direction", "distance") for kind in ("int", "float")),
@@ -204,7 +248,7 @@ FACTS: dict[str, Facts] = {
         },
         "2",
         files=("images/OST/a.jpg",),
-    ),  # fmt: skip
+    ),
     "qbench_video": Facts(
         {"video_path": "clip0.mp4", "question_type": "yes-no", "quality_type": "aes"}, cls="QBench_Video_MCQ"
     ),
@@ -212,7 +256,10 @@ FACTS: dict[str, Facts] = {
         {"type": ["TorF", "Counting1", "Counting2", "Counting3"], "difficulty_city": "easy"}, "yes", "yes"
     ),
     "refspatialbench": Facts(
-        {"category": ["location", "placement", "unseen", "location"], "mask_path": "mask.png"}, "(0.5, 0.5)", "[(0.5, 0.5)]", files=("../mask.png",)
+        {"category": ["location", "placement", "unseen", "location"], "mask_path": "mask.png"},
+        "(0.5, 0.5)",
+        "[(0.5, 0.5)]",
+        files=("../mask.png",),
     ),
     "revsi": Facts(
         {
@@ -237,7 +284,9 @@ FACTS: dict[str, Facts] = {
         judge="gpt-4o-1120",
     ),
     "slidevqa": Facts({}, "cat", reply="cat", options={"model": "GPT4"}),
-    "vl_rewardbench": Facts({"response": "['a cat', 'a dogs']"}, "[0, 1]", "The first.", "Answer 1", judge="gpt-4o-mini"),
+    "vl_rewardbench": Facts(
+        {"response": "['a cat', 'a dogs']"}, "[0, 1]", "The first.", "Answer 1", judge="gpt-4o-mini"
+    ),
     "videomme": Facts(
         {
             **_VIDEO,
@@ -275,16 +324,28 @@ FACTS: dict[str, Facts] = {
             **_VIDEO,
             "question_prompt": "Answer with a letter.",
             "capability": [
-                "Character Motivation Causality", "Element Counting", "Event Counting", "Event Localization",
-                "Element Localization", "Positional Relationship", "Plot Attribute", "Plot Attribute (Montage)",
-                "Objective Causality (Videography Phenomenon & Illusion)", "Element Attributes",
-                "Element Attributes (Optical Illusion)", "Event Duration & Speed Attribute", "Objective Causality",
-                "Character Reaction Causality", "Professional Knowledge", "Displacement Attribute",
-                "Character Emotion Attribute", "Local Event Attribute",
+                "Character Motivation Causality",
+                "Element Counting",
+                "Event Counting",
+                "Event Localization",
+                "Element Localization",
+                "Positional Relationship",
+                "Plot Attribute",
+                "Plot Attribute (Montage)",
+                "Objective Causality (Videography Phenomenon & Illusion)",
+                "Element Attributes",
+                "Element Attributes (Optical Illusion)",
+                "Event Duration & Speed Attribute",
+                "Objective Causality",
+                "Character Reaction Causality",
+                "Professional Knowledge",
+                "Displacement Attribute",
+                "Character Emotion Attribute",
+                "Local Event Attribute",
             ],
         },
         judge="exact_matching",
-    ),  # fmt: skip
+    ),
     "worldsense": Facts(
         {
             **_VIDEO,
@@ -298,5 +359,74 @@ FACTS: dict[str, Facts] = {
         },
         judge="exact_matching",
     ),
-    "worldvqa": Facts({"category": ["a", "a", "b", "b"]}, "cat", reply="A", judge="gpt-4o-1120"),
+    "tempcompass": Facts(
+        {"prefix": ".", "suffix": ".mp4", "task_type": "multi-choice", "dim": "action", "candidates": _LETTERS},
+        "A. cat",
+        "A. cat",
+        cls="TempCompass_MCQ",
+        judge="exact_matching",
+    ),
+    "vdc": Facts(
+        {
+            "video": ["clip0.mp4", "clip0.mp4", "clip1.mp4", "clip1.mp4"],
+            "caption_type": ["short", "detailed", "background", "main_object"],
+            "question": "[{'question': 'What is shown?', 'answer': 'A cat.'}]",
+        },
+        "cat",
+        reply="{'pred': 'yes', 'score': 4}",
+        judge="llama31-8b",
+    ),
+    "video_mmlu": Facts(
+        {
+            "video": ["clip0.mp4", "clip0.mp4", "clip1.mp4", "clip1.mp4"],
+            "discipline": ["Math", "physics", "chemistry", "Math"],
+            "question": "[{'question': 'What is shown?', 'answer': 'A cat.'}]",
+        },
+        "cat",
+        reply="{'pred': 'yes', 'score': 4}",
+        cls="Video_MMLU_CAP",
+        judge="qwen-72b",
+    ),
+    "wildprobe": Facts(
+        {"dimension": "sight"},
+        "cat",
+        reply="[judge] true\n[reason] It is the same.",
+        files=("probe.jsonl",),
+        environment={"WILDPROBE_MULTIIMG_REASONING_DATA_PATH": "probe.jsonl"},
+    ),
+    "worldvqa": Facts(
+        {"category": ["a", "a", "b", "b"], "image_path": "a.png"},
+        "cat",
+        reply="A",
+        judge="gpt-4o-1120",
+        files=("../a.png",),
+    ),
+}
+DRAWING_FACTS: dict[str, Facts] = {
+    "dpgbench": Facts(
+        {
+            "text": "A cat.",
+            "questions": '[{"proposition_id": 1, "dependency": [0], "category_broad": "entity", '
+            '"category_detailed": "whole", "question_natural_language": "Is there a cat?"}]',
+        }
+    ),
+    "geneval_pp": Facts(
+        {"include": "[{'class': 'cat', 'count': 1}]", "tag": "counting", "id": ["a", "b", "c", "d"]},
+        reply='{"correct": 1, "reason": "A cat."}',
+    ),
+    "imagine_bench": Facts(
+        {"id": ["a", "b", "c", "d"], "type": ["mix", "mix", "time", "time"], "note": "A cat."},
+        reply="Fantasy Fulfillment: 8\nIdentity Preservation: 7\nAesthetic Quality: 6",
+    ),
+    "omni_context": Facts(
+        {
+            "key": ["a", "b", "c", "d"],
+            "task_type": ["single_character", "single_object", "scene_object", "scene_object"],
+        },
+        reply='{"score": 7, "reasoning": "Good."}',
+    ),
+    "wise": Facts(
+        {"prompt": "A cat.", "explanation": "A cat.", "Category": "Cultural knowledge", "Subcategory": "Festival"},
+        reply="Consistency: 2\nRealism: 1\nAesthetic Quality: 2",
+    ),
 }

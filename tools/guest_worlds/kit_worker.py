@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tools.guest_worlds.alone import DATA, alone, fault
+from tools.guest_worlds.alone import DATA, alone, fault, stand_in_specialists
 from tools.guest_worlds.kit_objects import built, evaluated, plain, predicted
 from tools.guest_worlds.kit_trial import Trial
 
@@ -40,6 +40,8 @@ def work(arguments: list[str]) -> dict[str, Any]:
     Path(os.environ[DATA]).mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     alone()
+    if dialect == "ulmeval":
+        stand_in_specialists()
     os.chdir(folder)
     if "--upstream" in arguments:
         return upstreams(dialect, Path(file), Path(folder))
