@@ -242,11 +242,12 @@ FACTS: dict[str, Facts] = {
                 *(f"A_{what}({kind})" for what in ("orientation", "position") for kind in ("option", "float")),
                 *(f"AO_{what}({kind})" for what in ("direction", "distance") for kind in ("int", "float")),
             ],
-            "option": "['2', '3']",
+            "option": "[2, 3]",
             "image_path": "['a.jpg']",
             "question": "What is shown in <image>?",
+            "answer": 2,
         },
-        "2",
+        2,
         files=("images/OST/a.jpg",),
     ),
     "qbench_video": Facts(
@@ -391,6 +392,7 @@ FACTS: dict[str, Facts] = {
         {"dimension": "sight"},
         "cat",
         reply="[judge] true\n[reason] It is the same.",
+        judge="gpt-4.1",
         files=("probe.jsonl",),
         environment={"WILDPROBE_MULTIIMG_REASONING_DATA_PATH": "probe.jsonl"},
     ),
@@ -408,7 +410,8 @@ DRAWING_FACTS: dict[str, Facts] = {
             "text": "A cat.",
             "questions": '[{"proposition_id": 1, "dependency": [0], "category_broad": "entity", '
             '"category_detailed": "whole", "question_natural_language": "Is there a cat?"}]',
-        }
+        },
+        judge=None,
     ),
     "geneval_pp": Facts(
         {"include": "[{'class': 'cat', 'count': 1}]", "tag": "counting", "id": ["a", "b", "c", "d"]},

@@ -101,10 +101,12 @@ class Trial:
         if self.facts is not None:
             facts = self.facts
             os.environ.update({name: str(self.folder / DATA / path) for name, path in facts.environment.items()})
+            says = facts.says if facts.says is not None else str(facts.answer)
+            way = Way(facts.answer, says, facts.reply, facts.judge, facts.options)
+            self._set_columns(way)
             for path in facts.files:
                 self._made_file(Path(os.environ[DATA]) / path)
-            says = facts.says if facts.says is not None else str(facts.answer)
-            yield Way(facts.answer, says, facts.reply, facts.judge, facts.options), self.name
+            yield way, self.name
             return
         ways = list(synthetic.variants(str(getattr(self.cls, "TYPE", "")), self.keys))
         for number, (answer, reply) in enumerate(ways):
@@ -316,6 +318,9 @@ def attempt(trial: Trial, way: Way) -> Any:
     judges = trial.folder / "judges.py"
     judges.write_text(JUDGE.format(reply=way.reply, names=synthetic.JUDGES))
     eval_file = predicted(instance, way.says, trial.name, trial.folder)
-    of_process().trust_pickle = True  # the survey's own predictions
-    with of_process().judged_by(f"{judges}:judge", Desk(None, "survey")):
+    surroundings = of_process()
+    surroundings.trust_pickle = True  # the survey's own predictions
+    desk = Desk(None, "survey")
+    surroundings.ask_judge = lambda name, prompt, options: desk.ask(f"{judges}:judge", prompt, options)
+    with surroundings.judged_by(f"{judges}:judge", desk):
         return evaluated(instance, eval_file, way.judge)

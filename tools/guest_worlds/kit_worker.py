@@ -104,7 +104,7 @@ def upstreams(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
         sys.modules[name] = package
     try:
         judge_util = importlib.import_module(f"{dialect}.dataset.utils.judge_util")
-        judge_util.build_judge = lambda **given: Judge(recipe["reply"])
+        judge_util.build_judge = lambda **given: Judge(recipe["reply"], given.get("model"))
         for part in ("utils",):
             importlib.import_module(f"{dialect}.dataset.{part}").build_judge = judge_util.build_judge
         name = ".".join([dialect, *file.relative_to(root).with_suffix("").parts])
@@ -124,8 +124,8 @@ class Judge:
 
     fail_msg = "Failed to obtain answer via API."
 
-    def __init__(self, reply: str) -> None:
-        self.reply = reply
+    def __init__(self, reply: str, model: str | None = None) -> None:
+        self.reply, self.model = reply, model
 
     def working(self) -> bool:
         """True."""
