@@ -40,7 +40,7 @@ def main() -> None:
             sys.exit(f"{checkout}: not a checkout of a toolkit that assay knows")
         print(f"## {folder.name} {revision(folder)}".rstrip())
         found = []
-        for outcome in (world.survey(folder, given.only) if given.only else world.survey(folder)):
+        for outcome in world.survey(folder, given.only) if given.only else world.survey(folder):
             found.append(outcome)
             if given.details:
                 print(f"{outcome.kind:10} {outcome.name:32} {outcome.state.value:18} {outcome.detail}", flush=True)

@@ -4,7 +4,9 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +45,16 @@ def alone() -> None:
     huggingface_hub.snapshot_download = lambda *given, **more: place  # type: ignore[assignment]
     huggingface_hub.login = lambda *given, **more: None  # type: ignore[assignment]
     huggingface_hub.hf_hub_download = lambda repo_id="", filename="", *given, **more: os.path.join(place, filename)  # type: ignore[assignment]
+
+
+def stand_in_specialists() -> None:
+    """A model of questions about images, which always says yes, where modelscope would bring its weights."""
+    pipelines, constant = types.ModuleType("modelscope.pipelines"), types.ModuleType("modelscope.utils.constant")
+    pipelines.pipeline = lambda *given, **more: lambda asked: {"text": "yes"}  # type: ignore[attr-defined]
+    constant.Tasks = types.SimpleNamespace(visual_question_answering="vqa")  # type: ignore[attr-defined]
+    for name in ("modelscope", "modelscope.utils"):
+        sys.modules[name] = types.ModuleType(name)
+    sys.modules |= {"modelscope.pipelines": pipelines, "modelscope.utils.constant": constant}
 
 
 @contextmanager

@@ -14,6 +14,10 @@ from tools.guest_worlds import synthetic
 from tools.guest_worlds.alone import DATA
 
 
+DRAWN = ("T2I", "IT2I")
+"""Types of datasets that are answered with images."""
+
+
 @dataclass(frozen=True)
 class Way:
     """What one attempt gives a class."""
@@ -38,7 +42,9 @@ def built(cls: Any, name: str, columns: dict[str, list[Any]], folder: Path, opti
         if not (folder / "clips" / clips[0]).exists():
             synthetic.write_videos(folder / "clips", clips)
         found = {"root": str(folder / "clips"), "data_file": str(root / f"{name}.tsv")}
-        cls.prepare_dataset = lambda self, *given, **more: found
+        if not hasattr(cls, "_prepared_by_itself"):
+            cls._prepared_by_itself = cls.prepare_dataset
+        cls.prepare_dataset = lambda self, *given, **more: _prepared(self, given, more) | found
     parameters = inspect.signature(cls.__init__).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     given = {"dataset": name} if "dataset" in parameters or takes_any else {}
@@ -47,26 +53,51 @@ def built(cls: Any, name: str, columns: dict[str, list[Any]], folder: Path, opti
     return cls(**{**given, **options})
 
 
+def _prepared(instance: Any, given: Any, more: Any) -> dict[str, Any]:
+    """What the class sets up and says before it misses its files."""
+    try:
+        own = instance._prepared_by_itself(*given, **more)
+    except Exception:  # noqa: BLE001 - it has no files here
+        return {}
+    return own if isinstance(own, dict) else {}
+
+
 def is_video(cls: Any) -> bool:
     """Whether rows have a video."""
     return str(getattr(cls, "MODALITY", "")).upper() == "VIDEO"
 
 
 def predicted(instance: Any, says: str, name: str, folder: Path) -> str:
-    """A prediction file: the same answer for every other row; each prompt is built once."""
+    """A prediction file: the same answer for every other row, or images where images are asked for."""
     data = instance.data
-    for place in range(min(2, len(data))):
+    for place in range(len(data)):
         prompt(instance, place)
     frame = data.drop(columns=[c for c in ("image",) if c in data.columns]).copy()
+    if str(getattr(instance, "TYPE", "")).upper() in DRAWN:
+        return _drawn(frame, name, folder)
     is_dialogue = str(getattr(instance, "TYPE", "")).upper() == "MT"
     given = [says if place % 2 == 0 else "unsure" for place in range(len(frame))]
     frame["prediction"] = [repr([text]) for text in given] if is_dialogue else given
-    target = folder / "out" / "Scripted" / f"Scripted_{name.replace('/', '_')}.xlsx"
+    target = _emptied(folder, name, "xlsx")
+    frame.to_excel(target, index=False)
+    return str(target)
+
+
+def _drawn(frame: Any, name: str, folder: Path) -> str:
+    """The file of a benchmark whose answers are images: one for each row, pickled as the kit does."""
+    frame["index"] = frame["index"].astype(str)
+    frame["prediction"] = [[synthetic.image(place)] for place in range(len(frame))]
+    target = _emptied(folder, name, "pkl")
+    frame.to_pickle(target)
+    return str(target)
+
+
+def _emptied(folder: Path, name: str, suffix: str) -> Path:
+    target = folder / "out" / "Scripted" / f"Scripted_{name.replace('/', '_')}.{suffix}"
     target.parent.mkdir(parents=True, exist_ok=True)
     for old in target.parent.iterdir():
         old.unlink() if old.is_file() else None
-    frame.to_excel(target, index=False)
-    return str(target)
+    return target
 
 
 def prompt(instance: Any, place: int) -> Any:

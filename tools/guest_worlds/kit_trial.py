@@ -11,8 +11,8 @@ from typing import Any
 from tools.guest_worlds import hints, synthetic
 from tools.guest_worlds.alone import DATA, fault, limited
 from tools.guest_worlds.blame import lines_of, paths_in
-from tools.guest_worlds.kit_facts import FACTS
-from tools.guest_worlds.kit_objects import Way, built, evaluated, is_video, plain, predicted
+from tools.guest_worlds.kit_facts import DRAWING_FACTS, FACTS, IMAGE
+from tools.guest_worlds.kit_objects import DRAWN, Way, built, evaluated, is_video, plain, predicted
 
 ATTEMPT_SECONDS = 6
 TRIAL_SECONDS = 10
@@ -27,14 +27,24 @@ from {dialect}.{package}.base import BaseModel
 class Scripted(BaseModel):
     '''Answers every question alike.'''
     INTERLEAVE = True
-    VIDEO_LLM = True
     def generate_inner(self, message, dataset=None):
         return {says!r}
     def chat_inner(self, message, dataset=None):
         return {says!r}
 """
+PAINTER = """
+from {dialect}.{package}.base import BaseModel
+
+
+class Scripted(BaseModel):
+    '''Draws the same for every question.'''
+    INTERLEAVE = True
+    def generate_inner(self, message, dataset=None):
+        from PIL import Image
+        return Image.new("RGB", (64, 48), (40, 90, 160))
+"""
 JUDGE = """
-def judge(prompt):
+def judge(messages):
     return {reply!r}
 for name in {names!r}:
     globals()[name] = judge
@@ -46,7 +56,7 @@ class Trial:
 
     def __init__(self, dialect: str, file: Path, cls: Any, folder: Path) -> None:
         self.dialect, self.file, self.cls, self.folder = dialect, file, cls, folder
-        facts = FACTS.get(file.stem)
+        facts = {**FACTS, **DRAWING_FACTS}.get(file.stem)
         self.facts = facts if facts is not None and facts.cls in (None, cls.__name__) else None
         named = self.facts.name if self.facts else None
         self.names = [named] if named else dataset_names(cls)
@@ -68,9 +78,10 @@ class Trial:
         last: dict[str, Any] = {"state": "LOADS", "detail": ""}
         end = time.process_time() + TRIAL_SECONDS
         seen: dict[str, int] = {}
-        for way, self.name in self._ways():
+        for way, name in self._ways():
             if time.process_time() > end:
                 break
+            self.name = name
             self._set_columns(way)
             found = self._with(way, end)
             if "value" in found:
@@ -89,10 +100,14 @@ class Trial:
     def _ways(self) -> Iterator[tuple[Way, str]]:
         if self.facts is not None:
             facts = self.facts
+            os.environ.update({name: str(self.folder / DATA / path) for name, path in facts.environment.items()})
+            says = facts.says if facts.says is not None else str(facts.answer)
+            way = Way(facts.answer, says, facts.reply, facts.judge, facts.options)
+            self._set_columns(way)
             for path in facts.files:
                 self._made_file(Path(os.environ[DATA]) / path)
-            says = facts.says if facts.says is not None else str(facts.answer)
-            yield Way(facts.answer, says, facts.reply, facts.judge, facts.options), self.name
+            yield way, self.name
+            return
         ways = list(synthetic.variants(str(getattr(self.cls, "TYPE", "")), self.keys))
         for number, (answer, reply) in enumerate(ways):
             way = Way(answer, answer, reply, self.judge)
@@ -100,11 +115,15 @@ class Trial:
                 yield way, name
 
     def _set_columns(self, way: Way) -> None:
-        columns = {**synthetic.first_columns(way.answer, is_video(self.cls)), **self._asked(way.answer)}
-        if self.facts is not None:
-            given = self.facts.columns.items()
-            columns |= {k: v if isinstance(v, list) else [v] * synthetic.ROWS for k, v in given}
-        self.columns = {k: v for k, v in columns.items() if self.facts is None or k not in self.facts.without}
+        first = synthetic.first_columns(way.answer, is_video(self.cls))
+        self.columns = synthetic.of_one_length({**first, **self._asked(way.answer), **self._of_facts()})
+
+    def _of_facts(self) -> dict[str, list[Any]]:
+        if self.facts is None:
+            return {}
+        image = synthetic.picture(1)
+        columns = [(k, image if v == IMAGE else v) for k, v in self.facts.columns.items()]
+        return {k: v if isinstance(v, list) else [v] for k, v in columns}
 
     def _asked(self, answer: str) -> dict[str, list[Any]]:
         compared = {
@@ -145,8 +164,9 @@ class Trial:
         """Whether something could be changed that the error speaks of: a missing column or file, a value."""
         at: BaseException | None = error
         while at is not None:
-            is_about_a_file = isinstance(at, (FileNotFoundError, AssertionError)) or "rror reading" in str(at)
-            if is_about_a_file and any(self._made_file(path) for path in paths_in(at)):
+            is_unreadable = "rror reading" in str(at)
+            is_about_a_file = isinstance(at, (FileNotFoundError, AssertionError)) or is_unreadable
+            if is_about_a_file and any(self._made_file(path, is_unreadable) for path in paths_in(at)):
                 return True
             names = [str(at.args[0])] if isinstance(at, KeyError) and at.args else []
             names += _QUOTED.findall(str(at)) + re.findall(r"(?:colume|column)[: ]+(\w+)", str(at))
@@ -160,7 +180,7 @@ class Trial:
             for name in in_code:
                 if self._added(name, answer) or (name in self.columns and self._changed(name)):
                     return True
-            if "NoneType" in str(at) and any([self._added(name, answer) for name in self.silent]):
+            if "NoneType" in str(at) and self.silent and sum(self._added(name, answer) for name in self.silent):
                 return True
             at = at.__cause__ or at.__context__
         return False
@@ -171,7 +191,7 @@ class Trial:
             return False
         self.tried[name] = self.tried.get(name, 0) + 1
         self.extra.append(name)
-        self.columns |= self._asked(answer)
+        self.columns = synthetic.of_one_length({**self.columns, **self._asked(answer), **self._of_facts()})
         return True
 
     def _changed_value(self, value: str) -> bool:
@@ -195,15 +215,18 @@ class Trial:
         choices: list[list[Any]] = [*map(synthetic.cycled, [*known, *self.tables[:MOST_OTHERS]]), *synthetic.OTHERS]
         if number > len(choices):
             return False
-        self.others[name] = self.columns[name] = choices[number - 1]
+        self.others[name] = choices[number - 1]
+        self.columns = synthetic.of_one_length({**self.columns, name: choices[number - 1]})
         return True
 
-    def _made_file(self, path: Path) -> bool:
+    def _made_file(self, path: Path, is_a_video: bool = False) -> bool:
         """A file that the class looks for in its own folders."""
-        full = path if path.is_absolute() else Path.cwd() / path
+        full = Path(os.path.normpath(path if path.is_absolute() else Path.cwd() / path))
         if self.folder not in full.parents or full.exists() or self.tried.get(str(full), 0):
             return False
         self.tried[str(full)] = 1
+        if is_a_video:
+            return synthetic.write_video(full)
         rows = zip(*self.columns.values(), strict=True)
         return synthetic.write_file(full, [dict(zip(self.columns, row, strict=True)) for row in rows])
 
@@ -222,10 +245,14 @@ class Trial:
     def _as_a_user(self, way: Way, found: dict[str, Any]) -> dict[str, Any]:
         """The same through a whole run of assay."""
         import assay
+        from assay.dialects.ulmeval import tables
 
+        # The rows are the survey's own: they have no declared checksum.
+        tables.fetch_declared = lambda url, path, **more: path  # type: ignore[assignment]
         model, judge = self.folder / "scripted.py", self.folder / "judges.py"
         package = "ulm" if self.dialect == "ulmeval" else "vlm"
-        model.write_text(MODEL.format(dialect=self.dialect, package=package, says=way.says))
+        source = PAINTER if str(getattr(self.cls, "TYPE", "")).upper() in DRAWN else MODEL
+        model.write_text(source.format(dialect=self.dialect, package=package, says=way.says))
         judge.write_text(JUDGE.format(reply=way.reply, names=synthetic.JUDGES))
         judges = {"judge": f"{judge}:{way.judge}"} if way.judge not in ("exact_matching", None) else {}
         title = f"{self.cls.__name__}: evaluate gives {found['value']:.4g}"
@@ -291,5 +318,9 @@ def attempt(trial: Trial, way: Way) -> Any:
     judges = trial.folder / "judges.py"
     judges.write_text(JUDGE.format(reply=way.reply, names=synthetic.JUDGES))
     eval_file = predicted(instance, way.says, trial.name, trial.folder)
-    with of_process().judged_by(f"{judges}:judge", Desk(None, "survey")):
+    surroundings = of_process()
+    surroundings.trust_pickle = True  # the survey's own predictions
+    desk = Desk(None, "survey")
+    surroundings.ask_judge = lambda name, prompt, options: desk.ask(f"{judges}:judge", prompt, options)
+    with surroundings.judged_by(f"{judges}:judge", desk):
         return evaluated(instance, eval_file, way.judge)

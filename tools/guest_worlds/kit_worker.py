@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tools.guest_worlds.alone import DATA, alone, fault
+from tools.guest_worlds.alone import DATA, alone, fault, stand_in_specialists
 from tools.guest_worlds.kit_objects import built, evaluated, plain, predicted
 from tools.guest_worlds.kit_trial import Trial
 
@@ -40,6 +40,8 @@ def work(arguments: list[str]) -> dict[str, Any]:
     Path(os.environ[DATA]).mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     alone()
+    if dialect == "ulmeval":
+        stand_in_specialists()
     os.chdir(folder)
     if "--upstream" in arguments:
         return upstreams(dialect, Path(file), Path(folder))
@@ -102,7 +104,7 @@ def upstreams(dialect: str, file: Path, folder: Path) -> dict[str, Any]:
         sys.modules[name] = package
     try:
         judge_util = importlib.import_module(f"{dialect}.dataset.utils.judge_util")
-        judge_util.build_judge = lambda **given: Judge(recipe["reply"])
+        judge_util.build_judge = lambda **given: Judge(recipe["reply"], given.get("model"))
         for part in ("utils",):
             importlib.import_module(f"{dialect}.dataset.{part}").build_judge = judge_util.build_judge
         name = ".".join([dialect, *file.relative_to(root).with_suffix("").parts])
@@ -122,8 +124,8 @@ class Judge:
 
     fail_msg = "Failed to obtain answer via API."
 
-    def __init__(self, reply: str) -> None:
-        self.reply = reply
+    def __init__(self, reply: str, model: str | None = None) -> None:
+        self.reply, self.model = reply, model
 
     def working(self) -> bool:
         """True."""

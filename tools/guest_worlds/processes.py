@@ -42,9 +42,7 @@ class Job:
         return " ".join([self.module, *self.arguments, *self.more, digest])
 
 
-def outcomes(
-    jobs: Sequence[Job], seconds: int, again: Container[str] = ()
-) -> Iterator[tuple[Job, dict[str, Any]]]:
+def outcomes(jobs: Sequence[Job], seconds: int, again: Container[str] = ()) -> Iterator[tuple[Job, dict[str, Any]]]:
     """Each job with what its worker said, in their order; one that says nothing in time fails.
 
     What is kept of the files in `again` is not believed.

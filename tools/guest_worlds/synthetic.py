@@ -36,12 +36,17 @@ _KINDS = ("type", "task", "category", "subject", "domain", "level", "difficulty"
           "dimension", "group", "set", "class", "language", "field", "scene", "ability", "modality")  # fmt: skip
 
 
-def picture(shade: int, size: tuple[int, int] = (64, 48)) -> str:
-    """A small image as base64."""
+def image(shade: int, size: tuple[int, int] = (64, 48)) -> Any:
+    """A small image."""
     from PIL import Image
 
+    return Image.new("RGB", size, (40 + 20 * shade % 200, 90, 160))
+
+
+def picture(shade: int) -> str:
+    """The same as base64."""
     buffer = io.BytesIO()
-    Image.effect_noise(size, 40 + shade).convert("RGB").save(buffer, "PNG")
+    image(shade).save(buffer, "PNG")
     return base64.b64encode(buffer.getvalue()).decode()
 
 
@@ -103,6 +108,13 @@ def cycled(texts: list[str]) -> list[str]:
     return [texts[n % len(texts)] for n in range(ROWS)]
 
 
+def of_one_length(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns as long as the longest, the others repeated; rows are numbered anew."""
+    most = max(ROWS, *map(len, columns.values()))
+    longer = {name: [cells[n % len(cells)] for n in range(most)] for name, cells in columns.items()}
+    return {**longer, "index": list(range(most))}
+
+
 def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
     """The columns as a TSV."""
     import pandas
@@ -112,22 +124,28 @@ def write_table(path: Path, columns: dict[str, list[Any]]) -> None:
 
 
 def write_videos(folder: Path, names: list[str]) -> None:
-    """Short films under the names that rows have."""
+    """Short videos under the names that rows have, with and without a suffix."""
+    for name in names:
+        write_video(folder / f"{name}.mp4")
+        (folder / name).write_bytes((folder / f"{name}.mp4").read_bytes())
+
+
+def write_video(path: Path) -> bool:
+    """A short video, whatever its name; always true."""
     import av
     import numpy
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in names:
-        with av.open(str(folder / f"{name}.mp4"), "w", format="mp4") as container:
-            stream = container.add_stream("mpeg4", rate=4)
-            stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
-            for number in range(16):
-                pixels = numpy.full((48, 64, 3), number * 15, dtype=numpy.uint8)
-                for packet in stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")):
-                    container.mux(packet)
-            for packet in stream.encode():
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with av.open(str(path), "w", format="mp4") as container:
+        stream = container.add_stream("mpeg4", rate=4)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "yuv420p"
+        for number in range(16):
+            pixels = numpy.full((48, 64, 3), number * 15, dtype=numpy.uint8)
+            for packet in stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")):
                 container.mux(packet)
-        (folder / name).write_bytes((folder / f"{name}.mp4").read_bytes())
+        for packet in stream.encode():
+            container.mux(packet)
+    return True
 
 
 def write_file(path: Path, rows: list[dict[str, Any]]) -> bool:
@@ -142,8 +160,7 @@ def write_file(path: Path, rows: list[dict[str, Any]]) -> bool:
     elif path.suffix in (".png", ".jpg", ".jpeg"):
         path.write_bytes(base64.b64decode(picture(1)))
     elif path.suffix in (".mp4", ".avi", ".mkv"):
-        write_videos(path.parent, [path.stem])
-        path.with_suffix(".mp4").replace(path)
+        write_video(path)
     elif path.suffix == ".zip":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("readme.txt", "nothing")

@@ -47,3 +47,11 @@ def test_rows_that_say_the_same_keep_all_their_numbers():
 def test_what_is_no_result_is_said():
     with pytest.raises(TypeError, match="evaluate returned a object"):
         as_numbers(object())
+
+
+def test_a_list_of_records_under_one_name_is_no_table_of_columns():
+    records = [{"index": "0", "key": "a", "score": 7.0}, {"index": "1", "key": "b", "score": 5.0}]
+
+    found = as_numbers({"results": records})
+
+    assert found == {"results": {"0": {"index": 0.0, "score": 7.0}, "1": {"index": 1.0, "score": 5.0}}}

@@ -326,6 +326,51 @@ def test_a_class_may_prepare_the_table_itself_and_ask_whether_it_has_pictures(ta
     assert [module.Plain(name).meta_only for name in ("Mine", "Paths")] == [False, True]
 
 
+def test_the_rows_come_from_the_classs_own_prepare_tsv(table, file):
+    source = """
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Mine(ImageBaseDataset):
+            DATASET_URL = {'Mine': 'there/Mine.tsv', 'Other': 'there/Other.tsv'}
+            DATASET_MD5 = {'Other': 'abc'}
+            def prepare_tsv(self, url, file_md5=None):
+                import pandas as pd
+                return pd.DataFrame([{'index': 0, 'question': url, 'md5': file_md5}])
+    """
+    made = load_guest(file("d.py", source)).Mine("Mine")
+
+    assert list(made.data["question"]) == ["there/Mine.tsv"]
+    assert made.load_data("Other").to_dict("records") == [{"index": 0, "question": "there/Other.tsv", "md5": "abc"}]
+
+
+def test_a_class_may_have_a_constructor_of_its_own_and_private_names_of_its_own(table, picture, file):
+    table("Mine", "index image question", [[0, picture(0), "mine"]])
+    source = """
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Bare(ImageBaseDataset):
+            DATASET_URL = {'Mine': ''}
+            def __init__(self, dataset='Mine'):
+                self.dataset_name = dataset
+                self.data = self.load_data(dataset)
+
+        class Named(ImageBaseDataset):
+            DATASET_URL = {'Mine': ''}
+            def _data_path(self, dataset):
+                return dataset + '.tsv'
+            def _line(self):
+                return 'a line'
+            def load_data(self, dataset):
+                return self.prepare_tsv(self._data_path(dataset))
+            def build_prompt(self, line):
+                return super().build_prompt(line) + [dict(type='text', value=self._line())]
+    """
+    module = load_guest(file("d.py", source))
+
+    assert list(module.Bare().data["question"]) == ["mine"]
+    assert [entry["value"] for entry in module.Named("Mine").build_prompt(0)[1:]] == ["mine", "a line"]
+
+
 def test_two_models_of_one_run_have_prediction_files_of_their_own(table, file, tmp_path):
     import assay
     from assay.runner.run import score

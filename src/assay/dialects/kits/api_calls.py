@@ -61,14 +61,14 @@ class ApiCalls:
         if content_kind(message) == "listdict":
             message = self.preprocess_message_with_role(message)
         entries = self.taken(message)
-        return self._tried(lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1}))
+        return self._assay_tried(lambda: self.generate_inner(entries, **{**self.default_kwargs, **kwargs1}))
 
     def chat(self, messages: Any, **kwargs1: Any) -> Any:
         """The answer to a chat that ends with the user."""
         turns = [{**turn, "content": self.taken(turn["content"])} for turn in messages]
         if not turns or turns[-1]["role"] != "user":
             raise AssertionError("a chat ends with a turn of the user")
-        return self._tried(lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1}))
+        return self._assay_tried(lambda: self.chat_inner(turns, **{**self.default_kwargs, **kwargs1}))
 
     def chat_inner(self, inputs: Any, **kwargs: Any) -> Any:
         """The answer to a chat; by default `generate_inner` is given the chat, later turns alone where that fails."""
@@ -107,7 +107,7 @@ class ApiCalls:
             return text, concat_images(images, target_size=512)
         return text, images[0] if images else None
 
-    def _tried(self, attempt: Callable[[], Any]) -> Any:
+    def _assay_tried(self, attempt: Callable[[], Any]) -> Any:
         answer: Any = None
         for number in range(self.retry):
             if number:

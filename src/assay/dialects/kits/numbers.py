@@ -29,17 +29,22 @@ def as_numbers(value: Any) -> dict[str, Any]:
 
 
 def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
-    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
+    """A dictionary of numbers, or of columns: lists of one length whose cells are no lists or dictionaries."""
+    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple)) and not any(map(_is_nested, cells))]
     if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
         records = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
         return _from_records(records, list(range(len(records))))
     return _named(value.items())
 
 
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, (Mapping, list, tuple))
+
+
 def _named(entries: Any) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, inner in entries:
-        is_nested = isinstance(inner, (Mapping, list, tuple)) or hasattr(inner, "to_dict")
+        is_nested = _is_nested(inner) or hasattr(inner, "to_dict")
         single = inner[0] if isinstance(inner, (list, tuple)) and len(inner) == 1 else inner
         nested = as_numbers(inner) if is_nested and single is inner else _given(single)
         if nested is not None and nested != {}:

@@ -83,7 +83,7 @@ class _Adapter:
             return [output for request in requests for output in self.generate([request])]
         conversations = [conversation(request) for request in requests]
         images = [[decode_image(m) for m in request.prompt.media if isinstance(m, Image)] for request in requests]
-        rendered = self.model._rendered(conversations)
+        rendered = self.model._assay_rendered(conversations)
         inputs = (images, conversations) if any(images) else (conversations,)
         answers = list(self.model.generate(*inputs, **generate_options(requests[0])))
         if len(answers) != len(requests) * first.n:

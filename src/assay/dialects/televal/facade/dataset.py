@@ -73,15 +73,15 @@ class BatchLoader:
         self.save_query_audio_dir, self.tuple_decode = save_query_audio_dir, tuple_decode
         self.do_infer, self.is_local = do_infer, is_local
         self.index = 0
-        self._df: Any = None
+        self._assay_df: Any = None
         kept = Path(save_query_audio_dir).expanduser() if save_query_audio_dir else None
-        self.sounds = SoundFolder(kept / self._label if kept else None)
+        self.sounds = SoundFolder(kept / self._assay_label if kept else None)
         self.keeps_sounds = kept is not None
-        self._check_place(file)
+        self._assay_check_place(file)
         if is_upstream("televal"):
-            self._df = self._table()
+            self._assay_df = self._assay_table()
 
-    def _check_place(self, given: str | Path) -> None:
+    def _assay_check_place(self, given: str | Path) -> None:
         """Raises at once for what can hold no rows; a name on the hub is asked for when rows are wanted."""
         path = Path(self.file)
         if path.is_file() and path.suffix in LINES:
@@ -108,23 +108,23 @@ class BatchLoader:
         path = Path(self.file)
         if path.exists() and not self.start and not self.limit:
             return path
-        return self._cut
+        return self._assay_cut
 
     @property
     def is_streamed(self) -> bool:
         """Whether the runner may read the rows itself: nothing of the class is the user's own or upstream's."""
-        return type(self) is BatchLoader and self._df is None
+        return type(self) is BatchLoader and self._assay_df is None
 
     @property
     def df(self) -> Any:
         """All rows as a table of pandas; it may be replaced."""
-        if self._df is None:
-            self._df = self._table()
-        return self._df
+        if self._assay_df is None:
+            self._assay_df = self._assay_table()
+        return self._assay_df
 
     @df.setter
     def df(self, table: Any) -> None:
-        self._df = table
+        self._assay_df = table
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
         """A row with its tuples restored and its sounds named by path, and those sounds by the path they will have."""
@@ -137,7 +137,7 @@ class BatchLoader:
             return made, {}
         if self.tuple_decode and isinstance(made.get("answer"), str):
             made["answer"] = _structured(made["answer"])
-        return made, self._place_sounds(made)
+        return made, self._assay_place_sounds(made)
 
     def __iter__(self) -> Iterator[list[Row]]:
         self.index = 0
@@ -151,7 +151,7 @@ class BatchLoader:
         return batch
 
     def __len__(self) -> int:
-        return len(self._df) if self._df is not None else sum(1 for _ in self._cut())
+        return len(self._assay_df) if self._assay_df is not None else sum(1 for _ in self._assay_cut())
 
     def cleanup(self) -> None:
         """Deletes temporary sounds."""
@@ -173,7 +173,7 @@ class BatchLoader:
     def _process_parquet_records(self, repo_data_dir: str, save_audio_root: str | None, **options: Any) -> list[Row]:
         """All rows of Parquet files, their sounds written; a subclass may read them another way."""
         if not is_upstream("televal"):
-            return list(self._ready())
+            return list(self._assay_ready())
         path = Path(repo_data_dir)
         if self.keeps_sounds and path.exists() and era_here() != SEED:
             self.sounds.place(Path(str(save_audio_root)).expanduser() / "*.parquet")
@@ -185,7 +185,7 @@ class BatchLoader:
         repo, pattern = "/".join(path.parts[:2]), "/".join(path.parts[2:])
         return load_and_process_parquet_dataset(repo, pattern, folder, key_col=self.key_col)
 
-    def _table(self) -> Any:
+    def _assay_table(self) -> Any:
         if self.is_jsonl:
             rows = self.load_jsonl(self.file, tuple_decode=self.tuple_decode)
         else:
@@ -194,12 +194,12 @@ class BatchLoader:
         return table_of(rows[self.start :] if self.start > 0 else rows)
 
     @property
-    def _label(self) -> str:
+    def _assay_label(self) -> str:
         path = Path(self.file)
         return path.stem if path.suffix == ".parquet" else path.name
 
-    def _ready(self) -> Iterator[Row]:
-        for row in self._rows():
+    def _assay_ready(self) -> Iterator[Row]:
+        for row in self._assay_rows():
             made, sounds = self.prepare(row)
             for path, audio in () if self.keeps_sounds else sounds.items():
                 made.update({name: str(self.write_sound(path, audio)) for name, v in made.items() if v == path})
@@ -209,13 +209,13 @@ class BatchLoader:
         """The file of a sound that so far was only named."""
         return self.sounds.put(audio, Path(path).stem)[0]
 
-    def _cut(self) -> Iterator[Row]:
-        return islice(self._rows(), self.start, self.limit or None)
+    def _assay_cut(self) -> Iterator[Row]:
+        return islice(self._assay_rows(), self.start, self.limit or None)
 
-    def _rows(self) -> Iterator[Row]:
+    def _assay_rows(self) -> Iterator[Row]:
         path = Path(self.file)
         if not path.exists():
-            yield from self._from_hub()
+            yield from self._assay_from_hub()
             return
         from ....datasets.files import open_files
 
@@ -225,12 +225,12 @@ class BatchLoader:
                     raise row
                 yield dict(row)  # type: ignore[arg-type]
 
-    def _from_hub(self) -> Iterator[Row]:
+    def _assay_from_hub(self) -> Iterator[Row]:
         """`org/repo/sub/folder` on the hub: the Parquet files of that folder, sounds undecoded."""
         parts = str(self.file).removeprefix("hf://").strip("/").split("/")
         yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
 
-    def _place_sounds(self, row: Row) -> dict[str, Audio]:
+    def _assay_place_sounds(self, row: Row) -> dict[str, Audio]:
         found: dict[str, Audio] = {}
         for name in row:
             data = audio_bytes(row[name]) if name in AUDIO_COLUMNS or _holds_bytes(row[name]) else None

@@ -49,15 +49,15 @@ class ContextLoader:
         self.shuffle = shuffle
         self.drop_last = drop_last
         self.seed = seed
-        self._places: list[tuple[Place, ...]] | None = None
+        self._assay_places: list[tuple[Place, ...]] | None = None
         MADE.append(self)
 
     @property
     def places(self) -> list[tuple[Place, ...]]:
         """The rows of each context, by dataset and number; settled when first asked for."""
-        if self._places is None:
-            self._places = list(self._sampled() if self.samplers else self._drawn())
-        return self._places
+        if self._assay_places is None:
+            self._assay_places = list(self._assay_sampled() if self.samplers else self._assay_drawn())
+        return self._assay_places
 
     def rows(self, places: Sequence[Place]) -> list[Any]:
         """The rows of a context."""
@@ -75,9 +75,9 @@ class ContextLoader:
         whole, rest = divmod(len(self.places), self.batch_size)
         return whole + (1 if rest and not self.drop_last else 0)
 
-    def _drawn(self) -> Iterator[tuple[Place, ...]]:
+    def _assay_drawn(self) -> Iterator[tuple[Place, ...]]:
         asked = max(at for at, count in enumerate(self.counts) if count)
-        self._check_sizes(asked)
+        self._assay_check_sizes(asked)
         queries = list(range(len(self.datasets[asked])))
         if self.shuffle:
             random.Random(self.seed).shuffle(queries)
@@ -90,7 +90,7 @@ class ContextLoader:
                 shots += [(at, index) for index in islice(allowed, wanted)]
             yield (*shots, (asked, query))
 
-    def _check_sizes(self, asked: int) -> None:
+    def _assay_check_sizes(self, asked: int) -> None:
         for at, dataset in enumerate(self.datasets):
             own = dataset is self.datasets[asked]
             needed = self.counts[at] + (own and at != asked)
@@ -99,7 +99,7 @@ class ContextLoader:
                     f"dataset {at} has {len(dataset)} rows, and each context needs {needed} different ones"
                 )
 
-    def _sampled(self) -> Iterator[tuple[Place, ...]]:
+    def _assay_sampled(self) -> Iterator[tuple[Place, ...]]:
         assert self.samplers is not None
         drawn = [
             _chunks(sampler if sampler is not None else range(len(dataset)), count)

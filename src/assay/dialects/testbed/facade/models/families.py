@@ -48,7 +48,7 @@ class Family(ModelBase):
             **common_args,
         )
 
-    def _own_template(self, known: str) -> str:
+    def _assay_own_template(self, known: str) -> str:
         """The model's own chat template, with a warning: its name is none that the family has a template for."""
         warnings.warn(
             f"{self.model_name!r} is none of {known}: its own chat template is used; set `prompt_template`, or"
@@ -76,7 +76,7 @@ class Idefics(Family):
             images, text = None, images
         if isinstance(text, str) or (is_conversation(text) and isinstance(text[0], Mapping)):
             text, images = [text], None if images is None else [images]
-        prompts = self._rendered(text, prompt_template) if is_conversation(text) else list(text)
+        prompts = self._assay_rendered(text, prompt_template) if is_conversation(text) else list(text)
         shown: Sequence[Any] = [() for _ in prompts] if images is None else images
         if len(prompts) != len(shown):
             raise ValueError(f"{len(prompts)} prompts and {len(shown)} lists of images")
@@ -130,10 +130,10 @@ class LLaVa(Family):
             return templates.llava()
         if self.model_name in HF_LLAVA["llava-interleave"]:
             return templates.llava_interleaved()
-        return self._own_template(", ".join(self.support))
+        return self._assay_own_template(", ".join(self.support))
 
     @property
-    def _speaks_own_template(self) -> bool:
+    def _assay_speaks_own_template(self) -> bool:
         return self.model_name not in self.support
 
     def process_input(
@@ -169,10 +169,10 @@ class Qwen2(Family):
         """Marked turns after a system text; the model's own where its name is another one."""
         if self.model_name.startswith(QWEN):
             return templates.qwen("You are a helpful assistant.")
-        return self._own_template(" and ".join(f"{start}…" for start in QWEN))
+        return self._assay_own_template(" and ".join(f"{start}…" for start in QWEN))
 
     @property
-    def _speaks_own_template(self) -> bool:
+    def _assay_speaks_own_template(self) -> bool:
         return not self.model_name.startswith(QWEN)
 
 

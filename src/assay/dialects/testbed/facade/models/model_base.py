@@ -41,25 +41,25 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
                 f"{self.model_name!r} is none of {', '.join(support_models)}: its prompt template may not fit",
                 stacklevel=2,
             )
-        self._pad_left()
-        self._watch()
+        self._assay_pad_left()
+        self._assay_watch()
 
-    def _pad_left(self) -> None:
+    def _assay_pad_left(self) -> None:
         """New tokens are cut off after the longest prompt of a batch, so shorter ones are filled up in front."""
         if is_upstream("testbed"):
             return
-        for holder in self._holders():
+        for holder in self._assay_holders():
             if hasattr(holder, "padding_side") and not getattr(self.config, "is_encoder_decoder", False):
                 holder.padding_side = "left"
 
-    def _holders(self) -> list[Any]:
+    def _assay_holders(self) -> list[Any]:
         """What may hold a chat template: the processor, and its tokenizer where it has one."""
         return [self.processor, *([self.processor.tokenizer] if hasattr(self.processor, "tokenizer") else [])]
 
     @property
     def default_prompt_template(self) -> str:
         """The template of the processor or of its tokenizer; subclasses write their own."""
-        for holder in self._holders():
+        for holder in self._assay_holders():
             if hasattr(holder, "get_chat_template"):
                 return str(holder.get_chat_template())
             if isinstance(getattr(holder, "chat_template", None), str):
@@ -86,18 +86,18 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
         template = prompt_template if prompt_template is not None else self.prompt_template
         is_bare = template is None and type(self).default_prompt_template is ModelBase.default_prompt_template
         # A processor may render by itself without saying by which template.
-        chosen = None if is_bare and not is_upstream("testbed") else template or self._default_template()
+        chosen = None if is_bare and not is_upstream("testbed") else template or self._assay_default_template()
         if tokenize:
             kwargs.setdefault("return_dict", False)  # ids alone, whatever the library's default is
         if is_upstream("testbed"):
-            return self._apply(chosen)(conversation, tokenize=tokenize, **kwargs)
+            return self._assay_apply(chosen)(conversation, tokenize=tokenize, **kwargs)
         messages = arranged(conversation, asks=bool(kwargs.pop("add_generation_prompt", False)))
-        if template is None and self._speaks_own_template:
+        if template is None and self._assay_speaks_own_template:
             # The processor's own template knows nothing of open messages: it writes the assistant's header itself.
             spoken = [message for message in messages if "content" in message]
             kwargs["add_generation_prompt"] = len(spoken) < len(messages)
             messages = spoken
-        apply = self._apply(chosen)
+        apply = self._assay_apply(chosen)
         if tokenize:
             return apply(messages, tokenize=True, **kwargs)
         return in_either_form(messages, lambda given: str(apply(given, tokenize=False, **kwargs)))
@@ -105,25 +105,25 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
     apply_prompt_tempalte = apply_prompt_template
     """As the how-to document spells it."""
 
-    def _default_template(self) -> str:
+    def _assay_default_template(self) -> str:
         given: Any = self.default_prompt_template
         return str(given() if callable(given) else given)
 
     @property
-    def _speaks_own_template(self) -> bool:
+    def _assay_speaks_own_template(self) -> bool:
         """Whether the default template is the one the processor brings."""
         return type(self).default_prompt_template is ModelBase.default_prompt_template
 
-    def _apply(self, template: str | None) -> Callable[..., Any]:
+    def _assay_apply(self, template: str | None) -> Callable[..., Any]:
         """What renders a conversation: the processor's own method, its tokenizer's, or, without either, ours."""
-        apply = next((h.apply_chat_template for h in self._holders() if hasattr(h, "apply_chat_template")), None)
+        apply = next((h.apply_chat_template for h in self._assay_holders() if hasattr(h, "apply_chat_template")), None)
         if apply is not None:
             return apply if template is None else partial(apply, chat_template=template)
 
         def rendered(given: Sequence[Any], *, tokenize: bool, **kwargs: Any) -> str:
             if tokenize:
                 raise RuntimeError(f"{type(self.processor).__name__} cannot tokenize a conversation")
-            return render(template or self._default_template(), given, **kwargs)
+            return render(template or self._assay_default_template(), given, **kwargs)
 
         return rendered
 
@@ -134,12 +134,12 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
         if text is None:
             images, text = None, images
         if is_conversation(text):
-            text = self._rendered(text, prompt_template)
+            text = self._assay_rendered(text, prompt_template)
         shown = {} if images is None else {"images": images}
         padding, tensors = kwargs.pop("padding", True), kwargs.pop("return_tensors", "pt")
         return self.processor(**shown, text=text, padding=padding, return_tensors=tensors, **kwargs)
 
-    def _rendered(self, text: Any, prompt_template: str | None = None) -> Any:
+    def _assay_rendered(self, text: Any, prompt_template: str | None = None) -> Any:
         """Conversations as prompts that ask someone to speak; whichever spelling a subclass overrides is used."""
         is_misspelt = type(self).apply_prompt_tempalte is not ModelBase.apply_prompt_tempalte
         apply = self.apply_prompt_tempalte if is_misspelt else self.apply_prompt_template
@@ -159,7 +159,7 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
     ) -> Any:
         """The new text of each prompt; `generate(images, text)` or `generate(text)`."""
         with _no_gradients():
-            processed = self._processed(inputs, processor_args or {})
+            processed = self._assay_processed(inputs, processor_args or {})
             ids = processed["input_ids"] if isinstance(processed, Mapping) else processed.input_ids
             start = ids.shape[-1]
             generated = self.model.generate(**processed, **generate_args)[:, start:]
@@ -171,9 +171,9 @@ class ModelBase(WhiteBox):  # a torch module where torch is installed
 
     def forward(self, *inputs: Any, processor_args: Mapping[str, Any] | None = None, **kwargs: Any) -> Any:
         """What the model itself returns for the processed inputs."""
-        return self.model(**self._processed(inputs, processor_args or {}), **kwargs)
+        return self.model(**self._assay_processed(inputs, processor_args or {}), **kwargs)
 
-    def _processed(self, inputs: Sequence[Any], processor_args: Mapping[str, Any]) -> Any:
+    def _assay_processed(self, inputs: Sequence[Any], processor_args: Mapping[str, Any]) -> Any:
         given = list(inputs)
         try:
             inspect.signature(self.process_input).bind(*given, **processor_args)

@@ -43,18 +43,18 @@ class WhiteBox(Module):  # type: ignore[misc]
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
         return getattr(model, name)
 
-    def _watch(self) -> None:
+    def _assay_watch(self) -> None:
         """Lets trackers count the passes of the model."""
         self._trackers_dict: OrderedDict[int, Any] = OrderedDict()
         if hasattr(self.model, "register_forward_pre_hook"):
-            self.model.register_forward_pre_hook(self._count_pass, prepend=True)
+            self.model.register_forward_pre_hook(self._assay_count_pass, prepend=True)
 
-    def _count_pass(self, *_: Any) -> None:
+    def _assay_count_pass(self, *_: Any) -> None:
         """Returns nothing, since torch takes anything else for the arguments of the pass."""
         for tracker in self._trackers_dict.values():
             tracker.incre_next_index()
 
-    def _named(self, wanted: Any) -> dict[str, Any]:
+    def _assay_named(self, wanted: Any) -> dict[str, Any]:
         """Modules by name: a text is a pattern, a list holds exact names."""
         if isinstance(wanted, str):
             named = dict(self.model.named_modules())
@@ -64,45 +64,45 @@ class WhiteBox(Module):  # type: ignore[misc]
             return {n: m for n, m in self.model.named_modules() if n in wanted}
         raise TypeError(f"modules are named by a pattern or a list of names, not {wanted!r}")
 
-    def _matching(self, wanted: Any) -> dict[str, Any]:
+    def _assay_matching(self, wanted: Any) -> dict[str, Any]:
         """Modules by name or, where a class is given, its instances; at least one."""
         if isinstance(wanted, type):
             chosen = {n: m for n, m in self.model.named_modules() if isinstance(m, wanted)}
         else:
-            chosen = self._named(wanted) if isinstance(wanted, (str, list, tuple)) else {}
+            chosen = self._assay_named(wanted) if isinstance(wanted, (str, list, tuple)) else {}
         if not chosen:
             raise ValueError(f"no module matches {wanted!r}")
         return chosen
 
-    def _hook(self, method: str, *args: Any, **options: Any) -> Any:
+    def _assay_hook(self, method: str, *args: Any, **options: Any) -> Any:
         if callable(args[0]):
             own = getattr(super(), method, None) or getattr(self.model, method)
             return own(*args, **options)
         wanted, hook = args[0], args[1]
         return [
             getattr(module, method)(try_inject_params(hook, module_name=name), **options)
-            for name, module in self._named(wanted).items()
+            for name, module in self._assay_named(wanted).items()
         ]
 
     def register_forward_hook(self, *args: Any, **options: Any) -> Any:
         """`(hook)` on the model, or `(names, hook)` on modules of it; the hook may take `module_name`."""
-        return self._hook("register_forward_hook", *args, **options)
+        return self._assay_hook("register_forward_hook", *args, **options)
 
     def register_forward_pre_hook(self, *args: Any, **options: Any) -> Any:
         """The same, before a module runs."""
-        return self._hook("register_forward_pre_hook", *args, **options)
+        return self._assay_hook("register_forward_pre_hook", *args, **options)
 
     def register_full_backward_hook(self, *args: Any, **options: Any) -> Any:
         """The same, when gradients of a module are computed."""
-        return self._hook("register_full_backward_hook", *args, **options)
+        return self._assay_hook("register_full_backward_hook", *args, **options)
 
     def register_full_backward_pre_hook(self, *args: Any, **options: Any) -> Any:
         """The same, before gradients of a module are computed."""
-        return self._hook("register_full_backward_pre_hook", *args, **options)
+        return self._assay_hook("register_full_backward_pre_hook", *args, **options)
 
     def add_tracker(self, module_name: Any, tracker: Any) -> None:
         """Lets a tracker follow modules; passes of the model move it on."""
-        found = {} if isinstance(module_name, type) else self._matching(module_name)
+        found = {} if isinstance(module_name, type) else self._assay_matching(module_name)
         tracker.track(list(found.values()), self._trackers_dict)
         tracker.auto_incre_index = False
         self._trackers_dict[tracker.id] = tracker
@@ -110,7 +110,7 @@ class WhiteBox(Module):  # type: ignore[misc]
 
     def replace_module(self, module_name_or_type: Any, new: Any, *, strict: bool = True, **init_args: Any) -> None:
         """Puts other modules in the place of those that match: one of a class for each, or the given ones in turn."""
-        found = self._matching(module_name_or_type)
+        found = self._assay_matching(module_name_or_type)
         if isinstance(new, type):
             made: Sequence[Any] = [new(**init_args) for _ in found]
         else:
@@ -130,7 +130,7 @@ class WhiteBox(Module):  # type: ignore[misc]
         self, module_name_or_type: Any, method_name: str, new_method: Callable[..., Any], *, strict: bool = True
     ) -> None:
         """Puts a function in the place of a method; it may take `module_name` and `old_method`."""
-        for name, module in self._matching(module_name_or_type).items():
+        for name, module in self._assay_matching(module_name_or_type).items():
             old = getattr(module, method_name, None)
             if old is None:
                 raise ValueError(f"module {name!r} has no method {method_name!r}")

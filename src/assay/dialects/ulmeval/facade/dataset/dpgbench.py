@@ -27,7 +27,7 @@ class DPGBench(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The text."""
-        return [{"type": "text", "value": self._line(line)["text"]}]
+        return [{"type": "text", "value": self._assay_line(line)["text"]}]
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> Any:

@@ -41,7 +41,7 @@ class GenAI_Bench(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The prompt."""
-        return [{"type": "text", "value": self._line(line)["prompt"]}]
+        return [{"type": "text", "value": self._assay_line(line)["prompt"]}]
 
     @staticmethod
     def calculate_category_scores(

@@ -28,7 +28,7 @@ class GenEval(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The question, as a list of one string."""
-        return [self._line(line)["question"]]
+        return [self._assay_line(line)["question"]]
 
     @classmethod
     def evaluate(cls, eval_file: str, **judge_kwargs: Any) -> Any:

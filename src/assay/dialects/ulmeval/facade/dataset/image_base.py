@@ -49,20 +49,20 @@ class ImageBaseDataset(TableDataset):
         named = line.get("image_path")
         names = [] if named is None or _is_empty(named) else as_text_list(named)
         if "image" not in line or _is_empty(line["image"]):
-            return [self._found(name) for name in names]
+            return [self._assay_found(name) for name in names]
         cells = as_text_list(line["image"])
         files = file_names(line.get("index"), len(cells), names, ".jpg")
-        return [self._file(cell, name) for cell, name in zip(cells, files, strict=False)]
+        return [self._assay_file(cell, name) for cell, name in zip(cells, files, strict=False)]
 
-    def _file(self, cell: str, name: str) -> str:
+    def _assay_file(self, cell: str, name: str) -> str:
         if is_picture_path(cell):
-            return self._found(cell)
+            return self._assay_found(cell)
         try:
             return picture_path(inline(cell), self.img_root, name, encodes=as_upstream())
         except RowFault as fault:
             raise ValueError(f"column {fault.column!r}: {fault.what}: {fault.got}") from fault
 
-    def _found(self, name: str) -> str:
+    def _assay_found(self, name: str) -> str:
         path = Path(name)
         inside = Path(self.img_root) / name
         if path.is_file() or not inside.is_file():
@@ -71,7 +71,7 @@ class ImageBaseDataset(TableDataset):
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:
         """The pictures of the row, then the text of `question`, or of `prompt` where there is no such column."""
-        line = self._line(line)
+        line = self._assay_line(line)
         named = as_upstream() and self.meta_only
         paths = as_text_list(line["image_path"]) if named else self.dump_image(line)
         pictures = [{"type": "image", "value": path} for path in paths]

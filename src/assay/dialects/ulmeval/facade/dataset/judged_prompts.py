@@ -23,7 +23,7 @@ class JudgedPrompts(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The question."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
+        return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
     def prepare_score_prompt(self, item: Any) -> list[dict[str, str]]:
         """What the judge is asked about one image."""

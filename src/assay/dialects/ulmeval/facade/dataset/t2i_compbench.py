@@ -33,7 +33,7 @@ class T2ICompBench(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The question."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
+        return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
     def save_temp_images(self, data: Any, save_dir: str) -> None:
         """The images as files, named after the prompt and their number."""

@@ -23,7 +23,7 @@ class TableDataset:
     def __len__(self) -> int:
         return len(self.data)
 
-    def _line(self, line: Any) -> Any:
+    def _assay_line(self, line: Any) -> Any:
         """A row, given as its number or as itself."""
         return self.data.iloc[line] if isinstance(line, int) else line
 

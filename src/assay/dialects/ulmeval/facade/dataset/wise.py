@@ -31,7 +31,7 @@ class WISE(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The prompt."""
-        return [{"type": "text", "value": self._line(line)["prompt"]}]
+        return [{"type": "text", "value": self._assay_line(line)["prompt"]}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Means by discipline and of all; `_<judge>_score.xlsx` and `_<judge>_rating.json` beside the predictions."""

@@ -13,7 +13,7 @@ class BaseAPI(ApiCalls, BaseModel):  # type: ignore[misc]  # one question, witho
 
     def taken(self, message: Any) -> Any:
         """A message as a list of dictionaries with local files."""
-        return self._taken(message)
+        return self._assay_taken(message)
 
     def is_answer(self, answer: Any) -> bool:
         """Words that do not say that there is no answer."""

@@ -20,15 +20,15 @@ class OpenAIWrapper(BaseAPI):
     def __init__(self, model: str = "gpt-4o", retry: int = 5, wait: int = 5, **kwargs: Any) -> None:
         super().__init__(retry=retry, wait=wait, **kwargs)
         self.model = model
-        self._judge = GuestJudge.of_session({"model": model, **kwargs})
+        self._assay_judge = GuestJudge.of_session({"model": model, **kwargs})
 
     def working(self) -> bool:
         """True: a judge that cannot answer says so at the question."""
-        return self._judge.working()
+        return self._assay_judge.working()
 
     def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Code, answer and log of one question."""
-        return self._judge.generate_inner(inputs, **{name: own for name, own in kwargs.items() if name != "dataset"})
+        return self._assay_judge.generate_inner(inputs, **{name: own for name, own in kwargs.items() if name != "dataset"})
 
 
 class GPT4V(OpenAIWrapper):

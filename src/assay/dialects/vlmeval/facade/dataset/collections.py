@@ -35,7 +35,7 @@ class ConcatDataset:
         missing = [name for name, found in self.dataset_map.items() if found is None]
         if missing:
             raise ValueError(f"{dataset} needs the dataset {missing[0]!r}")
-        self.TYPE, self.MODALITY = self._of_all("TYPE"), self._of_all("MODALITY")
+        self.TYPE, self.MODALITY = self._assay_of_all("TYPE"), self._assay_of_all("MODALITY")
         parts = []
         for name, found in self.dataset_map.items():
             data = found.data
@@ -46,7 +46,7 @@ class ConcatDataset:
         joined["index"] = range(len(joined))
         self.data = joined
 
-    def _of_all(self, attribute: str) -> str:
+    def _assay_of_all(self, attribute: str) -> str:
         values = {str(getattr(found, attribute)) for found in self.dataset_map.values()}
         if len(values) > 1:
             raise ValueError(f"{self.dataset_name} joins datasets of several kinds: {', '.join(sorted(values))}")

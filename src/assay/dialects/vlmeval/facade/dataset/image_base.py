@@ -35,6 +35,14 @@ class ImageBaseDataset(Reporting):
     DATASET_URL: ClassVar[dict[str, str]] = {}
     DATASET_MD5: ClassVar[dict[str, str | None]] = {}
     force_use_dataset_prompt = False
+    skip_noimg = True
+    # What is known of the rows, for classes too that have a constructor of their own and never call this one. Names that
+    # only assay uses begin with its name: a user's class may well have a `_source` or a `_line` of its own.
+    _assay_frame: Any = None
+    _assay_file: Path | None = None
+    _assay_data_path = ""
+    _assay_meta_only: bool | None = None
+    _assay_source: Source | None = None
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -44,13 +52,8 @@ class ImageBaseDataset(Reporting):
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
         self.img_root = str(image_folder(dataset))
-        self._frame: Any = None
-        self._file: Path | None = None
-        self._data_path = ""
-        self._meta_only: bool | None = None
-        self._source: Source | None = None
-        if self._reads_its_own_way():
-            self.data = self._finished(self.load_data(dataset))
+        if self._assay_reads_its_own_way():
+            self.data = self._assay_finished(self.load_data(dataset))
         self.post_build(dataset)
 
     @classmethod
@@ -61,64 +64,68 @@ class ImageBaseDataset(Reporting):
     @property
     def is_loaded(self) -> bool:
         """Whether there is a data frame."""
-        return getattr(self, "_frame", None) is not None
+        return self._assay_frame is not None
 
     @property
     def data(self) -> Any:
         """All rows as a data frame, read when first looked at."""
         if not self.is_loaded:
-            self._frame = self._finished(self.load_data(self.dataset_name))
-        return self._frame
+            self._assay_frame = self._assay_finished(self.load_data(self.dataset_name))
+        return self._assay_frame
 
     @data.setter
     def data(self, frame: Any) -> None:
-        self._frame = frame
+        self._assay_frame = frame
 
     @property
     def meta_only(self) -> bool:
         """Whether rows name picture files and hold none."""
-        if self._meta_only is None:
-            columns = self._frame.columns if self.is_loaded else open_file(self.data_file).columns or ()
-            self._meta_only = "image" not in columns
-        return self._meta_only
+        if self._assay_meta_only is None:
+            columns = self._assay_frame.columns if self.is_loaded else open_file(self.data_file).columns or ()
+            self._assay_meta_only = "image" not in columns
+        return self._assay_meta_only
 
     @meta_only.setter
     def meta_only(self, value: bool) -> None:
-        self._meta_only = value
+        self._assay_meta_only = value
 
     @property
     def data_file(self) -> Path:
         """The TSV; brought on first use where the class declares a URL."""
-        if self._file is None:
+        if self._assay_file is None:
             name = self.dataset_name
-            url = self.DATASET_URL.get(name) or DATASET_URLS.get(name) or f"{name}.tsv"
-            self._file = self._prepared(url, self.DATASET_MD5.get(name))
-        return self._file
+            self._assay_file = self._assay_prepared(self._assay_url_of(name), self.DATASET_MD5.get(name))
+        return self._assay_file
 
     @data_file.setter
     def data_file(self, path: Path) -> None:
-        self._file = path
+        self._assay_file = path
 
     @property
     def data_path(self) -> str:
         """The same as text, which upstream's constructor leaves."""
-        return self._data_path or str(self.data_file)
+        return self._assay_data_path or str(self.data_file)
 
     @data_path.setter
     def data_path(self, path: str) -> None:
-        self._data_path = path
+        self._assay_data_path = path
 
     def load_data(self, dataset: str) -> Any:
-        """The rows of a dataset as a data frame."""
-        return load(self.data_file)
+        """The rows of a dataset as a data frame, by the class's own `prepare_tsv` where it has one."""
+        if dataset == self.dataset_name and type(self).prepare_tsv is ImageBaseDataset.prepare_tsv:
+            return load(self.data_file)
+        return self.prepare_tsv(self._assay_url_of(dataset), self.DATASET_MD5.get(dataset))
 
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """The TSV `$LMUData/<dataset>.tsv` as a data frame; downloaded if need be, its MD5 checked afterwards."""
-        path = self._prepared(url, file_md5)
+        path = self._assay_prepared(url, file_md5)
         self.data_path = str(path)
         return load(path)
 
-    def _prepared(self, url: str, file_md5: str | None) -> Path:
+    def _assay_url_of(self, dataset: str) -> str:
+        return self.DATASET_URL.get(dataset) or DATASET_URLS.get(dataset) or f"{dataset}.tsv"
+
+    def _assay_prepared(self, url: str, file_md5: str | None) -> Path:
         path = data_root() / f"{self.dataset_name}.tsv"
         legacy = data_root() / url.rpartition("/")[2]
         if not path.exists() and legacy.exists():
@@ -138,16 +145,16 @@ class ImageBaseDataset(Reporting):
 
     def dump_image(self, line: Any) -> list[str]:
         """The pictures of a line as files."""
-        return self.rows_source.dump_image(self._line(line))
+        return self.rows_source.dump_image(self._assay_line(line))
 
     def build_prompt(self, line: Any) -> Any:
         """The pictures of a line and its question, as a message list."""
-        line = self._line(line)
-        return [*self._images(line), {"type": "text", "value": line["question"]}]
+        line = self._assay_line(line)
+        return [*self._assay_images(line), {"type": "text", "value": line["question"]}]
 
     def display(self, line: Any) -> None:
         """Prints the texts of a line."""
-        line = self._line(line)
+        line = self._assay_line(line)
         for name, value in line.items():
             if name != "image" and not is_blank(value):
                 print(f"{name}: {value}")
@@ -158,13 +165,13 @@ class ImageBaseDataset(Reporting):
     def __getitem__(self, idx: int) -> dict[str, Any]:
         return dict(self.data.iloc[idx])
 
-    def _line(self, line: Any) -> Any:
+    def _assay_line(self, line: Any) -> Any:
         return self.data.iloc[line] if isinstance(line, int) else line
 
-    def _images(self, line: Any) -> list[dict[str, str]]:
-        return [{"type": "image", "value": path} for path in self._shown(line)]
+    def _assay_images(self, line: Any) -> list[dict[str, str]]:
+        return [{"type": "image", "value": path} for path in self._assay_shown(line)]
 
-    def _shown(self, line: Any) -> list[str]:
+    def _assay_shown(self, line: Any) -> list[str]:
         """The files of a line as prompts name them; upstream names what `image_path` says where rows hold none."""
         found = self.dump_image(line)  # which refuses names that lead out of the data
         if self.meta_only and upstreams_rule() and not is_blank(line.get("image_path")):
@@ -174,16 +181,16 @@ class ImageBaseDataset(Reporting):
     @property
     def rows_source(self) -> Source:
         """What understands the cells of this dataset's rows."""
-        if self._source is None:
-            frame = self._frame if self.is_loaded else None
-            self._source = Source(self.dataset_name, None if frame is not None else self._file, frame, self)
-        return self._source
+        if self._assay_source is None:
+            frame = self._assay_frame if self.is_loaded else None
+            self._assay_source = Source(self.dataset_name, None if frame is not None else self._assay_file, frame, self)
+        return self._assay_source
 
     @rows_source.setter
     def rows_source(self, source: Source) -> None:
-        self._source = source
+        self._assay_source = source
 
-    def _finished(self, frame: Any) -> Any:
+    def _assay_finished(self, frame: Any) -> Any:
         """The frame as upstream finishes it: no rows without picture if so wished, references and lists resolved."""
         if frame is None or not hasattr(frame, "columns"):
             return frame
@@ -202,7 +209,7 @@ class ImageBaseDataset(Reporting):
             frame = frame[kept].reset_index(drop=True)
         return frame
 
-    def _reads_its_own_way(self) -> bool:
+    def _assay_reads_its_own_way(self) -> bool:
         own, base = type(self), ImageBaseDataset
         return own.load_data is not base.load_data or own.prepare_tsv is not base.prepare_tsv
 

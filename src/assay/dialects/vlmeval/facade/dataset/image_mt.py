@@ -17,7 +17,7 @@ class ImageMTDataset(ImageBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The whole dialogue as a chat, the reference answers between the user's turns."""
-        line = self._line(line)
+        line = self._assay_line(line)
         pictures = iter(toliststr(line["image_path"]) if self.meta_only else self.dump_image(line))
         questions = toliststr(line["question"])
         answers = toliststr(line["answer"]) if "answer" in line else [""] * len(questions)

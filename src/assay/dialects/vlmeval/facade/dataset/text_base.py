@@ -23,7 +23,7 @@ class TextBaseDataset(ImageBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """The question as a message list."""
-        return [{"type": "text", "value": self._line(line)["question"]}]
+        return [{"type": "text", "value": self._assay_line(line)["question"]}]
 
 
 class TextMCQDataset(TextBaseDataset):
@@ -33,7 +33,7 @@ class TextMCQDataset(TextBaseDataset):
 
     def build_prompt(self, line: Any) -> Any:
         """Hint, question and options."""
-        return [{"type": "text", "value": question_with_options(self._line(line))}]
+        return [{"type": "text", "value": question_with_options(self._assay_line(line))}]
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Accuracy by exact matching, and by a judge where one is named; for classes that build upon it."""

@@ -62,13 +62,13 @@ class VideoBaseDataset(Reporting):
 
     def frame_paths(self, video: str) -> list[str]:
         """Where `nframe` frames of a film go; the folder is made."""
-        return self._frame_files(video, self.frame_tmpl, self.nframe)
+        return self._assay_frame_files(video, self.frame_tmpl, self.nframe)
 
     def frame_paths_fps(self, video: str, num_frames: int) -> list[str]:
         """Where the frames of a film go that are taken by rate."""
-        return self._frame_files(video, self.frame_tmpl_fps, num_frames)
+        return self._assay_frame_files(video, self.frame_tmpl_fps, num_frames)
 
-    def _frame_files(self, video: str, names: str, count: int) -> list[str]:
+    def _assay_frame_files(self, video: str, names: str, count: int) -> list[str]:
         folder = Path(self.frame_root) / video
         folder.mkdir(parents=True, exist_ok=True)
         return [str(folder / names.format(number, count, self.fps)) for number in range(1, count + 1)]

@@ -55,40 +55,40 @@ class TSVDataset(ImageBaseDataset):
             text = question_with_options(line)
         else:
             text = line["question"]
-        return {"image": self._image(line), "text": text}
+        return {"image": self._assay_image(line), "text": text}
 
     def dump_image(self, line: Any) -> list[str]:
         """The pictures of a line as files."""
-        found = self._image(self._line(line))
+        found = self._assay_image(self._assay_line(line))
         return found if isinstance(found, list) else [found]
 
-    def _image(self, line: Any) -> str | list[str]:
+    def _assay_image(self, line: Any) -> str | list[str]:
         """The file of a picture, `<index>.jpg`; of a list of pictures the files that `image_path` names."""
         cell = line.get("image")
         if not isinstance(cell, list):
             if is_blank(cell) or len(cell) <= LONGEST_REFERENCE:
                 return super().dump_image(line)[0]
-            return self._picture_file(cell, f"{line['index']}.jpg")
+            return self._assay_picture_file(cell, f"{line['index']}.jpg")
         named = line.get("image_path")
         names = named if isinstance(named, list) else [f"{line['index']}_{place}.jpg" for place in range(len(cell))]
-        return [self._picture_file(piece, name) for piece, name in zip(cell, names, strict=False)]
+        return [self._assay_picture_file(piece, name) for piece, name in zip(cell, names, strict=False)]
 
-    def _picture_file(self, cell: str, name: str) -> str:
+    def _assay_picture_file(self, cell: str, name: str) -> str:
         return picture_path(inline(cell), self.img_root, name, encodes=upstreams_rule())
 
-    def _finished(self, frame: Any) -> Any:
+    def _assay_finished(self, frame: Any) -> Any:
         """Pictures that rows share filled in, lists taken apart: a list of one stays a list."""
         if frame is None or "image" not in getattr(frame, "columns", ()):
             return frame
         cells = {str(index): cell for index, cell in zip(frame["index"], frame["image"], strict=True)}
         frame = frame.copy()
         rows = frame.to_dict(orient="records")
-        frame["image"] = _objects([self._cell(row, cells) for row in rows])
+        frame["image"] = _objects([self._assay_cell(row, cells) for row in rows])
         if "image_path" in frame:
             frame["image_path"] = _objects([_listed(row["image_path"], "image_path") for row in rows])
         return frame
 
-    def _cell(self, row: Any, cells: Any) -> Any:
+    def _assay_cell(self, row: Any, cells: Any) -> Any:
         """The picture of a row: in rotations and in MME's second questions that of another, whatever the cell holds."""
         lent = lender(self.dataset, row)
         cell = cells.get(lent, row["image"]) if lent is not None else row["image"]

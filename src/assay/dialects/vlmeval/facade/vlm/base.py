@@ -57,9 +57,9 @@ class BaseModel:
 
     def generate(self, message: Any, dataset: str | None = None) -> Any:
         """The answer to a string, a dict, or a list of either; media are brought to local files first."""
-        return self.generate_inner(self._taken(message), dataset)
+        return self.generate_inner(self._assay_taken(message), dataset)
 
-    def _taken(self, message: Any) -> list[dict[str, Any]]:
+    def _assay_taken(self, message: Any) -> list[dict[str, Any]]:
         if upstreams_rule():
             return checked(message, self.allowed_types, type(self).__name__)
         content: list[dict[str, Any]] = self.preproc_content(message)
