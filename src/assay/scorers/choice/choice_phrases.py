@@ -76,7 +76,7 @@ WITHDRAWN = _any(r"""(?:that|this|it)(?:'s|_is|_was)_(?:not_(?:quite_)?(?:right|
     |correct)\b|(?:can't|cannot)_be_(?:right|correct)|scratch_that|my_mistake|take_that_back|不对|不對|错了|有误""")
 _CONTRAST = "(?<!anything.)but however yet still instead aber pero mais mas ma но 但是? 而是 不过 其实 实际上 しかし"
 CONTRAST = _any(CORRECTION.pattern, _words(_CONTRAST))
-BREAK = _any(CORRECTION.pattern, r"[;→⇒…]|[-=]>|#{2,}|\.\.\.|[,–—-]_and\b|,_which\b|\bi\.e\.", _words(f"""{_CONTRAST}
+BREAK = _any(CORRECTION.pattern, r"[;→⇒…]|[-=]>|#{2,}|\.\.\.|[,–—-]_and\b|,_which\b|,_leaving(?:_only|_us_with)?\b|\bi\.e\.", _words(f"""{_CONTRAST}
     so(?!_(?:is|are|was)) therefore thus hence consequently donc daher deshalb also folglich somit portanto quindi dunque
     поэтому значит следовательно 所以 因此 因而 故 可知 可见 于是 したがって よって だから 따라서 그러므로 그래서"""))
 """Where a new clause begins: what stands before it is not said of what follows."""
@@ -103,14 +103,14 @@ LEAD = _any(rf"""(?:[{MARK}][.:)]{{1,2}}{OWN}*\s)?(?:[^\w"{MARK}{OWN}]|'s?|""" +
 """All that may stand between the beginning of a clause and its declaration."""
 CONCEDES = _any(r"\W*(?:though|although|while|whereas|unlike|despite|even)\b|\W*不是")
 OPENER = _any(r"\W*" + _words(r"""since because given based_on after considering comparing using applying having taking
-    putting rounding combining examining weighing judging looking_(?:at|closely|back) due_to taken_together overall once
+    putting eliminating ruling_out rounding combining examining weighing judging looking_(?:at|closely|back) due_to taken_together overall once
     from_(?:the|this|these|what|that|our|here|all) by_(?:elimination|process|definition|comparing|applying|using|the)
     in_(?:the_(?:end|context)|this|light|view|other_words|my) as_(?:a_result|it_stands|we|shown|stated|seen|noted|such)
-    of_(?:the|these|all|those) among out_of on_(?:the_whole|this_basis) now_that for_(?:this|these) to_(?:answer|recap)
+    of_(?:the|these|all|those) among between all_things out_of on_(?:the_whole|this_basis) now_that for_(?:this|these) to_(?:answer|recap)
     with_(?:this|that|these|all)_(?:\w+_)?(?:in_mind|information|evidence|said) according_to_(?:the|this)_(?:\w+_)?(?:text
     |passage|figure|graph|table|chart|image|data|law|rule|theorem|formula) como dado puesto_que ya_que según_el tras
     puisque comme étant vu selon_le d'après après da weil nach aufgrund poiché siccome dato visto dopo já_que após
-    так_как поскольку исходя после учитывая"""), r".*[\u3040-\uffff][,、]\s*\Z")
+    так_как поскольку исходя после учитывая"""), r".*[\u3040-\ud7ff].*[,、]\s*\Z")
 """How a clause before a comma may begin, if the sentence is to declare an answer."""
 IDLE = _any(_words(r"""if unless suppos\w+ assum\w+ imagin\w+ pretend\w* whether hypothe\w+ naive\w* careless\w* alternat\w+
     scenario first_(?:glance|sight|look) reversed? opposite last previous earlier next old version different students?
@@ -141,11 +141,13 @@ _SKIP = r"(?:[\s:=,>…–—{}-]|\.\.\.|" + _words("""the option choice letter 
     вариант lettre letra r[ée]ponse respuesta r[ei]sposta antwort ответ donc also a(?=\\W) 选项? 選項 选择 是 为""")
 _SKIP += rf"|\([\w\s]{{1,12}}\)|not_\W?[{MARK}]{_CLOSE},?_but){{0,6}}"
 SKIP, OPEN = _any(_SKIP), _any(r"[\s\"'(\[{<$\\【「『]{0,9}")
-_CONCLUDED = r"""(?:\A|(?<=[\s>→⇒…,:\u3040-\uffff]))(?=[^\s=>→⇒…,:为-])(?!(?<=so\s)is\b)(?<!\d[.)]\s)(?P<cue>(?:(?:it|that
+_CONCLUDED = r"""(?:\A|(?<=[\s>→⇒…,:\u3040-\ud7ff]))(?=[^\s=>→⇒…,:为-])(?!(?<=so\s)is\b)(?<!\d[.)]\s)(?P<cue>(?:(?:it|that
     |this|the_one|everything)\b_?)?(?:""" + _words("""is (?:must|should|has_to|would)_be corresponds_to matches points_to only
-    leaves(?:_us_with|_only)? leaving(?:_only)? i_meant? say""") + rf"""|'s|[就应]?该?是|选)?){_SKIP}[^\w{MARK};.!?+]{{0,9}}
+    leaves(?:_us_with|_only)? i_meant? say""") + rf"""|'s|[就应]?该?是|选|(?<![{MARK}];\s))){_SKIP}[^\w{MARK};.!?+]{{0,9}}
     (?P<mark>[{MARK}])(?:[\s.,!)\]}}"'。$】*|{OWN}]*+\Z|[)\]{OWN}]*\s?,?_(?:not|rather_than|instead_of)_)"""
 """A last clause that has nothing but its letter: "So it must be C"."""
+NO_CONCLUSION = _any(rf"""\?\s*\Z|[{MARK}][)\]{OWN}]*,_?(?:(?:and|or)_)?\Z
+    |^[^\w\n{MARK}]*[{MARK}][^\n]*\n[^\w\n{MARK}]*\Z""")
 FRAME = _any(rf"""(?:(?:it|this|that|the|there|he|she|we|these|i_see|i_think)\b[^,;:.!?\n{MARK}]{{0,80}}(?<![\w'])(?:is|are
     |was|were|be|shows?|will|by|takes?|has|contains?|called|'s)(?:_(?:an?|the|most_likely|clearly|probably|about))*\s
     |[\w\s]{{0,24}}[是为叫有][一二三]?[只个条头位名张]?|\w?\s?=\s?|答:?|(?:it|this|he|she)\s)\s*""")
@@ -161,15 +163,24 @@ REFUSAL = _any(r"\b(?:i|we)(?:'m|_am|_are)?_(?:\w+_)?" + _words("""cannot can_no
     [^。\n]{0,16}(?:回答|判断|确定|確定|作答|提供|给出|选择|帮助|识别|看到|解答|讨论)|抱歉|对不起|對不起|不知道|不清楚|信息不足""")
 _REMARK = _words(r"""the sorry wait no oops hmm actually this that it an? because since as in explanation reason\w* if we by
     there these they when here its to for based using given from my although while other option both all only what not many
-    some most students people do don't be one selecting choosing picking beginners i [\u3040-\uffff]""")
+    some most students people do don't be one selecting choosing picking beginners i [\u3040-\ud7ff]""")
 """How a remark behind a leading letter begins; a name does not: "J. Smith"."""
 LEADING = _any(rf"""(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:option|choice|letter|answer|it's|it_is|it_has_to_be|that's|选项|选择?|答)
     [^\w{MARK}]{{0,4}})?(?P<mark>[{MARK}])[)\]"'】]{{0,3}}(?:[\s.,]{{1,3}}(?P=mark)){{0,60}}(?!["'.,*}}\s{OWN}]*(?:(?:is(?!_what)
     |are|was|be|isn't|wasn't|can't|cannot|can|would|could|may|might|seems|looks|if|unless|no_es|n'est|ist|não|non|не|değil)\b
     |\?.|选?项?(?:不|错|是错)))(?:(?P<own>[.:),–—-]{{1,2}}{OWN}+|{OWN}++(?![)\]]?[^\S\n]*\w))
     |(?P<bare>(?:\s?(?:选项|项|吧|です|입니다))?[^\w\n{MARK}]*(?:\n[^\w{MARK}]*)?(?:\Z|(?<=\n)|(?<=\n\s)))
-    |(?P<reason>[,.:–—-]?\s{{0,3}}(?:because|since|as|due|rather_than|not)\b|(?:选项|项)?(?:,(?=[\u3040-\uffff])|。|因))
+    |(?P<reason>[,.:–—-]?\s{{0,3}}(?:because|since|as|due|rather_than|not)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))
     |(?P<remark>[:\]】、]|(?<=[)\]】])\s|\)|[.–—-]\W*{_REMARK}|,\W*(?:as|the|this|it|i)\b))""")
+_AND = _words("""and/or and or plus as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve hoặc hay và atau
+    dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과] أو या और""")
+_TO = rf"_?(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b_?)*(?:(?:option|choice|选项)_?)?(?:\\f?boxed)?[(\[\"'{{$\s【]*"
+JOINED = _any(rf"""[)\]"'.}}$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])
+    |(?:[)\]"'.}}$:(】{OWN}]|[^\S\n])*+[,;]?(?!\s*\n){_TO}(?P<weak>[{MARK}])(?:[^\w\n{MARK}]*+(?:(?:and|or|和|或)[^\w\n{MARK}]*+)?
+    [{MARK}])*+(?=[)\]"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|都|are\b(?!_(?:wrong|incorrect|not|false))))
+    |(?:[.:)\]][^\n]*\n[^\w\n{MARK}]{{0,6}}(?:option_)?|(?:[.:)\]、]+[^\S\n]?\w[^\s.:,!?{MARK}]{{0,20}}|[.:)\]、]*_?{OWN}+)_?)
+    (?P<next>[{MARK}])(?:[.:)、]|{OWN})""")
+"""What joins an option to another: "A and B", "A, B", a list."""
 LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
 SENTENCE_END = _any(r"""\n|[!?。;।]["')]?|(?<!\b[A-Za-z])\.["')\]\x5f$\\]*(?=\s|$)|\.(?=\s{1,4}(?-i:[A-Z])[a-z])
     |(?<=[\d$}\]\x5f])\s*(?=(?-i:The|So|Thus|Therefore)\s)""")

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from ..reasoning import first_turn, strip_reasoning
 from . import choice_phrases as phrases
-from .choice_marks import ENTRY, FIRST, SEVERAL, OptionTexts, flatten, mark
+from .choice_marks import ENTRY, FIRST, MARK, OptionTexts, flatten, mark
 
 
 class Extraction(NamedTuple):
@@ -87,7 +87,7 @@ class _Answer:
         stands = claims[0]
         for claim in claims[1:]:
             corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
-            is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
+            is_better = claim.start >= stands.end and (corrects or stands.answer is None or (claim.is_final and not stands.is_final))
             stands = claim if claim.answer != stands.answer and is_better else stands
         if taken_back := phrases.CORRECTION.search(self.text, stands.end):
             if newer := self.concluded(taken_back.start()):
@@ -105,8 +105,8 @@ class _Answer:
         for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
             name, end = self.named_at(cue.start("mark") if "mark" in cue.groupdict() else cue.end("cue"))
             before, is_structured = self.text[self.sentence_start(cue.start()) : cue.start()], rule in _STRUCTURED
-            if rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
-                name = None
+            if name and (rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()) or self.joined_end(name, end)):
+                name, end = None, self.joined_end(name, end) or end
             if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
                 is_final = is_structured or "final" in (before[-12:] + cue["cue"]).lower()
                 yield _Claim(end, cue.start("cue"), rule, name, is_final)
@@ -124,11 +124,17 @@ class _Answer:
         is_open = phrases.IF.search(rest) or phrases.REPORTS_BACK.match(self.text, last) or (stop and stop[0][0] == "?")
         return not is_open and phrases.ENDS.match(self.text, end) is not None
 
+    def joined_end(self, name: str | None, end: int) -> int:
+        """Where the option ends that is named together with this one; 0 where this one stands alone."""
+        joined = phrases.JOINED.match(self.text, end)
+        step = ord(joined[joined.lastgroup]) - ord(FIRST) + ord("A") - ord(name or " ") if joined else 0
+        return joined.end() if step == 1 or (step and joined.lastgroup != "next") else 0
+
     def named_at(self, start: int) -> tuple[str | None, int]:
         """The option named at a place, with its end: `None` for several or one that no option has, "" for nothing."""
         skipped = _end(phrases.SKIP, self.text, start)
         begin = _end(phrases.OPEN, self.text, skipped)
-        if FIRST <= self.text[begin : begin + 1] <= SEVERAL:
+        if re.compile(f"[{MARK}]").match(self.text, begin):
             letter = chr(ord(self.text[begin]) - ord(FIRST) + ord("A"))
             return letter if letter in self.texts.options else None, begin + 1
         name, end = self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
@@ -144,7 +150,7 @@ class _Answer:
         name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
         others = phrases.LINE_MARK if way == "bare" else ENTRY
         listed = {one["mark"] for one in others.finditer(self.text, end)} - {opening["mark"]}
-        if way == "bare" and (listed or (is_lone and not name)):
+        if self.joined_end(name, place + 1) or (way == "bare" and (listed or (is_lone and not name))):
             return self.took(None, "", 0, 80)
         is_list = listed and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
@@ -173,8 +179,8 @@ class _Answer:
     def concluded(self, start: int) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
         for claim in self.claims("concluded", max(start, len(self.text) - 240)):
-            is_asked = self.text[: claim.start].rstrip().endswith("?")  # "Which one is wrong? B."
-            if claim.answer and self.plain[claim.end - 1].isupper() and not is_asked:
+            is_other = phrases.NO_CONCLUSION.search(self.text, max(0, claim.start - 240), claim.start)
+            if claim.answer and self.plain[claim.end - 1].isupper() and not is_other:
                 return self.took(claim.answer, "concluded", claim.start, len(self.text))
         return None
 
