@@ -22,6 +22,7 @@ _MARKUP: tuple[tuple[str, str], ...] = (
     (r"~~[^~\n]{1,200}~~|\\[,;!]|~(?=\w)|\\(?:quad|ldots|dots)\b", " "),
     # Capitals stay: `<B>` is an answer in brackets.
     (r"</?(?:b|i|u|strong|em|p|span|div|mark|code|center|br ?/?)(?:\s[^<>\n]{0,80})?>", ""),
+    (r"(?<=\b[A-Z])(?:\*\*|__)(?= [A-Z])", "."),
     (r"\*\*+|`+|(?<!\w)__+(?=\w)|(?<=\w)__+(?!\w)|(?<![\w*])\*(?=[\w(\"'])|(?<=[\w.)!?:,\"'])\*(?![\w*])", ""),
     (r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt)|bf|rm|mbox|bm|boldsymbol)\s{0,2}\{", "{"),
 )
@@ -29,7 +30,7 @@ _NOT_PLAIN = re.compile(r"[^ -}\n\t]|[<*_`\\]")
 """What `flatten` may have to change: all else, nearly every short answer, is plain already."""
 _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(
-    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d])+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
+    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d][\u0900-\u0dff]*)+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
 )
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
@@ -48,7 +49,7 @@ _NO_MENTION = re.compile(
 _SIGN = re.compile(r"[.。:)\]】、,–—-]{0,2}")
 ENTRY = re.compile(
     rf"(?im)(?:^[ \t>#*•(\[-]{{0,6}}(?:option )?|[\s,:;(\[。?])[\"'(\[]?(?P<mark>[{MARK}])"
-    rf"(?:[\"' \t]?[.:)\]、]{{1,2}}(?=[ \t]?[^\s.,;!?)])|\s?[-=]\s|[.:)]{{0,3}}{OWN}|(?=[\u3400-\u9fff]))"
+    rf"(?:[\"' \t]?[.:)\]、]{{1,2}}(?=[ \t]?[^\s.,;!?)])|\s?[-=]\s|[.,:)]{{0,3}}{OWN}|(?=[\u3400-\u9fff]))"
 )
 """An entry of a list of options."""
 

@@ -99,14 +99,17 @@ class _Answer:
         is_pair = other and stands is claims[0] and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
         return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
 
-    def claims(self, rule: str, start: int = 0) -> Iterator[_Claim]:
+    def claims(self, rule: str, start: int = 0, stop: int = 1 << 30) -> Iterator[_Claim]:
         """Every place where a sentence names an answer, and all of the sentence is understood."""
-        cues = list(phrases.RULES[rule].finditer(self.text, start))
+        cues = list(phrases.RULES[rule].finditer(self.text, start, stop))
         for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
             name, end = self.named_at(cue.start("mark") if "mark" in cue.groupdict() else cue.end("cue"))
             before, is_structured = self.text[self.sentence_start(cue.start()) : cue.start()], rule in _STRUCTURED
             if name and (rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()) or self.joined_end(name, end)):
                 name, end = None, self.joined_end(name, end) or end
+            is_doubtful = re.match(r"(?i)\s*then\b", before) or "would" in cue["cue"]
+            if is_doubtful and phrases.IDLE.search(self.text, max(0, cue.start() - 160), cue.start()):
+                continue
             if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
                 is_final = is_structured or "final" in (before[-12:] + cue["cue"]).lower()
                 yield _Claim(end, cue.start("cue"), rule, name, is_final)
@@ -143,31 +146,38 @@ class _Answer:
         return (None if other and other[0] != name else name), end
 
     def leading(self) -> Extraction | None:
-        """The output opens with one option's letter, then its text, a reason or nothing, and lists no other."""
-        if (opening := phrases.LEADING.match(self.text)) is None:
+        """The first paragraph that names an option opens with its letter, then its text, a reason or nothing, no list."""
+        first = re.search(f"[{MARK}]", self.text)
+        begin = self.text.rfind("\n\n", 0, first.start()) + 2 if first and not self.is_cut else 0
+        opening = phrases.LEADING.match(self.text, begin if begin > 1 else 0)
+        if opening is None or self.text[: opening.start()].rstrip().endswith(":"):
             return None
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
-        others = phrases.LINE_MARK if way == "bare" else ENTRY
-        listed = {one["mark"] for one in others.finditer(self.text, end)} - {opening["mark"]}
-        if self.joined_end(name, place + 1) or (way == "bare" and (listed or (is_lone and not name))):
-            return self.took(None, "", 0, 80)
-        is_list = listed and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
+        others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
+        other = next((one for one in others if one["mark"] != opening["mark"]), None)
+        is_option = other and ord(other["mark"]) == ord(opening["mark"]) + 1 and re.match(r"\W*option", opening[0], re.I)
+        is_list = other and (way != "own" or is_option or "\n\n" not in self.text[end : other.start()])
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
-        if not name or is_list or is_open or (way == "remark" and self.plain[place].islower()):
+        is_word = way == "remark" and self.plain[place].islower()
+        if not name or is_list or is_open or is_word or self.joined_end(name, place + 1):
             return None
         corrected = phrases.CORRECTION.search(self.text, place + 1)
         newer = self.concluded(corrected.start()) if corrected else None
-        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", 0, end + 60)
+        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", opening.start(), end + 60)
 
     def by_text(self) -> Extraction | None:
         """The output is an option's text, as its first line or sentence, or one sentence that ends in it: "It is a dog"."""
-        for begin in sorted({0, _end(phrases.FRAME, self.text[:200], 0)}):
+        starts = {0, _end(phrases.FRAME, self.text[:200], 0)}
+        starts |= {end.end() for end in re.finditer(r"\n\n+", self.text)}
+        for begin in sorted(starts):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not phrases.LEADING.match(self.text) else None
-            is_whole = closed and (closed.end() == len(self.plain) or (begin == 0 and (closed["line"] or len(self.plain) < 321)))
-            if is_whole and not phrases.IDLE.search(self.text, 0, begin):
-                return self.took(name, "option-text" if begin else "leading-text", begin, end)
+            is_marked = re.compile(rf"[^\w{MARK}]*[{MARK}]").match(self.text, begin)
+            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_marked else None
+            is_head = begin == 0 or self.plain[begin - 1] == "\n"
+            is_whole = closed and (closed.end() == len(self.plain) or (is_head and (closed["line"] or len(self.plain) < 321)))
+            if is_whole and not phrases.IDLE.search(self.text[:begin].split("\n")[-1]):
+                return self.took(name, "leading-text" if is_head else "option-text", begin, end)
         return None
 
     def verdict(self) -> Extraction | None:
@@ -178,7 +188,10 @@ class _Answer:
 
     def concluded(self, start: int) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
-        for claim in self.claims("concluded", max(start, len(self.text) - 240)):
+        last = max((found.end() for found in re.finditer(f"[{MARK}]", self.text)), default=0)
+        stop = self.text.find("\n\n", last)  # "I hope this helps!" may follow
+        stop = stop if stop > 0 else len(self.text)
+        for claim in self.claims("concluded", max(start, stop - 240), stop):
             is_other = phrases.NO_CONCLUSION.search(self.text, max(0, claim.start - 240), claim.start)
             if claim.answer and self.plain[claim.end - 1].isupper() and not is_other:
                 return self.took(claim.answer, "concluded", claim.start, len(self.text))
@@ -199,7 +212,7 @@ def is_led(before: str) -> bool:
         start, contrast = found.end(), bool(phrases.CONTRAST.match(found[0]))
     if start and not contrast and phrases.REPORTED.search(before, 0, start):
         return False
-    for comma in [start, *(found.end() for found in re.compile("[,:–—]").finditer(before, start))]:
+    for comma in [start, *(found.end() for found in re.compile(r"[,、:–—]|\s(?=(?:the|my)\s)").finditer(before, start))]:
         if phrases.LEAD.fullmatch(before, comma):
             head = before[start:comma]
             is_opened = phrases.OPENER.match(head) and not phrases.IDLE.search(head)
