@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from ..reasoning import first_turn, strip_reasoning
 from . import choice_phrases as phrases
-from .choice_marks import ENTRY, FIRST, MARK, OptionTexts, flatten, mark
+from .choice_marks import ENTRY, FIRST, OptionTexts, flatten, mark
 
 
 class Extraction(NamedTuple):
@@ -42,10 +42,8 @@ _STRUCTURED = ("boxed", "answer-tag", "answer-key")
 def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
     """The option a single-choice answer takes, the rule that found it and the outcome.
 
-    `options` maps each letter to its text; a text may be empty when it is not known. Of an answer cut by the token
-    limit (`is_cut`) only what it declared is read, or its letter where that is all it says.
-
-    Example: `extract_choice("A dog is shown, so the answer is B.", {"A": "cat", "B": "dog"}).answer == "B"`
+    A text of `options` may be empty where it is not known. Of an answer cut by the token limit (`is_cut`) only what it
+    declared is read, or its letter where that is all it says.
     """
     texts = OptionTexts(options)
     if len(text) == 1 and text.upper() in texts.options:  # what most models are asked for
@@ -87,8 +85,8 @@ class _Answer:
         stands = claims[0]
         for claim in claims[1:]:
             corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
-            is_better = claim.start >= stands.end and (corrects or stands.answer is None or (claim.is_final and not stands.is_final))
-            stands = claim if claim.answer != stands.answer and is_better else stands
+            is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
+            stands = claim if claim.answer != stands.answer and claim.start >= stands.end and is_better else stands
         if taken_back := phrases.CORRECTION.search(self.text, stands.end):
             if newer := self.concluded(taken_back.start()):
                 return newer._replace(rule="corrected")
@@ -105,9 +103,11 @@ class _Answer:
         for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
             name, end = self.named_at(cue.start("mark") if "mark" in cue.groupdict() else cue.end("cue"))
             before, is_structured = self.text[self.sentence_start(cue.start()) : cue.start()], rule in _STRUCTURED
-            if name and (rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()) or self.joined_end(name, end)):
-                name, end = None, self.joined_end(name, end) or end
-            is_doubtful = re.match(r"(?i)\s*then\b", before) or "would" in cue["cue"]
+            if name and rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
+                name = None
+            if name and (joined := self.joined_end(name, end)):
+                name, end = None, joined
+            is_doubtful = "would" in cue["cue"] or before.strip().lower().startswith("then")
             if is_doubtful and phrases.IDLE.search(self.text, max(0, cue.start() - 160), cue.start()):
                 continue
             if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
@@ -137,7 +137,7 @@ class _Answer:
         """The option named at a place, with its end: `None` for several or one that no option has, "" for nothing."""
         skipped = _end(phrases.SKIP, self.text, start)
         begin = _end(phrases.OPEN, self.text, skipped)
-        if re.compile(f"[{MARK}]").match(self.text, begin):
+        if phrases.A_MARK.match(self.text, begin):
             letter = chr(ord(self.text[begin]) - ord(FIRST) + ord("A"))
             return letter if letter in self.texts.options else None, begin + 1
         name, end = self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
@@ -146,36 +146,36 @@ class _Answer:
         return (None if other and other[0] != name else name), end
 
     def leading(self) -> Extraction | None:
-        """The first paragraph that names an option opens with its letter, then its text, a reason or nothing, no list."""
-        first = re.search(f"[{MARK}]", self.text)
-        begin = self.text.rfind("\n\n", 0, first.start()) + 2 if first and not self.is_cut else 0
-        opening = phrases.LEADING.match(self.text, begin if begin > 1 else 0)
-        if opening is None or self.text[: opening.start()].rstrip().endswith(":"):
+        """The first paragraph with an option opens with its letter, then its text, a reason or nothing, and no list."""
+        first = phrases.A_MARK.search(self.text)
+        begin = max(self.text.rfind("\n\n", 0, first.start()), 0) if first and not self.is_cut else 0
+        opening = phrases.LEADING.match(self.text, begin)
+        if opening is None or self.text[:begin].endswith(":"):
             return None
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
         others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
         other = next((one for one in others if one["mark"] != opening["mark"]), None)
-        is_option = other and ord(other["mark"]) == ord(opening["mark"]) + 1 and re.match(r"\W*option", opening[0], re.I)
-        is_list = other and (way != "own" or is_option or "\n\n" not in self.text[end : other.start()])
+        is_next = other and ord(other["mark"]) == ord(opening["mark"]) + 1 and "option" in opening[0].lower()
+        is_list = other and (way != "own" or is_next or "\n\n" not in self.text[end : other.start()])
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
         is_word = way == "remark" and self.plain[place].islower()
         if not name or is_list or is_open or is_word or self.joined_end(name, place + 1):
             return None
         corrected = phrases.CORRECTION.search(self.text, place + 1)
         newer = self.concluded(corrected.start()) if corrected else None
-        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", opening.start(), end + 60)
+        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, end + 60)
 
     def by_text(self) -> Extraction | None:
-        """The output is an option's text, as its first line or sentence, or one sentence that ends in it: "It is a dog"."""
-        starts = {0, _end(phrases.FRAME, self.text[:200], 0)}
-        starts |= {end.end() for end in re.finditer(r"\n\n+", self.text)}
+        """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
+        starts = {0, _end(phrases.FRAME, self.text[:200], 0)} | {end.end() for end in re.finditer(r"\n\n+", self.text)}
         for begin in sorted(starts):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            is_marked = re.compile(rf"[^\w{MARK}]*[{MARK}]").match(self.text, begin)
+            is_marked = phrases.A_MARK.match(self.text, _end(phrases.OPEN, self.text, begin))
             closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_marked else None
-            is_head = begin == 0 or self.plain[begin - 1] == "\n"
-            is_whole = closed and (closed.end() == len(self.plain) or (is_head and (closed["line"] or len(self.plain) < 321)))
+            is_head = self.plain[begin - 1 : begin] in ("", "\n")
+            is_short = is_head and len(self.plain) < 321
+            is_whole = closed and (closed.end() == len(self.plain) or is_short or (is_head and closed["line"]))
             if is_whole and not phrases.IDLE.search(self.text[:begin].split("\n")[-1]):
                 return self.took(name, "leading-text" if is_head else "option-text", begin, end)
         return None
@@ -188,9 +188,8 @@ class _Answer:
 
     def concluded(self, start: int) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
-        last = max((found.end() for found in re.finditer(f"[{MARK}]", self.text)), default=0)
-        stop = self.text.find("\n\n", last)  # "I hope this helps!" may follow
-        stop = stop if stop > 0 else len(self.text)
+        last = max((found.end() for found in phrases.A_MARK.finditer(self.text)), default=0)
+        stop = (self.text + "\n\n").find("\n\n", last)  # "I hope this helps!" may follow
         for claim in self.claims("concluded", max(start, stop - 240), stop):
             is_other = phrases.NO_CONCLUSION.search(self.text, max(0, claim.start - 240), claim.start)
             if claim.answer and self.plain[claim.end - 1].isupper() and not is_other:
@@ -212,11 +211,11 @@ def is_led(before: str) -> bool:
         start, contrast = found.end(), bool(phrases.CONTRAST.match(found[0]))
     if start and not contrast and phrases.REPORTED.search(before, 0, start):
         return False
-    for comma in [start, *(found.end() for found in re.compile(r"[,、:–—]|\s(?=(?:the|my)\s)").finditer(before, start))]:
+    for comma in (start, *(found.end() for found in phrases.CLAUSE.finditer(before, start))):
         if phrases.LEAD.fullmatch(before, comma):
             head = before[start:comma]
             is_opened = phrases.OPENER.match(head) and not phrases.IDLE.search(head)
-            return not head or bool(is_opened or phrases.CONCEDES.match(head))
+            return not head or bool(is_opened or (phrases.CONCEDES.match(head) and head.rstrip()[-1] in ",、:–—"))
     return False
 
 
