@@ -25,9 +25,9 @@ _BEST = r"""correct true appropriate right best final only closest chosen select
     single nearest actual
     most_(?:likely|probable|appropriate|accurate|plausible|suitable|reasonable|logical|fitting|relevant|precise)"""
 _ANSWER = _words("""answers? solution respuestas? respostas? risposta r[ée]ponses? antwort antwoord jawaban(?:nya)?
-    đáp_án (?:cevap|cevab|yan[ıi]t)[ıi]?m? odpowied[źz] відповідь svar(?:et)? l[öo]sung soluci[óo]n câu_trả_lời lựa_chọn
+    đáp_án (?:cevap|cevab|yan[ıi]t)[ıi]?m? odpowied[źz] відповідь варіант svar(?:et)? l[öo]sung soluci[óo]n câu_trả_lời lựa_chọn
     ответ вариант (?:op[cç][ióãa]+n?o?|opzione|option|alternativa)_(?:corr?e[ct]+[ae]|certa|giusta) bon_choix
-    bonne_option elecci[óo]n escolha scelta gabarito juiste_optie (?:richtige|korrekte)_(?:option|wahl) الإجابة الجواب
+    bonne_option elecci[óo]n escolha scelta gabarito juiste_optie (?:richtige|korrekte)_(?:option|wahl) الإجابة الجواب الخيار
     (?:सही_)?(?:उत्तर|विकल्प|जवाब)""")
 _OF_IT = r"""(?:_?\([\w\s]{1,20}\)|,?_(?:therefore|thus|then|clearly|obviously|of_course|not_surprisingly|definitely),?
     |,_(?:based_on|given|from|in_my|as)\b[^,\n]{2,40},|_(?:left|choice|option|letter|here|correct[ae]?|corrett?[ao]
@@ -48,15 +48,12 @@ DECLARATIONS: dict[str, str] = {
     "declared": rf"""{_ANSWER}{_OF_IT}_?(?:{_IS}|would_be\b|{_NOT_BUT})
         |{_words(_BEST)}_(?:and_\w+_)?{_OPTION}\b{_OF_IT}_?(?:{_IS}|would_be\b)|^\W{{0,4}}(?:(?:(?:final|my|the|correct
         |best|right|chosen|short)_)*(?:final|answer(?:_key)?|ans|decision|vote|verdict|summary|output|prediction|result
-        |solution|assistant|correct|{_OPTION})\s?[:=-]|ans\.|(?:final_)?answer[^\w{MARK}]{{0,4}}$)|\b(?:what_(?:remains
-        |is_left)|(?:option|choice|statement)_(?:that|which)_(?:is|best|fits|matches|works
+        |solution|assistant|correct|{_OPTION})\s?[:=-]|ans\.|(?:final_)?answer[^\w{MARK}]{{0,4}}$)|\b(?:one_(?:you|we)_(?:want|need)|what_(?:remains|is_left)(?:_and_\w+_\w+)?|(?:option|choice|statement)_(?:that|which)_(?:is|best|fits|matches|works
         |satisfies)(?:_[\w']+){{0,6}}?)_is\b|\b(?:that|which|this)_leaves\b(?:_us_with|_only)?|(?:答案
         |正[确確]的?选?[项項]?|选项)(?:应该?|應該?|应当|就|便|只能)?(?:选择|是|为|為|选|選|即|:|=|】)
-        |答案[】\]]?(?=\s*[{MARK}][\s{OWN}]*(?:[,.。]|$))|(?:정답|답안|답|올바른_(?:선택지|것))(?:은|는|이|:|=)|正しくは
-        |(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{{1,6}})?(?:は|が|:|=)|(?:सही_)?(?:उत्तर|विकल्प|जवाब)
+        |答案[】\]]?(?=\s*[{MARK}][\s{OWN}]*(?:[,.。]|$))|(?:정답|답안|답|올바른_(?:선택지|것)|옳은_것)(?:은|는|이|:|=)|正しくは|最も適切なのは|(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{{1,6}})?(?:は|が|:|=)|(?:सही_)?(?:उत्तर|विकल्प|जवाब)
         |"""
-    + _words("""doğru_cevap (?:правильный|верный)_(?:ответ|вариант) ответом_является richtig_ist
-        (?:ist|lautet)_die_(?:richtige_|korrekte_)?antwort
+    + _words("""doğru_cevap (?:правильный|верный)_(?:ответ|вариант) ответом_является (?:c'est|il_s'agit_de)_(?:donc_)?la_réponse ist_antwort doğru_seçenek верен_вариант richtig_ist (?:ist|lautet)_die_(?:richtige_|korrekte_)?antwort
         (?:ответ|cevap|antwort|réponse|respuesta)(?=\\s\\W?[{MARK}])"""),
     "chosen": r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?:_(?:would|will|must|should|have_to|am_going_to|am|are|have|thus|now))*_"
     + _words("""choose select pick go_(?:with|for) going_(?:with|for) say guess vote take end_up_with left_with opt_for
@@ -64,35 +61,35 @@ DECLARATIONS: dict[str, str] = {
         (?:change|revise)_(?:it|my_answer)_to switch_to""")
     + r"|\b(?:choose|select|pick|mark|go_with|tick)\b|选择?|選擇?|" + _words("""je_choisis je_prends j'opte_pour
         ich_nehme ich_entscheide_mich_für je_dirais ich_w[äa]hle elijo escojo selecciono opt[oe]_p[oe]r escolho marco
-        scelgo ik_kies(?:_voor)? wybieram выбираю chọn memilih"""),
+        scelgo ik_kies(?:_voor)? wybieram jag_väljer выбираю обираю أختار chọn memilih"""),
 }  # fmt: skip
 """What stands before a declared letter. The rule that is recorded is the key."""
-_VERDICT = rf"""(?:(?:option|choice|answer|letter|statement|antwort|opci[óo]n|opção|opzione|odpowiedź|选项|答案
+_VERDICT = rf"""(?:(?:option|choice|answer|letter|statement|antwort|opci[óo]n|opção|opzione|alternativa|optie|вариант|odpowiedź|选项|答案
     |選択肢)_?){{0,2}}["'(\[]{{0,2}}(?P<cue>)(?P<mark>[{MARK}])[)\]"',.:\s{OWN}]*+(?:(?:is|must_be|has_to_be|(?:seems
     |appears)(?:_to_be)?|would_be(?=_the_best|_my))(?:_(?:indeed|clearly|the|my|our|only|most|one))*_(?:correct|right
-    |best|appropriate|accurate|answer|choice|true|consistent|left|{_OPTION}_that_\w+)\b|it_is\b(?=\W*$)
+    |best|appropriate|accurate|answer|choice|true|consistent|left|{_OPTION}_that_\w+)\b|it_is\b(?=\W*$|\.)|is(?=[.!]?\s*$)
     |correct\b(?=\W*$)|(?:as_)?the_(?:correct|right|best)_{_OPTION}|(?:best_)?(?:fits|describes|matches|works|remains
-    |survives|holds|wins)\b|(?:es|está|jest)_(?:la_)?(?:respuesta_)?(?:corr?ect?[ao]|poprawna)|[–—-]_(?:правильный
+    |survives|holds|wins)\b|(?:es|está|jest)_(?:la_)?(?:respuesta_)?(?:corr?ec?t[ao]|poprawna)|stimmt|верен|is_juist|صحيح|[–—-]_(?:правильный
     |верный)_ответ|est_(?:la_(?:bonne_)?r[ée]ponse|correct)|ist_(?:die_)?(?:richtig|korrekt)
     |[éè]_(?:l?a_)?(?:r[ei]sposta_)?corr?ett?[ao]|です。?$|입니다\.?$|が正解|が正しい|だと思います|라고_생각
     |번?[가이은는]_(?:정답(?!이_아)|맞)|を選|를_선택|(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])
     |符合题意|对的))"""
-GOES_ON = _any(r"\W*(?:at|about|only|when|for|in|as|too|also|if|unless|enough|to)\b|[^.!\n]*\?")
+GOES_ON = _any(r"[^\w.!\n]*(?:at|about|only|when|for|in|as|too|also|if|unless|enough|to)\b|[^.!\n]*\?")
 """What makes the verdict on an option one of several."""
 CORRECTION = _any(r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no|however)\b|\bactually,|[,–—-]\s?no,", _words(r"""wait hold_on
     correct(?:ion|ed) on_(?:second|further)_(?:thou?ghts?|reflection|look) oops sorry let_me_(?:re\w+|correct|double)
-    scratch_that or_rather just_kidding upon_\w+ i_(?:made_an?|mis\w+|was_(?:wrong|mistaken)|take_that_back) my_mistake
+    (?:scratch|strike)_that moment, or_rather just_kidding upon_\w+ i_(?:made_an?|mis\w+|was_(?:wrong|mistaken)|take_that_back) my_mistake
     revis\w+ on_reflection changed?_(?:my_mind|it|my_answer) (?:to|must|should)_correct (?:edit|update)(?=:)
     correct_(?:my|myself|that|this) after_re\w+ no,_\w+ espere? correcci[óo]n perd[óo]n attend(?:ez|s) pardon warte
     korrektur corrijo aspetta correzione подожди\w* стоп исправ\w* desculp\w* 不对 不對 等等 等一下 更正 纠正 重新 修正
     说错 搞错 待って 訂正 いや 아니요 잠깐 정정"""))
 WITHDRAWN = _any(r"""(?:that|this|it)(?:'s|_is|_was)_(?:not_(?:quite_)?(?:right|correct)|wrong|incorrect)\b|n't_(?:right
-    |correct)\b|(?:can't|cannot)_be_(?:right|correct)|scratch_that|kidding|my_mistake|take_that_back|不对|不對|错了
+    |correct)\b|(?:can't|cannot)_be_(?:right|correct)|contradicts|stimmt_nicht|(?:scratch|strike)_that|kidding|my_mistake|take_that_back|不对|不對|错了
     |有误""")
-_CONTRAST = "(?<!anything.)but however yet still instead aber pero mais mas ma но 但是? 而是 不过 其实 实际上 しかし"
+_CONTRAST = "(?<!anything.)but however yet still instead aber pero mais mas ma но 但是? 而是 不过 改 其实 ですが ましたが 지만 实际上 しかし"
 CONTRAST = _any(CORRECTION.pattern, _words(_CONTRAST))
 BREAK = _any(CORRECTION.pattern, r"[;→⇒…]|[-=]>|#{2,}|\.\.\.|[,–—-]_and\b|,_which\b|\bi\.e\.", _words(f"""
-    leaving(?:_only|_us_with)? {_CONTRAST} so(?!_(?:is|are|was)) therefore thus hence consequently makes
+    leaving(?:_only|_us_with)? {_CONTRAST} so(?!_(?:is|are|was)) therefore thus hence consequently accordingly makes
     leaves(?:_only|_us_with)? donc daher deshalb also folglich somit portanto quindi dunque поэтому значит следовательно
     所以 因此 因而 故 可知 可见 于是 したがって よって だから 따라서 그러므로 그래서"""))
 """Where a new clause begins: what stands before it is not said of what follows."""
@@ -100,7 +97,7 @@ LEAD = _any(rf"""(?:[{MARK}][.:)]{{1,2}}{OWN}*\s(?=\w))?(?:[^\w"{MARK}{OWN}]|'s?
     a(?=\s+\Z) and so therefore thus hence then here i_disagree finally overall alright okay ok well sure yes great now
     also ultimately clearly obviously definitely certainly actually indeed again consequently as_a_result
     in_(?:conclusion|summary|short|sum|the_end|fact) in_this_case on_balance all_in_all to_(?:sum_up|conclude)
-    for_(?:this|these)_reasons? please you_should let's step_\d+ (?:not_|un)surprisingly
+    for_(?:this|these)_reasons? please you_should let's let_me that's_why step_\d+ (?:not_|un)surprisingly
     it_is_(?:not_)?(?:difficult|hard|easy)_to_see (?:there_is_)?no_doubt conclusion summary result verdict
     there_is_(?:only_)?one explanation reasoning solution answer(?=:) l tl dr response output assistant myself
     scratch_that,? (?:good|great)_question of_course undoubtedly after_\w+_the_\w+ after_checking
@@ -117,11 +114,11 @@ LEAD = _any(rf"""(?:[{MARK}][.:)]{{1,2}}{OWN}*\s(?=\w))?(?:[^\w"{MARK}{OWN}]|'s?
     poprawna właściwa zatem więc vậy do_đó jadi tôi saya 综上(?:所述)? 最[终后] 正[确確] 標準 标准 題目 下列 以下 说法
     中 我们?(?:认为|觉得|的)? [本此该]题 这(?:道|个)?题 题目 参考 得出 由此 那么 则 而 显然 的 就 可以? 会 只能 应该?
     應該? 请 答 所以 因此 故 综合 可知 最佳 唯一 つまり ゆえに 以上より 正しい 最終的な この問題の 私の 최종 올바른 제
-    저는 सही इसलिए अतः मेरा لذلك فإن правильна""") + ")*+")
+    저는 सही इसलिए अतः मेरा ここでは لذلك فإن إذن правильн[аи]й?""") + ")*+")
 """All that may stand between the beginning of a clause and its declaration."""
 CONCEDES = _any(r"""\W*(?:though|although|while|whereas|unlike|despite|even|aunque|bien_que|obwohl|embora|sebbene|хотя
-    |(?:and_)?(?:not|neither|nor))\b|\W*不是""")
-OPENER = _any(r"\W*" + _words(r"""since because given based_on after considering comparing using applying having taking
+    |(?:and_)?(?:not|neither|nor|no_es|non_è|ce_n'est_pas|nicht)|ليس)\b|\W*不是""")
+OPENER = _any(r"\W*" + _words(r"""instead_of regarding as_for since because given based_on after considering comparing using applying having taking
     putting eliminating ruling_out rounding combining examining weighing judging looking_(?:at|closely|back) due_to
     taken_together overall once from_(?:the|this|these|what|that|our|here|all)
     by_(?:elimination|process|definition|comparing|applying|using|the)
@@ -129,7 +126,7 @@ OPENER = _any(r"\W*" + _words(r"""since because given based_on after considering
     as_(?:asked|the_(?:passage|text|figure|table|graph)|a_result|it_stands|we|shown|stated|seen|noted|such)
     of_(?:the|these|all|those) among between all_things under_the(?:se)? contrary_to rather_than po?[ae]?r_\w+ taken
     if_i_ha(?:d|ve)_to out_of on_(?:the_whole|this_basis) now_that for_(?:this|these) to_(?:answer|recap)
-    with_(?:this|that|these|all)_(?:\w+_)?(?:in_mind|information|evidence|said)
+    with_(?:this|these)(?=,) with_(?:this|that|these|all)_(?:\w+_)?(?:in_mind|information|evidence|said)
     according_to_(?:the|this)_(?:\w+_)?(?:text|passage|figure|graph|table|chart|image|data|law|rule|theorem|formula)
     como dado puesto_que ya_que según_el tras puisque comme étant vu selon_le d'après après da weil nach aufgrund poiché
     siccome dato visto dopo já_que após так_как поскольку исходя после учитывая"""), r".*[\u3040-\ud7ff].*[,、]\s*\Z")
@@ -152,9 +149,9 @@ ENDS = _any(rf"""[.:]?{OWN}*[)\]]|[.:]?{_CLOSE}(?:\s*(?:\Z|[\n.!。।]|[,:;(–
     |which|as_(?:it|the|this|an?)|given|based_on|not|rather_than|instead_of|and_(?:\w+ly_)?not|over|here(?=\W|\Z)|among
     |with_the|on_(?:the|my|your)_answer|(?:to|for)_(?:this|the)_question|i_(?:think|believe)|is_(?:the_)?(?:correct
     |right|best|answer)|et_non|y_no|und_nicht|e_non|pues|porque|car|weil|perché|потому|а_не)\b|\s?(?:选项|项|吧|了|因
-    |而[不非]|です|である|だ|でしょう|となり|입니다|이다|번|이며|है|şıkk|seçene))""")
+    |而[不非]|です|である|だ|でしょう|となり|입니다|이다|번|이며|이고|है|şıkk|seçene))""")
 """What may stand behind a declared option."""
-REASON = _any(_words("because since as due_to which given"))
+REASON = _any(_words("because since as due_to which given though although even_though"))
 IF = _any(_words("""(?<!even.)if unless provided assuming supposing according_to supposedly allegedly
     (?:they|people|some)_say or_so only_(?:if|when|for) si wenn se если eğer jika nếu 如果 的话"""))
 REPORTS_BACK = _any(r"""\W*(?:(?:at_least|or)\W*)?(?:(?:that|this|such|it)(?:'s|_is|_was|_would_be)_(?:what|how|not
@@ -200,23 +197,23 @@ LEADING = _any(rf"""(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:i_(?:think|believe|guess|wou
     |are|was|be|isn't|wasn't|can't|cannot|can|would|could|may|might|seems|looks|if|unless|no_es|n'est|ist|não|non|не
     |değil)\b|\?.|选?项?(?:不|错|是错)))(?:(?P<own>[.:),–—-]{{1,2}}{OWN}+|{OWN}++(?![)\]]?[^\S\n]*\w))
     |(?P<bare>(?:\s?(?:选项|项|吧|です|입니다))?[^\w\n{MARK}]*(?:\n[^\w{MARK}]*)?(?:\Z|(?<=\n)|(?<=\n\s)))
-    |(?P<reason>[,.:–—-]?\s{{0,3}}(?:because|since|as|due|rather_than|not|obviously|clearly|definitely|of_course
+    |(?P<reason>[,.:–—-]?\s{{0,3}}(?:because|since|as|due|rather_than|(?:and_)?not|never|obviously|clearly|definitely|of_course
     |for_sure|i_think|i_believe)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))|(?P<remark>[:\]】、]|(?<=[)\]】])\s|\)
-    |[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\.\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)|argued|was|has|et\b
+    |\s?[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\.\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)|argued|was|has|et\b
     |and)[a-z({MARK}]|,\W*(?:as|the|this|it|i)\b))""")
-_AND = _words("""and/or and or plus as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve hoặc hay
+_AND = _words("""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve hoặc hay
     và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과] أو या
     और""")
 _TO = r"_?(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b_?)*(?:(?:option|choice|选项)_?)?(?:\\f?boxed)?"
 _TO += r"[(\[\"'{$\s【]*"
-JOINED = _any(rf"""[)\]"'.}}$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])|(?:[)\]"'.}}$:(】{OWN}]
+JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])|(?:[)\]"'.}}$:(】{OWN}]
     |[^\S\n])*+[,;]?(?!\s*\n){_TO}(?P<weak>[{MARK}])(?:[^\w\n{MARK}]*+(?:(?:and|or|和
     |或)[^\w\n{MARK}]*+)?[{MARK}])*+(?=[)\]"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|都
     |are\b(?!_(?:wrong|incorrect|not|false))))|(?:[.:)\]][^\n]*\n[^\w\n{MARK}]{{0,6}}(?:option_)?
     |(?:[.:)\]、]+[^\S\n]?\w[^\s.:,!?{MARK}]{{0,20}}|[.:)\]、]*[^\S\n]*{OWN}+)[^\S\n]*)(?P<next>[{MARK}])(?:[.:)、]
     |{OWN})""")
 """What joins an option to another: "A and B", "A, B", a list."""
-LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
+LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?:option_)?(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
 SENTENCE_END = _any(r"""\n|[!?。;।]["')]?|(?<!\b[A-Za-z])\.["')\]\x5f$\\]*(?=\s|$)|\.(?=\s{1,4}(?-i:[A-Z])[a-z])
     |(?<=[\d$}\]\x5f])\s*(?=(?-i:The|So|Thus|Therefore)\s)""")
 TEXT_JOINED = _any(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")

@@ -107,7 +107,7 @@ class _Answer:
                 name = None
             if name and (joined := self.joined_end(name, end)):
                 name, end = None, joined
-            is_doubtful = "would" in cue["cue"] or before.strip().lower().startswith("then")
+            is_doubtful = "would be" in cue["cue"] or before.strip().lower().startswith("then")
             if is_doubtful and phrases.IDLE.search(self.text, max(0, cue.start() - 160), cue.start()):
                 continue
             if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
@@ -155,15 +155,17 @@ class _Answer:
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
         others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
-        other = next((one for one in others if one["mark"] != opening["mark"]), None)
+        listed = [one for one in others if one["mark"] != opening["mark"]]
+        other = listed[0] if listed else None
         is_next = other and ord(other["mark"]) == ord(opening["mark"]) + 1 and "option" in opening[0].lower()
+        is_next = is_next or (len(listed) > 1 and opening[0].lstrip()[0] in "#*-•" and opening[0][0] == listed[0][0][:1])
         is_list = other and (way != "own" or is_next or "\n\n" not in self.text[end : other.start()])
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
         is_word = way == "remark" and self.plain[place].islower()
         if not name or is_list or is_open or is_word or self.joined_end(name, place + 1):
             return None
         corrected = phrases.CORRECTION.search(self.text, place + 1)
-        newer = self.concluded(corrected.start()) if corrected else None
+        newer = (self.concluded(corrected.start()) or self.verdict()) if corrected else None
         return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, end + 60)
 
     def by_text(self) -> Extraction | None:
@@ -171,8 +173,9 @@ class _Answer:
         starts = {0, _end(phrases.FRAME, self.text[:200], 0)} | {end.end() for end in re.finditer(r"\n\n+", self.text)}
         for begin in sorted(starts):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            is_marked = phrases.A_MARK.match(self.text, _end(phrases.OPEN, self.text, begin))
-            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_marked else None
+            marked = phrases.A_MARK.match(self.text, _end(phrases.OPEN, self.text, begin))  # "A. cat", but "H. G. Wells"
+            is_own = marked and not self.texts.options.get(name, "").upper().startswith(self.plain[marked.start()].upper())
+            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_own else None
             is_head = self.plain[begin - 1 : begin] in ("", "\n")
             is_short = is_head and len(self.plain) < 321
             is_whole = closed and (closed.end() == len(self.plain) or is_short or (is_head and closed["line"]))
@@ -181,8 +184,9 @@ class _Answer:
         return None
 
     def verdict(self) -> Extraction | None:
-        """The one option that is called right."""
-        claims = list(self.claims("verdict"))
+        """The one option that is called right, since the last correction."""
+        corrected = max((found.end() for found in phrases.CORRECTION.finditer(self.text)), default=0)
+        claims = list(self.claims("verdict", corrected)) or list(self.claims("verdict"))
         is_one = len({claim.answer for claim in claims}) == 1 and claims[0].answer
         return self.took(claims[0].answer, "verdict", claims[0].start, claims[0].end + 40) if is_one else None
 
