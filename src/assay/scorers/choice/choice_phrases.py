@@ -25,10 +25,10 @@ _BEST = r"""correct true appropriate right best final only closest chosen select
     single nearest actual
     most_(?:likely|probable|appropriate|accurate|plausible|suitable|reasonable|logical|fitting|relevant|precise)"""
 _ANSWER = _words("""answers? solution respuestas? respostas? risposta r[ée]ponses? antwort antwoord jawaban(?:nya)?
-    đáp_án (?:cevap|cevab|yan[ıi]t)[ıi]?m? odpowied[źz] відповідь варіант svar(?:et)? l[öo]sung soluci[óo]n câu_trả_lời lựa_chọn
-    ответ вариант (?:op[cç][ióãa]+n?o?|opzione|option|alternativa)_(?:corr?e[ct]+[ae]|certa|giusta) bon_choix
-    bonne_option elecci[óo]n escolha scelta gabarito juiste_optie (?:richtige|korrekte)_(?:option|wahl) الإجابة الجواب الخيار
-    (?:सही_)?(?:उत्तर|विकल्प|जवाब)""")
+    đáp_án (?:cevap|cevab|yan[ıi]t)[ıi]?m? odpowied[źz] відповідь варіант alternativ svar(?:et)? l[öo]sung soluci[óo]n
+    câu_trả_lời lựa_chọn ответ вариант (?:op[cç][ióãa]+n?o?|opzione|option|alternativa)_(?:corr?e[ct]+[ae]|certa|giusta)
+    bon_choix bonne_option elecci[óo]n escolha scelta gabarito juiste_optie (?:richtige|korrekte)_(?:option|wahl)
+    الإجابة الجواب الخيار (?:सही_)?(?:उत्तर|विकल्प|जवाब)""")
 _OF_IT = r"""(?:_?\([\w\s]{1,20}\)|,?_(?:therefore|thus|then|clearly|obviously|of_course|not_surprisingly|definitely),?
     |,_(?:based_on|given|from|in_my|as)\b[^,\n]{2,40},|_(?:left|choice|option|letter|here|correct[ae]?|corrett?[ao]
     |certa|giusta|e[xs]att?a|juste|finale?|definitiva|yang_(?:benar|tepat)|saya|akhir|đúng|chính_xác|của_tôi|الصحيحة
@@ -48,12 +48,16 @@ DECLARATIONS: dict[str, str] = {
     "declared": rf"""{_ANSWER}{_OF_IT}_?(?:{_IS}|would_be\b|{_NOT_BUT})
         |{_words(_BEST)}_(?:and_\w+_)?{_OPTION}\b{_OF_IT}_?(?:{_IS}|would_be\b)|^\W{{0,4}}(?:(?:(?:final|my|the|correct
         |best|right|chosen|short)_)*(?:final|answer(?:_key)?|ans|decision|vote|verdict|summary|output|prediction|result
-        |solution|assistant|correct|{_OPTION})\s?[:=-]|ans\.|(?:final_)?answer[^\w{MARK}]{{0,4}}$)|\b(?:one_(?:you|we)_(?:want|need)|what_(?:remains|is_left)(?:_and_\w+_\w+)?|(?:option|choice|statement)_(?:that|which)_(?:is|best|fits|matches|works
-        |satisfies)(?:_[\w']+){{0,6}}?)_is\b|\b(?:that|which|this)_leaves\b(?:_us_with|_only)?|(?:答案
-        |正[确確]的?选?[项項]?|选项)(?:应该?|應該?|应当|就|便|只能)?(?:选择|是|为|為|选|選|即|:|=|】)
-        |答案[】\]]?(?=\s*[{MARK}][\s{OWN}]*(?:[,.。]|$))|(?:정답|답안|답|올바른_(?:선택지|것)|옳은_것)(?:은|는|이|:|=)|正しくは|最も適切なのは|(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{{1,6}})?(?:は|が|:|=)|(?:सही_)?(?:उत्तर|विकल्प|जवाब)
-        |"""
-    + _words("""doğru_cevap (?:правильный|верный)_(?:ответ|вариант) ответом_является (?:c'est|il_s'agit_de)_(?:donc_)?la_réponse ist_antwort doğru_seçenek верен_вариант richtig_ist (?:ist|lautet)_die_(?:richtige_|korrekte_)?antwort
+        |solution|assistant|correct|{_OPTION})\s?[:=-]|ans\.|(?:final_)?answer[^\w{MARK}]{{0,4}}$)|\b(?:one_(?:you
+        |we)_(?:want|need)|what_(?:remains|is_left)(?:_and_\w+_\w+)?|(?:option|choice|statement)_(?:that|which)_(?:is
+        |best|fits|matches|works|satisfies)(?:_[\w']+){{0,6}}?)_is\b|\b(?:that|which|this)_leaves\b(?:_us_with|_only)?
+        |(?:答案|正[确確]的?选?[项項]?|选项)(?:应该?|應該?|应当|就|便|只能)?(?:选择|是|为|為|选|選|即|:|=|】)
+        |答案[】\]]?(?=\s*[{MARK}][\s{OWN}]*(?:[,.。]|$))|(?:정답|답안|답|올바른_(?:선택지|것)|옳은_것)(?:은|는|이|:|=)
+        |正しくは|最も適切なのは|(?:答え|解答|正解|回答|正しい(?:選択肢|もの|答え))(?:の\S{{1,6}})?(?:は|が|:|=)
+        |(?:सही_)?(?:उत्तर|विकल्प|जवाब)|"""
+    + _words("""doğru_cevap (?:правильный|верный)_(?:ответ|вариант) ответом_является
+        (?:c'est|il_s'agit_de)_(?:donc_)?la_réponse ist_antwort doğru_seçenek верен_вариант richtig_ist
+        (?:ist|lautet)_die_(?:richtige_|korrekte_)?antwort
         (?:ответ|cevap|antwort|réponse|respuesta)(?=\\s\\W?[{MARK}])"""),
     "chosen": r"\b(?:i|we)(?:'d|'ll|'m|'ve)?(?:_(?:would|will|must|should|have_to|am_going_to|am|are|have|thus|now))*_"
     + _words("""choose select pick go_(?:with|for) going_(?:with|for) say guess vote take end_up_with left_with opt_for
@@ -64,29 +68,31 @@ DECLARATIONS: dict[str, str] = {
         scelgo ik_kies(?:_voor)? wybieram jag_väljer выбираю обираю أختار chọn memilih"""),
 }  # fmt: skip
 """What stands before a declared letter. The rule that is recorded is the key."""
-_VERDICT = rf"""(?:(?:option|choice|answer|letter|statement|antwort|opci[óo]n|opção|opzione|alternativa|optie|вариант|odpowiedź|选项|答案
-    |選択肢)_?){{0,2}}["'(\[]{{0,2}}(?P<cue>)(?P<mark>[{MARK}])[)\]"',.:\s{OWN}]*+(?:(?:is|must_be|has_to_be|(?:seems
-    |appears)(?:_to_be)?|would_be(?=_the_best|_my))(?:_(?:indeed|clearly|the|my|our|only|most|one))*_(?:correct|right
-    |best|appropriate|accurate|answer|choice|true|consistent|left|{_OPTION}_that_\w+)\b|it_is\b(?=\W*$|\.)|is(?=[.!]?\s*$)
-    |correct\b(?=\W*$)|(?:as_)?the_(?:correct|right|best)_{_OPTION}|(?:best_)?(?:fits|describes|matches|works|remains
-    |survives|holds|wins)\b|(?:es|está|jest)_(?:la_)?(?:respuesta_)?(?:corr?ec?t[ao]|poprawna)|stimmt|верен|is_juist|صحيح|[–—-]_(?:правильный
+_VERDICT = rf"""(?:(?:option|choice|answer|letter|statement|antwort|الخيار|opci[óo]n|opção|opzione|alternativa|optie
+    |вариант|odpowiedź|选项|答案|選択肢)_?){{0,2}}["'(\[]{{0,2}}(?P<cue>)(?P<mark>[{MARK}])[)\]"',.:\s{OWN}]*+(?:(?:is
+    |must_be|has_to_be|(?:seems|appears)(?:_to_be)?|would_be(?=_the_best|_my))(?:_(?:indeed|clearly|the|my|our|final
+    |only|most|one))*_(?:correct|right|best|appropriate|accurate|answer|choice|true|consistent|left
+    |{_OPTION}_that_\w+)\b|it_is\b(?=\W*$|\.)|is(?=[.!]?\s*$)|correct\b(?=\W*$)|(?:as_)?the_(?:correct|right
+    |best)_{_OPTION}|(?:best_)?(?:fits|describes|matches|works|remains|survives|holds|wins)\b|(?:es|está
+    |jest)_(?:la_)?(?:respuesta_)?(?:corr?ec?t[ao]|poprawna)|stimmt|верен|is_juist|صحيح|[–—-]_(?:правильный
     |верный)_ответ|est_(?:la_(?:bonne_)?r[ée]ponse|correct)|ist_(?:die_)?(?:richtig|korrekt)
     |[éè]_(?:l?a_)?(?:r[ei]sposta_)?corr?ett?[ao]|です。?$|입니다\.?$|が正解|が正しい|だと思います|라고_생각
     |번?[가이은는]_(?:정답(?!이_아)|맞)|を選|를_선택|(?:选项|項|项)?(?:是|才是|为|就是)?(?:正[确確](?!吗|的?[?吗])
     |符合题意|对的))"""
 GOES_ON = _any(r"[^\w.!\n]*(?:at|about|only|when|for|in|as|too|also|if|unless|enough|to)\b|[^.!\n]*\?")
 """What makes the verdict on an option one of several."""
-CORRECTION = _any(r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no|however)\b|\bactually,|[,–—-]\s?no,", _words(r"""wait hold_on
-    correct(?:ion|ed) on_(?:second|further)_(?:thou?ghts?|reflection|look) oops sorry let_me_(?:re\w+|correct|double)
-    (?:scratch|strike)_that moment, or_rather just_kidding upon_\w+ i_(?:made_an?|mis\w+|was_(?:wrong|mistaken)|take_that_back) my_mistake
-    revis\w+ on_reflection changed?_(?:my_mind|it|my_answer) (?:to|must|should)_correct (?:edit|update)(?=:)
-    correct_(?:my|myself|that|this) after_re\w+ no,_\w+ espere? correcci[óo]n perd[óo]n attend(?:ez|s) pardon warte
-    korrektur corrijo aspetta correzione подожди\w* стоп исправ\w* desculp\w* 不对 不對 等等 等一下 更正 纠正 重新 修正
-    说错 搞错 待って 訂正 いや 아니요 잠깐 정정"""))
+CORRECTION = _any(r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no(?!_es)|however)\b|\bactually,|[,–—-]\s?no,", _words(r"""wait
+    hold_on correct(?:ion|ed) on_(?:second|further)_(?:thou?ghts?|reflection|look) oops sorry
+    let_me_(?:re\w+|correct|double) (?:scratch|strike)_that moment(?=,) or_rather just_kidding upon_\w+
+    i_(?:made_an?|mis\w+|was_(?:wrong|mistaken)|take_that_back) my_mistake revis\w+ on_reflection
+    changed?_(?:my_mind|it|my_answer) (?:to|must|should)_correct (?:edit|update)(?=:) correct_(?:my|myself|that|this)
+    after_re\w+ no,_\w+ espere? correcci[óo]n perd[óo]n attend(?:ez|s) pardon warte korrektur corrijo aspetta correzione
+    подожди\w* стоп исправ\w* desculp\w* 不对 不對 等等 等一下 更正 纠正 重新 修正 说错 搞错 待って 訂正 いや 아니요
+    잠깐 정정"""))
 WITHDRAWN = _any(r"""(?:that|this|it)(?:'s|_is|_was)_(?:not_(?:quite_)?(?:right|correct)|wrong|incorrect)\b|n't_(?:right
-    |correct)\b|(?:can't|cannot)_be_(?:right|correct)|contradicts|stimmt_nicht|(?:scratch|strike)_that|kidding|my_mistake|take_that_back|不对|不對|错了
-    |有误""")
-_CONTRAST = "(?<!anything.)but however yet still instead aber pero mais mas ma но 但是? 而是 不过 改 其实 ですが ましたが 지만 实际上 しかし"
+    |correct)\b|(?:can't|cannot)_be_(?:right|correct)|contradicts|stimmt_nicht|(?:scratch|strike)_that|kidding
+    |my_mistake|take_that_back|不对|不對|错了|有误""")
+_CONTRAST = "(?<!anything.)but however yet still instead(?!_of) بل aber pero mais mas ma но 但是? 而是 不过 改 其实 ですが ましたが 지만 实际上 しかし"
 CONTRAST = _any(CORRECTION.pattern, _words(_CONTRAST))
 BREAK = _any(CORRECTION.pattern, r"[;→⇒…]|[-=]>|#{2,}|\.\.\.|[,–—-]_and\b|,_which\b|\bi\.e\.", _words(f"""
     leaving(?:_only|_us_with)? {_CONTRAST} so(?!_(?:is|are|was)) therefore thus hence consequently accordingly makes
@@ -118,9 +124,9 @@ LEAD = _any(rf"""(?:[{MARK}][.:)]{{1,2}}{OWN}*\s(?=\w))?(?:[^\w"{MARK}{OWN}]|'s?
 """All that may stand between the beginning of a clause and its declaration."""
 CONCEDES = _any(r"""\W*(?:though|although|while|whereas|unlike|despite|even|aunque|bien_que|obwohl|embora|sebbene|хотя
     |(?:and_)?(?:not|neither|nor|no_es|non_è|ce_n'est_pas|nicht)|ليس)\b|\W*不是""")
-OPENER = _any(r"\W*" + _words(r"""instead_of regarding as_for since because given based_on after considering comparing using applying having taking
-    putting eliminating ruling_out rounding combining examining weighing judging looking_(?:at|closely|back) due_to
-    taken_together overall once from_(?:the|this|these|what|that|our|here|all)
+OPENER = _any(r"\W*" + _words(r"""instead_of regarding as_for since because given based_on after considering comparing
+    using applying having taking putting eliminating ruling_out rounding combining examining weighing judging
+    looking_(?:at|closely|back) due_to taken_together overall once from_(?:the|this|these|what|that|our|here|all)
     by_(?:elimination|process|definition|comparing|applying|using|the)
     in_(?:the_(?:end|context)|this|light|view|other_words|my_(?:view|opinion|judge?ment))
     as_(?:asked|the_(?:passage|text|figure|table|graph)|a_result|it_stands|we|shown|stated|seen|noted|such)
@@ -145,11 +151,12 @@ REPORTED = _any(_words(r"""students? people beginners? others? some(?:one|body)?
     |\b(?:mistake|careless|naive|trap|misread|ignor)|有人|同学|学生|考生""")
 """What others say; only what is said against it counts."""
 _CLOSE = rf"[)\]\"'}}$*】》」』>|{OWN}]*+"
-ENDS = _any(rf"""[.:]?{OWN}*[)\]]|[.:]?{_CLOSE}(?:\s*(?:\Z|[\n.!。।]|[,:;(–—…<\\【\[{{&-]|$)|_?(?:because|since|due_to
+ENDS = _any(rf"""[.:]?{OWN}*[)\]]|[.:]?{_CLOSE}(?:\s*(?:\Z|[\n.!。।]|[,،:;(–—…<\\【\[{{&-]|$)|_?(?:because|since|due_to
     |which|as_(?:it|the|this|an?)|given|based_on|not|rather_than|instead_of|and_(?:\w+ly_)?not|over|here(?=\W|\Z)|among
     |with_the|on_(?:the|my|your)_answer|(?:to|for)_(?:this|the)_question|i_(?:think|believe)|is_(?:the_)?(?:correct
-    |right|best|answer)|et_non|y_no|und_nicht|e_non|pues|porque|car|weil|perché|потому|а_не)\b|\s?(?:选项|项|吧|了|因
-    |而[不非]|です|である|だ|でしょう|となり|입니다|이다|번|이며|이고|है|şıkk|seçene))""")
+    |right|best|answer)|et_non|korrekt|richtig|qui_convient|y_no|und_nicht|e_non|pues|porque|car|weil|perché|потому
+    |а_не)\b|\s?(?:选项|项|吧|了|因|而[不非]|です|である|だ|でしょう|となり|입니다|이다|번|이며|이고|है|şıkk
+    |seçene))""")
 """What may stand behind a declared option."""
 REASON = _any(_words("because since as due_to which given though although even_though"))
 IF = _any(_words("""(?<!even.)if unless provided assuming supposing according_to supposedly allegedly
@@ -163,13 +170,14 @@ _SKIP = r"(?:[\s:=,>…–—{}-]|\.\.\.|" + _words("""the option choice letter 
     是 为""")
 _SKIP += rf"|\([\w\s]{{1,12}}\)|(?:not|nicht|не)_\W?[{MARK}]{_CLOSE},?_(?:but|sondern|а)\b|[{MARK}]{_CLOSE}"
 _SKIP += r"(?:,?_(?:sino|e_sim|bensì|بل)\b|ではなく[,、]?|[가이]_아니라)){0,6}"
-A_MARK, CLAUSE = _any(f"[{MARK}]"), _any(r"[,、:–—]|\s(?=(?:the|my)\s)|\s\Z")
+A_MARK, MARKED, CLAUSE = _any(f"[{MARK}]"), _any(rf"[^\w{MARK}]*[{MARK}]"), _any(r"[,、:–—]|،|\s(?=(?:the|my)\s)")
 SKIP, OPEN = _any(_SKIP), _any(r"[\s\"'(\[{<$\\【「『]{0,9}")
-_CONCLUDED = r"""(?:\A|(?<=[\s>→⇒…,:\u3040-\ud7ff]))(?=[^\s=>→⇒…,:为-])(?!(?<=so\s)is\b|(?<=no\s)es\b)(?<!\d[.)]\s)(?P<cue>(?:(?:it
-    |that|this|the_one|everything)\b_?)?(?:""" + _words("""is (?:must|should|has_to|would)_be corresponds_to matches
-    points_to only es é è c'est il_s'agit_de это i_meant? say""") + rf"""|'s|[就应]?该?是|选
+_CONCLUDED = r"""(?:\A|(?<=[\s>→⇒…,:\u3040-\ud7ff]))(?=[^\s=>→⇒…,:为-])(?!(?<=so\s)is\b
+    |(?<=no\s)es\b)(?<!\d[.)]\s)(?<!strike\s)(?P<cue>(?:(?:it|that|this|the_one
+    |everything)\b_?)?(?:""" + _words("""is (?:must|should|has_to|would)_be corresponds_to matches points_to only es é è
+    c'est il_s'agit_de это i_meant? say""") + rf"""|'s|[就应]?该?是|选
     |(?<![{MARK}];\s))){_SKIP}[^\w{MARK};.!?+]{{0,9}}(?P<mark>[{MARK}])(?:[\s.,!)\]}}"'。$】*|{OWN}]*+\Z
-    |[)\]{OWN}]*\s?,?_(?:not|rather_than|instead_of)_)"""
+    |[)\]{OWN}]*\s?,?[^\S\n]+(?:not|rather_than|instead_of)_)"""
 """A last clause that has nothing but its letter: "So it must be C"."""
 NO_CONCLUSION = _any(rf"""\?\s*\Z|[{MARK}](?:[.:)]*{OWN}+|[)\]])*+,?_?(?:and|or|plus|und|oder|y|o|et|ou|和
     |或)?[^\S\n]*\Z|^[^\w\n{MARK}]*[{MARK}][^\n]*\n[^\w\n{MARK}]*\Z""")
@@ -177,8 +185,8 @@ FRAME = _any(rf"""(?:(?:it|this|that|the|there|he|she|we|these|i_see|i_think)\b[
     |(?<![\w'])(?:is|are|was|were|be|shows?|will|by|takes?|has|contains?|called))(?:_(?:an?|the|most_likely|clearly
     |probably|about))*\s|[\w\s]{{0,24}}[是为叫有][一二三]?[只个条头位名张]?|\w?\s?=\s?|答:?|(?:it|this|he|she)\s)\s*""")
 """What may stand before an option's text that ends an answer of one sentence."""
-TEXT_ENDS = _any(r"""(?:[^\S\n]|["')])*(?:\((?:option_|choice_)?\(?[A-Z]\)\W*)?(?:(?P<line>[.!。]?\s?\n|\Z)
-    |[.!。](?!\w)\s*|,_(?:not|rather)\b[^.\n]*\.?\Z)""",
+TEXT_ENDS = _any(r"""(?:[^\S\n]|["')])*(?:\((?:option_|choice_)?\(?[A-Z]\)\W*|,_option_[A-Z]\b
+    |_?[–—-]_that's_[A-Z]\b)?(?:(?P<line>[.!。]?\s?\n|\Z)|[.!。](?!\w)\s*|,_(?:not|rather)\b[^.\n]*\.?\Z)""",
     r"(?<=yes)(?P<said>,)|(?<=no),|(?<=true),|(?<=false),|(?<=[是否]),")  # fmt: skip
 REFUSAL = _any(r"\b(?:i|we)(?:'m|_am|_are)?_(?:\w+_)?" + _words("""cannot can_not can't could(?:n't|_not) won't will_not
     lack unable_to not_able_to not_comfortable do(?:n't|_not)_(?:know|have) (?:must|have_to)_decline refuse decline
@@ -197,21 +205,21 @@ LEADING = _any(rf"""(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:i_(?:think|believe|guess|wou
     |are|was|be|isn't|wasn't|can't|cannot|can|would|could|may|might|seems|looks|if|unless|no_es|n'est|ist|não|non|не
     |değil)\b|\?.|选?项?(?:不|错|是错)))(?:(?P<own>[.:),–—-]{{1,2}}{OWN}+|{OWN}++(?![)\]]?[^\S\n]*\w))
     |(?P<bare>(?:\s?(?:选项|项|吧|です|입니다))?[^\w\n{MARK}]*(?:\n[^\w{MARK}]*)?(?:\Z|(?<=\n)|(?<=\n\s)))
-    |(?P<reason>[,.:–—-]?\s{{0,3}}(?:because|since|as|due|rather_than|(?:and_)?not|never|obviously|clearly|definitely|of_course
-    |for_sure|i_think|i_believe)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))|(?P<remark>[:\]】、]|(?<=[)\]】])\s|\)
-    |\s?[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\.\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)|argued|was|has|et\b
-    |and)[a-z({MARK}]|,\W*(?:as|the|this|it|i)\b))""")
-_AND = _words("""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve hoặc hay
-    và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과] أو या
-    और""")
+    |(?P<reason>[,.:–—-]?\s{{0,3}}(?:because|since|as|due|rather_than|(?:and_)?not|never|obviously|clearly|definitely
+    |of_course|for_sure|i_think|i_believe)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))|(?P<remark>[:\]】、]
+    |(?<=[)\]】])\s|\)|\s?[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\s?[.–—]\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)
+    |argued|was|has|et\b|and)[a-z({MARK}]|,\W*(?:as|the|this|it|i)\b))""")
+_AND = _words("""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve
+    hoặc hay và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과] أو
+    या और""")
 _TO = r"_?(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b_?)*(?:(?:option|choice|选项)_?)?(?:\\f?boxed)?"
-_TO += r"[(\[\"'{$\s【]*"
-JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])|(?:[)\]"'.}}$:(】{OWN}]
-    |[^\S\n])*+[,;]?(?!\s*\n){_TO}(?P<weak>[{MARK}])(?:[^\w\n{MARK}]*+(?:(?:and|or|和
+_TO += r"[(\[\"'{}$\s【]*"
+JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])
+    |(?:[)\]"'.}}$:(】{OWN}]|[^\S\n])*+[,;]?(?!\s*\n){_TO}(?P<weak>[{MARK}])(?:[^\w\n{MARK}]*+(?:(?:and|or|和
     |或)[^\w\n{MARK}]*+)?[{MARK}])*+(?=[)\]"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|都
     |are\b(?!_(?:wrong|incorrect|not|false))))|(?:[.:)\]][^\n]*\n[^\w\n{MARK}]{{0,6}}(?:option_)?
-    |(?:[.:)\]、]+[^\S\n]?\w[^\s.:,!?{MARK}]{{0,20}}|[.:)\]、]*[^\S\n]*{OWN}+)[^\S\n]*)(?P<next>[{MARK}])(?:[.:)、]
-    |{OWN})""")
+    |(?:[.:)\]、]+[^\S\n]?(?!not\b|never\b)\w[^\s.:,!?{MARK}]{{0,20}}
+    |[.:)\]、]*[^\S\n]*{OWN}+)[^\S\n]*)(?P<next>[{MARK}])(?:[.:)、]|{OWN})""")
 """What joins an option to another: "A and B", "A, B", a list."""
 LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?:option_)?(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
 SENTENCE_END = _any(r"""\n|[!?。;।]["')]?|(?<!\b[A-Za-z])\.["')\]\x5f$\\]*(?=\s|$)|\.(?=\s{1,4}(?-i:[A-Z])[a-z])

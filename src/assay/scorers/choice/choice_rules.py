@@ -157,9 +157,10 @@ class _Answer:
         others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
         listed = [one for one in others if one["mark"] != opening["mark"]]
         other = listed[0] if listed else None
-        is_next = other and ord(other["mark"]) == ord(opening["mark"]) + 1 and "option" in opening[0].lower()
-        is_next = is_next or (len(listed) > 1 and opening[0].lstrip()[0] in "#*-•" and opening[0][0] == listed[0][0][:1])
-        is_list = other and (way != "own" or is_next or "\n\n" not in self.text[end : other.start()])
+        is_next = other and ord(other["mark"]) == ord(opening["mark"]) + 1
+        is_next = is_next and (way == "remark" or "option" in opening[0].lower())
+        is_heading = len(listed) > 1 and opening[0].lstrip()[0] in "#*-•"
+        is_list = other and (way == "bare" or is_next or is_heading or "\n\n" not in self.text[end : other.start()])
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
         is_word = way == "remark" and self.plain[place].islower()
         if not name or is_list or is_open or is_word or self.joined_end(name, place + 1):
@@ -173,8 +174,8 @@ class _Answer:
         starts = {0, _end(phrases.FRAME, self.text[:200], 0)} | {end.end() for end in re.finditer(r"\n\n+", self.text)}
         for begin in sorted(starts):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            marked = phrases.A_MARK.match(self.text, _end(phrases.OPEN, self.text, begin))  # "A. cat", but "H. G. Wells"
-            is_own = marked and not self.texts.options.get(name, "").upper().startswith(self.plain[marked.start()].upper())
+            marked = phrases.MARKED.match(self.text, begin)  # "A. cat" names A, "H. G. Wells" may be a text
+            is_own = marked and not re.match(rf"{self.plain[marked.end() - 1]}\W", self.texts.options.get(name, ""))
             closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_own else None
             is_head = self.plain[begin - 1 : begin] in ("", "\n")
             is_short = is_head and len(self.plain) < 321
@@ -195,7 +196,7 @@ class _Answer:
         last = max((found.end() for found in phrases.A_MARK.finditer(self.text)), default=0)
         stop = (self.text + "\n\n").find("\n\n", last)  # "I hope this helps!" may follow
         for claim in self.claims("concluded", max(start, stop - 240), stop):
-            is_other = phrases.NO_CONCLUSION.search(self.text, max(0, claim.start - 240), claim.start)
+            is_other = claim.end < claim.start + 4 and phrases.NO_CONCLUSION.search(self.text[:claim.start][-240:])
             if claim.answer and self.plain[claim.end - 1].isupper() and not is_other:
                 return self.took(claim.answer, "concluded", claim.start, len(self.text))
         return None
