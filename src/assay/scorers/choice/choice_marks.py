@@ -1,17 +1,17 @@
 """Where an answer names its options: its text is made plain, then each letter that may name one becomes a mark.
 
-An option's own text behind its letter is blanked (`OWN`): `B. dog` and `B` look alike. Marks that are joined ("A and
-B") or list the options are `SEVERAL`. No place moves: what stands at a place can be read in the text itself.
+An option's own text behind its letter is blanked (`OWN`): `B. dog` and `B` look alike. No place moves: what stands at
+a place can be read in the text itself.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 
-FIRST, SEVERAL, OWN = "\ue000", "\ue0ff", "\ue100"
-MARK = f"{FIRST}-{SEVERAL}"
+FIRST, OWN = "\ue000", "\ue100"
+MARK = f"{FIRST}-\ue019"
 HEAD_CHARS, TAIL_CHARS = 4_000, 24_000
 """A longer output is read at both ends only: answers stand there, and the rules stay cheap on 1 MB of noise."""
 _INVISIBLE = re.compile(
@@ -22,6 +22,7 @@ _MARKUP: tuple[tuple[str, str], ...] = (
     (r"~~[^~\n]{1,200}~~|\\[,;!]|~(?=\w)|\\(?:quad|ldots|dots)\b", " "),
     # Capitals stay: `<B>` is an answer in brackets.
     (r"</?(?:b|i|u|strong|em|p|span|div|mark|code|center|br ?/?)(?:\s[^<>\n]{0,80})?>", ""),
+    (r"(?<=\b[A-Z])(?:\*\*|__)(?= [A-Z])", "."),
     (r"\*\*+|`+|(?<!\w)__+(?=\w)|(?<=\w)__+(?!\w)|(?<![\w*])\*(?=[\w(\"'])|(?<=[\w.)!?:,\"'])\*(?![\w*])", ""),
     (r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt)|bf|rm|mbox|bm|boldsymbol)\s{0,2}\{", "{"),
 )
@@ -29,7 +30,7 @@ _NOT_PLAIN = re.compile(r"[^ -}\n\t]|[<*_`\\]")
 """What `flatten` may have to change: all else, nearly every short answer, is plain already."""
 _CJK = "\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(
-    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d])+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
+    rf"(?:(?<![\w)])-)?\d[\d,]*(?:\.\d+)?|[{_CJK}]|(?:(?![{_CJK}_])[^\W\d][\u0900-\u0dff]*)+(?:'[a-z]{{1,2}}\b)?|[%+=<>^/°√∞≤≥≠≈π¬∧∨→∀∃]"
 )
 _TEXT_GOES_ON = re.compile(r"\s?(?:[-+*/^=>%$\\]|<(?!/))|!\s?[\d/(]|\(|\s\d")
 _WORDLY = "A-Za-z0-9_\u00c0-\u04ff"
@@ -48,19 +49,9 @@ _NO_MENTION = re.compile(
 _SIGN = re.compile(r"[.。:)\]】、,–—-]{0,2}")
 ENTRY = re.compile(
     rf"(?im)(?:^[ \t>#*•(\[-]{{0,6}}(?:option )?|[\s,:;(\[。?])[\"'(\[]?(?P<mark>[{MARK}])"
-    rf"(?:[\"' \t]?[.:)\]、]{{1,2}}(?=[ \t]?[^\s.,;!?)])|\s?[-=]\s|[.:)]{{0,3}}{OWN}|(?=[\u3400-\u9fff]))"
+    rf"(?:[\"' \t]?[.:)\]、]{{1,2}}(?=[ \t]?[^\s.,;!?)])|\s?[-=]\s|[.,:)]{{0,3}}{OWN}|(?=[\u3400-\u9fff]))"
 )
 """An entry of a list of options."""
-_SEPARATOR = re.compile(
-    rf"(?i)[)\]\"'.}}$:\s(】{OWN}]*+(?P<word>(?:,\s*)?(?:\b(?:and/or|and|or|plus|as well as|but also|y|o|u|und|oder|et|ou"
-    r"|e|of|en|lub|albo|i|veya|ya da|ve|hoặc|hay|và|atau|dan|и|или)\b|和|或者?|与|及|以及|跟|还是|とか?|か|または|それとも"
-    r"|および|및|또는|아니면|이나|[와과]|أو|या|और)|[,;/&+|、])?\s*+(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b"
-    r"\s*+)*(?:(?:option|choice|选项)\s?)?(?:\\f?boxed)?[(\[\"'{$\s【]*"
-)
-_CLOSED = re.compile(
-    rf"(?i)[)\]\"'}}\s.】{OWN}]*+(?:$|[,;/&+|、。!?)\n<]|(?:and|or|both)\b|都"
-    r"|are\b(?! (?:wrong|incorrect|not|false|all wrong)))"
-)
 
 
 def flatten(text: str) -> str:
@@ -139,7 +130,8 @@ def mark(plain: str, texts: OptionTexts, *, is_cut: bool) -> str:
         place, end, name = found.start(), found.end(), found[0].upper()
         own_end = texts.own_end(name, plain, end)
         is_article = name == "A" and own_end == end and plain[end : end + 1] == " " and texts.at(plain, end)  # "A dog"
-        is_word = is_article or (name == "I" and name not in texts.options) or (own_end == end and _NO_MENTION.match(plain, end))
+        is_word = is_article or (name == "I" and name not in texts.options)
+        is_word = is_word or (own_end == end and _NO_MENTION.match(plain, end))
         is_cut_off = is_cut and name in "AI" and 2 < len(plain) == end
         is_unit = done < place - 1 and plain[place - 1] == " " and plain[place - 2].isdigit()
         if place < done or is_word or is_cut_off or is_unit:
@@ -148,41 +140,4 @@ def mark(plain: str, texts: OptionTexts, *, is_cut: bool) -> str:
         own_start = _SIGN.match(plain, end).end()  # type: ignore[union-attr]  # it matches anything
         chars[own_start:own_end] = [one if one == "\n" else OWN for one in plain[own_start:own_end]]
         done = own_end
-    marks = "".join(chars)
-    for place in _listed(marks) | _joined(marks):
-        chars[place] = SEVERAL
     return "".join(chars)
-
-
-def _joined(marks: str) -> set[int]:
-    """The places of marks that are joined to another letter's."""
-    runs: list[list[int]] = []
-    for place in reversed([place for place, one in enumerate(marks) if FIRST <= one <= SEVERAL]):
-        if runs and _is_joined(marks, place, runs[-1][-1], runs[-1][0]):
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return {place for run in runs if len({marks[place] for place in run}) > 1 for place in run}
-
-
-def _is_joined(marks: str, first: int, second: int, last: int) -> bool:
-    """Whether a mark is joined to the next; `last` is the last that the next is joined to itself."""
-    gap = _SEPARATOR.fullmatch(marks, first + 1, second) if second - first < 400 else None
-    if gap is None or gap["word"] not in (None, ",", ";"):
-        return gap is not None
-    return "\n" not in gap[0] and _CLOSED.match(marks, last + 1) is not None
-
-
-def _listed(marks: str) -> set[int]:
-    """The places of marks that list options: on lines one below the other, or three in a line."""
-    listed: set[int] = set()
-    entries = list(ENTRY.finditer(marks))
-    for one, other in pairwise(entries):
-        is_next = ord(other["mark"]) == ord(one["mark"]) + 1
-        if is_next and marks.count("\n", one.end(), other.start("mark")) == 1:
-            listed |= {one.start("mark"), other.start("mark")}
-    for trio in zip(entries, entries[1:], entries[2:], strict=False):
-        names = [one["mark"] for one in trio]
-        if names == sorted(set(names)) and "\n" not in marks[trio[0].end() : trio[2].start("mark")]:
-            listed |= {one.start("mark") for one in trio}
-    return listed

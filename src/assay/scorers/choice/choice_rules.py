@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from ..reasoning import first_turn, strip_reasoning
 from . import choice_phrases as phrases
-from .choice_marks import ENTRY, FIRST, SEVERAL, OptionTexts, flatten, mark
+from .choice_marks import ENTRY, FIRST, OptionTexts, flatten, mark
 
 
 class Extraction(NamedTuple):
@@ -42,10 +42,8 @@ _STRUCTURED = ("boxed", "answer-tag", "answer-key")
 def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = False) -> Extraction:
     """The option a single-choice answer takes, the rule that found it and the outcome.
 
-    `options` maps each letter to its text; a text may be empty when it is not known. Of an answer cut by the token
-    limit (`is_cut`) only what it declared is read, or its letter where that is all it says.
-
-    Example: `extract_choice("A dog is shown, so the answer is B.", {"A": "cat", "B": "dog"}).answer == "B"`
+    A text of `options` may be empty where it is not known. Of an answer cut by the token limit (`is_cut`) only what it
+    declared is read, or its letter where that is all it says.
     """
     texts = OptionTexts(options)
     if len(text) == 1 and text.upper() in texts.options:  # what most models are asked for
@@ -88,7 +86,7 @@ class _Answer:
         for claim in claims[1:]:
             corrects = phrases.CORRECTION.search(self.text, stands.end, claim.start)
             is_better = corrects or stands.answer is None or (claim.is_final and not stands.is_final)
-            stands = claim if claim.answer != stands.answer and is_better else stands
+            stands = claim if claim.answer != stands.answer and claim.start >= stands.end and is_better else stands
         if taken_back := phrases.CORRECTION.search(self.text, stands.end):
             if newer := self.concluded(taken_back.start()):
                 return newer._replace(rule="corrected")
@@ -99,14 +97,19 @@ class _Answer:
         is_pair = other and stands is claims[0] and phrases.BESIDE.fullmatch(self.text, stands.end, other.start)
         return self.took(None if is_pair else stands.answer, stands.rule, stands.start, stands.end)
 
-    def claims(self, rule: str, start: int = 0) -> Iterator[_Claim]:
+    def claims(self, rule: str, start: int = 0, stop: int = 1 << 30) -> Iterator[_Claim]:
         """Every place where a sentence names an answer, and all of the sentence is understood."""
-        cues = list(phrases.RULES[rule].finditer(self.text, start))
+        cues = list(phrases.RULES[rule].finditer(self.text, start, stop))
         for cue in cues if len(cues) <= 2 * _MOST_CUES else cues[:_MOST_CUES] + cues[-_MOST_CUES:]:
             name, end = self.named_at(cue.start("mark") if "mark" in cue.groupdict() else cue.end("cue"))
             before, is_structured = self.text[self.sentence_start(cue.start()) : cue.start()], rule in _STRUCTURED
-            if rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
+            if name and rule == "verdict" and phrases.GOES_ON.match(self.text, cue.end()):
                 name = None
+            if name and (joined := self.joined_end(name, end)):
+                name, end = None, joined
+            is_doubtful = "would be" in cue["cue"] or before.strip().lower().startswith("then")
+            if is_doubtful and phrases.IDLE.search(self.text, max(0, cue.start() - 160), cue.start()):
+                continue
             if name != "" and (is_structured or (is_led(before) and (rule == "verdict" or self.is_closed(end)))):
                 is_final = is_structured or "final" in (before[-12:] + cue["cue"]).lower()
                 yield _Claim(end, cue.start("cue"), rule, name, is_final)
@@ -124,11 +127,17 @@ class _Answer:
         is_open = phrases.IF.search(rest) or phrases.REPORTS_BACK.match(self.text, last) or (stop and stop[0][0] == "?")
         return not is_open and phrases.ENDS.match(self.text, end) is not None
 
+    def joined_end(self, name: str | None, end: int) -> int:
+        """Where the option ends that is named together with this one; 0 where this one stands alone."""
+        joined = phrases.JOINED.match(self.text, end)
+        step = ord(joined[joined.lastgroup]) - ord(FIRST) + ord("A") - ord(name or " ") if joined else 0
+        return joined.end() if step == 1 or (step and joined.lastgroup != "next") else 0
+
     def named_at(self, start: int) -> tuple[str | None, int]:
         """The option named at a place, with its end: `None` for several or one that no option has, "" for nothing."""
         skipped = _end(phrases.SKIP, self.text, start)
         begin = _end(phrases.OPEN, self.text, skipped)
-        if FIRST <= self.text[begin : begin + 1] <= SEVERAL:
+        if phrases.A_MARK.match(self.text, begin):
             letter = chr(ord(self.text[begin]) - ord(FIRST) + ord("A"))
             return letter if letter in self.texts.options else None, begin + 1
         name, end = self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
@@ -137,44 +146,58 @@ class _Answer:
         return (None if other and other[0] != name else name), end
 
     def leading(self) -> Extraction | None:
-        """The output opens with one option's letter, then its text, a reason or nothing, and lists no other."""
-        if (opening := phrases.LEADING.match(self.text)) is None:
+        """The first paragraph with an option opens with its letter, then its text, a reason or nothing, and no list."""
+        first = phrases.A_MARK.search(self.text)
+        begin = max(self.text.rfind("\n\n", 0, first.start()), 0) if first and not self.is_cut else 0
+        opening = phrases.LEADING.match(self.text, begin)
+        if opening is None or self.text[:begin].endswith(":"):
             return None
         place, end, way = opening.start("mark"), opening.end(), opening.lastgroup
         name, is_lone = self.named_at(place)[0], way == "bare" and end == len(self.text)
-        others = phrases.LINE_MARK if way == "bare" else ENTRY
-        listed = {one["mark"] for one in others.finditer(self.text, end)} - {opening["mark"]}
-        if way == "bare" and (listed or (is_lone and not name)):
-            return self.took(None, "", 0, 80)
-        is_list = listed and (way == "remark" or (way == "own" and "\n\n" not in self.text[end:]))
+        others = (phrases.LINE_MARK if way == "bare" else ENTRY).finditer(self.text, end)
+        listed = [one for one in others if one["mark"] != opening["mark"]]
+        other = listed[0] if listed else None
+        is_next = other and ord(other["mark"]) == ord(opening["mark"]) + 1
+        is_next = is_next and (way == "remark" or "option" in opening[0].lower())
+        is_heading = len(listed) > 1 and opening[0].lstrip()[0] in "#*-•"
+        is_list = other and (way == "bare" or is_next or is_heading or "\n\n" not in self.text[end : other.start()])
         is_open = self.is_cut and (way == "remark" or (way == "own" and name == min(self.texts.options)))
-        if not name or is_list or is_open or (way == "remark" and self.plain[place].islower()):
+        is_word = way == "remark" and self.plain[place].islower()
+        if not name or is_list or is_open or is_word or self.joined_end(name, place + 1):
             return None
         corrected = phrases.CORRECTION.search(self.text, place + 1)
-        newer = self.concluded(corrected.start()) if corrected else None
-        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", 0, end + 60)
+        newer = (self.concluded(corrected.start()) or self.verdict()) if corrected else None
+        return newer or self.took(name, "lone-letter" if is_lone else "leading-letter", begin, end + 60)
 
     def by_text(self) -> Extraction | None:
-        """The output is an option's text, as its first line or sentence, or one sentence that ends in it: "It is a dog"."""
-        for begin in sorted({0, _end(phrases.FRAME, self.text[:200], 0)}):
+        """A paragraph opens with an option's text, or the output is one sentence that ends in it: "It is a dog"."""
+        starts = {0, _end(phrases.FRAME, self.text[:200], 0)} | {end.end() for end in re.finditer(r"\n\n+", self.text)}
+        for begin in sorted(starts):
             name, end = self.texts.at(self.plain, begin) or ("", 0)
-            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not phrases.LEADING.match(self.text) else None
-            is_whole = closed and (closed.end() == len(self.plain) or (begin == 0 and (closed["line"] or len(self.plain) < 321)))
-            if is_whole and not phrases.IDLE.search(self.text, 0, begin):
-                return self.took(name, "option-text" if begin else "leading-text", begin, end)
+            marked = phrases.MARKED.match(self.text, begin)  # "A. cat" names A, "H. G. Wells" may be a text
+            is_own = marked and not re.match(rf"{self.plain[marked.end() - 1]}\W", self.texts.options.get(name, ""))
+            closed = phrases.TEXT_ENDS.match(self.plain, end) if name and not is_own else None
+            is_head = self.plain[begin - 1 : begin] in ("", "\n")
+            is_short = is_head and len(self.plain) < 321
+            is_whole = closed and (closed.end() == len(self.plain) or is_short or (is_head and closed["line"]))
+            if is_whole and not phrases.IDLE.search(self.text[:begin].split("\n")[-1]):
+                return self.took(name, "leading-text" if is_head else "option-text", begin, end)
         return None
 
     def verdict(self) -> Extraction | None:
-        """The one option that is called right."""
-        claims = list(self.claims("verdict"))
+        """The one option that is called right, since the last correction."""
+        corrected = max((found.end() for found in phrases.CORRECTION.finditer(self.text)), default=0)
+        claims = list(self.claims("verdict", corrected)) or list(self.claims("verdict"))
         is_one = len({claim.answer for claim in claims}) == 1 and claims[0].answer
         return self.took(claims[0].answer, "verdict", claims[0].start, claims[0].end + 40) if is_one else None
 
     def concluded(self, start: int) -> Extraction | None:
         """A last clause that says nothing but its letter: "So it must be (C)."""
-        for claim in self.claims("concluded", max(start, len(self.text) - 240)):
-            is_asked = self.text[: claim.start].rstrip().endswith("?")  # "Which one is wrong? B."
-            if claim.answer and self.plain[claim.end - 1].isupper() and not is_asked:
+        last = max((found.end() for found in phrases.A_MARK.finditer(self.text)), default=0)
+        stop = (self.text + "\n\n").find("\n\n", last)  # "I hope this helps!" may follow
+        for claim in self.claims("concluded", max(start, stop - 240), stop):
+            is_other = claim.end < claim.start + 4 and phrases.NO_CONCLUSION.search(self.text[:claim.start][-240:])
+            if claim.answer and self.plain[claim.end - 1].isupper() and not is_other:
                 return self.took(claim.answer, "concluded", claim.start, len(self.text))
         return None
 
@@ -193,11 +216,11 @@ def is_led(before: str) -> bool:
         start, contrast = found.end(), bool(phrases.CONTRAST.match(found[0]))
     if start and not contrast and phrases.REPORTED.search(before, 0, start):
         return False
-    for comma in [start, *(found.end() for found in re.compile("[,:–—]").finditer(before, start))]:
+    for comma in (start, *(found.end() for found in phrases.CLAUSE.finditer(before, start))):
         if phrases.LEAD.fullmatch(before, comma):
             head = before[start:comma]
             is_opened = phrases.OPENER.match(head) and not phrases.IDLE.search(head)
-            return not head or bool(is_opened or phrases.CONCEDES.match(head))
+            return not head or bool(is_opened or (phrases.CONCEDES.match(head) and head.rstrip()[-1] in ",、:–—"))
     return False
 
 
