@@ -92,7 +92,7 @@ class Work:
             call()
 
     def take(self, most: int, with_media: int | None = None) -> list[Job]:
-        """Up to `most` jobs, or `with_media` if they carry pictures or sounds; empty when there are none just now."""
+        """Up to `most` jobs, or `with_media` if they carry images or clips; empty when there are none just now."""
         if self.stopped or self._must_wait():
             return []
         taken: list[Job] = []
