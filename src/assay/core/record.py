@@ -135,11 +135,11 @@ class Result:
 
 def result_from_plain(plain: Mapping[str, Any]) -> Result:
     """The result a row of `summary.json` holds."""
-    given = dict(plain)
+    values = dict(plain)
     for name in ("ci", "bounds", "flags"):
-        if given.get(name) is not None:
-            given[name] = tuple(given[name])
-    return Result(**given)
+        if values.get(name) is not None:
+            values[name] = tuple(values[name])
+    return Result(**values)
 
 
 def _plain_group(group: Any) -> Any:

@@ -204,8 +204,8 @@ def seeds_of(seed: int | None, sample: str, repeat: int = 0, round: int = 0) -> 
     draw = f"{seed}/{repeat}/{round}/{sample}"
     if seed is None:
         return None, draw
-    own = hashlib.sha256(f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")).digest()
-    return repeated(int.from_bytes(own[:8], "big"), repeat) % _SEEDS, draw
+    digest = hashlib.sha256(f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")).digest()
+    return repeated(int.from_bytes(digest[:8], "big"), repeat) % _SEEDS, draw
 
 
 def repeated(seed: int, repeat: int) -> int:
