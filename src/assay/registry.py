@@ -45,13 +45,13 @@ class Registry(Generic[T]):
         """A decorator that gives an object a name and returns it untouched."""
 
         def add(thing: T) -> T:
-            known = self._entries.get(name)
-            if known is not None and not _same(known.target, thing):
+            entry = self._entries.get(name)
+            if entry is not None and not _same(entry.target, thing):
                 raise NameTaken(
-                    f"{self.kind} {name!r} is defined twice: {_place(known.target)} and {_place(thing)}",
+                    f"{self.kind} {name!r} is defined twice: {_place(entry.target)} and {_place(thing)}",
                     fix="choose another name",
                 )
-            if known is None or not isinstance(known.target, str):
+            if entry is None or not isinstance(entry.target, str):
                 self._entries[name] = Entry(thing, summary or _first_line(thing))
             return thing
 
@@ -146,9 +146,9 @@ def check_options(thing: Any, options: Mapping[str, Any], what: str, where: str 
 def _parameters(thing: Any) -> tuple[set[str] | None, list[str]]:
     """Names that can be given, and those that must be; `None` when anything goes."""
     if inspect.isclass(thing) and is_dataclass(thing):
-        own = [f for f in fields(thing) if f.init]
-        required = [f.name for f in own if f.default is MISSING and f.default_factory is MISSING]
-        return {f.name for f in own}, required
+        options = [f for f in fields(thing) if f.init]
+        required = [f.name for f in options if f.default is MISSING and f.default_factory is MISSING]
+        return {f.name for f in options}, required
     signature = inspect.signature(thing)
     parameters = list(signature.parameters.values())
     if any(p.kind is p.VAR_KEYWORD for p in parameters):

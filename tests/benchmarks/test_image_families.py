@@ -237,7 +237,7 @@ def test_an_image_that_was_not_made_leaves_a_measure_without_a_worst_value(name,
     )
 
     assert done.status == "failed" and all(result.value is None for result in done.results)
-    assert any("no picture was made" in note for note in done.notes)
+    assert any("no image was made" in note for note in done.notes)
 
 
 @pytest.mark.parametrize("name", [name for name, (role, _, _) in HELPERS.items() if role])
@@ -376,7 +376,7 @@ def test_each_version_of_wise_has_its_own_fields():
 
 
 def test_an_edit_without_its_result_is_a_fault_of_the_row():
-    with pytest.raises(RowFault, match="no picture to compare with"):
+    with pytest.raises(RowFault, match="no image to compare with"):
         target_image({"target_image": ""})
 
 

@@ -189,7 +189,7 @@ def test_images_stand_where_the_text_names_them():
 def test_an_image_that_is_not_there_is_a_fault_of_the_row():
     sample = Sample("x", "Is it <image 3>?", "A", ("yes", "no"), media=(Image(b"\x89PNG"),))
 
-    with pytest.raises(TemplateError, match="shows <image 3> of 1 pictures"):
+    with pytest.raises(TemplateError, match="shows <image 3> of 1 images"):
         choices.Interleaved()(sample)
 
 
@@ -241,7 +241,7 @@ def test_one_answer_of_ocrvqa_stands_for_ten_annotators():
         ({"image": ""}, "the row has no picture"),
         ({"A": "", "B": ""}, "the row has no options"),
         ({"answer": "Z"}, "the right answer is not among the 2 options"),
-        ({"image": "77"}, "the picture is that of row '77', which is not there"),
+        ({"image": "77"}, "the image is that of row '77', which is not there"),
     ],
 )
 def test_a_row_that_cannot_be_asked_is_listed_with_its_reason(cells, what, tmp_path):

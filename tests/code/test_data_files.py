@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -271,3 +272,12 @@ def test_processes_agree_on_a_model_until_its_settings_change(tmp_path):
 
     assert "data" in first
     assert first == second == rotated != identity("1")
+
+
+@pytest.mark.parametrize("unit", ["YWJj", "a: ", 'a: "', "a: 'b", "key=", '{"key": "x", '])
+def test_a_large_text_is_searched_for_keys_in_time_that_grows_with_it(tmp_path, unit):
+    (tmp_path / "c.txt").write_text(unit * (data_files.LONGEST_TEXT // len(unit)))
+    start = time.process_time()
+
+    assert data_files._content_digest(tmp_path / "c.txt", ())
+    assert time.process_time() - start < 5  # not the hours of a pattern that goes back and forth

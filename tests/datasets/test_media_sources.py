@@ -96,7 +96,7 @@ def test_an_array_is_an_image_pixel_by_pixel() -> None:
 def test_an_array_that_is_no_image_is_the_fault_of_its_row() -> None:
     medium = only_medium([row(np.zeros((2, 2, 7), np.uint8))])
 
-    with pytest.raises(DataError, match=r"^rows:1:image: no picture can be made of an array of shape \(2, 2, 7\)"):
+    with pytest.raises(DataError, match=r"^rows:1:image: no image can be made of an array of shape \(2, 2, 7\)"):
         medium.data()
 
 
@@ -114,7 +114,7 @@ def test_a_decoded_sound_is_kept_to_the_last_bit(shape: tuple[int, ...]) -> None
 def test_a_decoded_sound_without_its_rate_is_the_fault_of_its_row() -> None:
     medium = only_medium([row({"array": [0.0, 0.1]}, "audio")])
 
-    with pytest.raises(DataError, match=r"^rows:1:audio: the sound has no sampling_rate"):
+    with pytest.raises(DataError, match=r"^rows:1:audio: the audio has no sampling_rate"):
         medium.data()
 
 

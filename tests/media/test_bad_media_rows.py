@@ -149,7 +149,7 @@ def test_what_is_only_unusual_is_asked_like_the_others(kind, make, tmp_path):
 
 
 SEEN_WHEN_DECODED = {
-    "50 animated GIF": ("image", lambda: animation("GIF"), "the gif has 3 frames where one picture is expected"),
+    "50 animated GIF": ("image", lambda: animation("GIF"), "the gif has 3 frames where one image is expected"),
     "45 PNG with a wrong checksum": (
         "image",
         lambda: (d := saved(gradient(), "PNG"))[:60] + bytes([d[60] ^ 255]) + d[61:],

@@ -42,7 +42,7 @@ def test_a_pillow_image_is_saved_as_it_is():
     ],
 )
 def test_an_array_that_is_no_image_is_refused(array):
-    with pytest.raises(UsageError, match="no picture can be made of"):
+    with pytest.raises(UsageError, match="no image can be made of"):
         image_from(array)
 
 

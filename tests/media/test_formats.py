@@ -193,7 +193,7 @@ def test_a_tiff_of_several_pages_says_so():
     buffer = io.BytesIO()
     page.save(buffer, format="TIFF", save_all=True, append_images=[page])
 
-    with pytest.raises(DataError, match="the tiff has 2 pages where one picture is expected; fix: save the page"):
+    with pytest.raises(DataError, match="the tiff has 2 pages where one image is expected; fix: save the page"):
         decode_image(Image(buffer.getvalue()))
 
 

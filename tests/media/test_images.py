@@ -117,7 +117,7 @@ BROKEN = {
         "the png cannot be decoded",
     ),
     "PNG with nothing inside": (lambda: b"\x89PNG\r\n\x1a\n", "the PNG has no header chunk"),
-    "JPEG with nothing inside": (lambda: b"\xff\xd8\xff\xd9", "the JPEG has no picture"),
+    "JPEG with nothing inside": (lambda: b"\xff\xd8\xff\xd9", "the JPEG has no image"),
 }
 
 

@@ -156,7 +156,7 @@ def test_an_image_that_is_not_finite_is_a_failure(folders, part):
     [output] = model.generate([ask("a cat", n=2)])
 
     assert output.error.kind == "non_finite" and not output.error.retryable
-    assert "computed a picture that is not finite" in output.error.message
+    assert "computed an image that is not finite" in output.error.message
 
 
 def test_the_images_are_those_the_pipeline_itself_makes(drawing):

@@ -343,7 +343,7 @@ def test_several_images_to_edit_go_under_one_name(service, put_to):
 def test_an_address_instead_of_an_image_is_an_error_with_its_remedy(service, put_to):
     [output] = put_to(service({"data": [{"url": "http://x/y.png"}]}), "openai/m", ask(), api="images")
 
-    assert 'an address instead of a picture; fix: -a \'body={"response_format": ' in output.error.message
+    assert 'an address instead of an image; fix: -a \'body={"response_format": ' in output.error.message
     assert not output.error.retryable
 
 
@@ -378,7 +378,7 @@ def test_bare_samples_become_a_sound_that_can_be_played(service, put_to, api):
 def test_a_speech_endpoint_that_answers_in_json_gave_no_sound(service, put_to):
     [output] = put_to(service({"detail": "queued"}), "openai/m", ask("Good day."), api="speech")
 
-    assert "the answer holds no sound" in output.error.message
+    assert "the answer holds no audio clip" in output.error.message
 
 
 def test_a_sound_is_transcribed_and_the_words_beside_it_are_not_sent(service, put_to):
@@ -398,7 +398,7 @@ def test_a_sound_is_transcribed_and_the_words_beside_it_are_not_sent(service, pu
 def test_a_transcription_without_a_sound_fails_its_sample_alone(service, put_to):
     [output] = put_to(service({"text": "x"}), "openai/m", ask("hello"), api="transcriptions")
 
-    assert output.error.message == "the transcriptions endpoint takes one sound, the prompt has 0"
+    assert output.error.message == "the transcriptions endpoint takes one audio clip, the prompt has 0"
 
 
 @pytest.mark.parametrize(

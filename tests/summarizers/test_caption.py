@@ -76,7 +76,7 @@ def test_cider_of_one_image_is_refused():
     result = results(scored(IMAGES[:1]))["cider"]
 
     assert result.value is None
-    assert result.interval.startswith("none: CIDEr of one picture is always 0")
+    assert result.interval.startswith("none: CIDEr of one image is always 0")
     assert result.flags == (result.interval.removeprefix("none: "),)
 
 

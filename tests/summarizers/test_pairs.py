@@ -69,7 +69,7 @@ def test_an_image_with_a_lost_question_leaves_acc_plus():
     count = result.groups["category"]["count"]
     assert (count.value, count.n) == (200.0, 3)
     assert count.details == {"acc": 100.0, "acc_plus": 100.0, "pictures": 1}
-    assert "1 pictures with an unresolved question left out of acc+" in result.flags
+    assert "1 images with an unresolved question left out of acc+" in result.flags
 
 
 def test_an_unread_answer_counts_as_wrong():
@@ -88,7 +88,7 @@ def test_a_category_outside_the_benchmark_is_reported_by_itself():
 
 
 def test_a_sample_without_an_image_is_refused():
-    with pytest.raises(SummarizerError, match="sample 'a' has no picture to be counted with"):
+    with pytest.raises(SummarizerError, match="sample 'a' has no image to be counted with"):
         list(Mme()([record("a", 1.0)], Context()))
 
 

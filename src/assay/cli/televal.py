@@ -16,7 +16,7 @@ def command(arguments: Sequence[str]) -> int:
     p = Parser(
         prog="assay televal",
         description="Ask a model (--mode infer) or judge its predictions (--mode eval), by names of a registry.",
-        epilog="`assay televal parquet2jsonl --help`: Parquet with sounds as JSONL and WAV files.",
+        epilog="`assay televal parquet2jsonl --help`: Parquet with audio clips as JSONL and WAV files.",
     )
     dialect.add_options(p)
     p.add_argument("-L", "--limit", default=None, help="a number, a fraction, or a range a-b")
@@ -51,13 +51,13 @@ def command(arguments: Sequence[str]) -> int:
 def _convert(arguments: Sequence[str]) -> int:
     from ..dialects.televal.parquet2jsonl import convert
 
-    p = Parser(prog="assay televal parquet2jsonl", description="Parquet with sounds as JSONL and WAV files.")
+    p = Parser(prog="assay televal parquet2jsonl", description="Parquet with audio clips as JSONL and WAV files.")
     p.add_argument("source", help="a Parquet file or folder")
     p.add_argument("--root", "--save_dir", dest="root", default="test_data", help="where <name>/ is made")
     p.add_argument("--name", default=None, help="what it is called (default: as the source)")
     p.add_argument("--key_col", default="key")
     p.add_argument("--debug", action="store_true")
     given = p.parse(arguments)
-    file, rows, sounds = convert(given.source, given.root, name=given.name, key_col=given.key_col)
-    print(f"{rows} rows, {sounds} sounds: {file}")
+    file, rows, clips = convert(given.source, given.root, name=given.name, key_col=given.key_col)
+    print(f"{rows} rows, {clips} audio clips: {file}")
     return 0

@@ -197,9 +197,9 @@ def _right_answer(sample: Sample) -> str:
 
 
 def _tiny_image() -> Part:
-    from PIL import Image as Picture
+    from PIL import Image as PilImage
 
-    return Image(Picture.new("RGB", (8, 8), "white"))
+    return Image(PilImage.new("RGB", (8, 8), "white"))
 
 
 def _tiny_audio() -> Part:

@@ -57,7 +57,7 @@ def judged_digest(sample: Sample) -> str:
     """Digest of what a scorer may read of a sample, and of what the line of its score says of it."""
     fields: Any = sample.fields
     if sample.media and isinstance(fields, dict):
-        # A picture that stands in a cell is looked at once, as a medium.
+        # An image that stands in a cell is looked at once, as a medium.
         known = {id(medium.source) for medium in sample.media}
         fields = {name: None if id(cell) in known else cell for name, cell in fields.items()}
     read = (sample.input, sample.target, sample.choices, fields, sample.turns, sample.media)

@@ -29,7 +29,7 @@ _SAMPLES, _SAMPLE = 64, 1 << 16
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/run/", "/etc/", "/usr/share/", "/usr/lib/")
 _CODE = (".py", ".pyc", ".so", ".pyd")  # see `sources`
-_MEMBER = re.compile(r"""["']?([\w.-]+)["']?[ \t]*[:=][ \t]*("(?:[^"\\]|\\.)*"|'[^'\n]*'|[^\s,;}\]]+)""")
+_MEMBER = re.compile(r"""(?<![\w.-])([\w.-]++["']?)[ \t]*+[:=][ \t]*+("(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[^\s,;}\]]++)""")
 
 _watching = 0
 """Loads under way."""
@@ -112,8 +112,8 @@ def _note_file(path: Any, mode: Any, flags: int) -> None:
 
 def _secrets_in(module: str) -> tuple[str, ...]:
     """Texts that a module keeps under the name of a secret."""
-    loaded = [one for one in list(sys.modules.values()) if getattr(one, "__file__", None) == module]
-    named = [pair for one in loaded for pair in vars(one).items()]
+    spaces = [getattr(one, "__dict__", {}) for one in list(sys.modules.values())]
+    named = [pair for space in spaces if space.get("__file__") == module for pair in list(space.items())]
     return tuple(value for name, value in named if isinstance(value, str) and _is_secret(name, value))
 
 
@@ -149,4 +149,4 @@ def _digest_of(path: Path, changed: tuple[int, int], secrets: tuple[str, ...]) -
 
 
 def _without_value(member: re.Match[str]) -> str:
-    return member[1] if _is_secret(member[1], member[2].strip("\"'")) else member[0]
+    return member[1] if _is_secret(member[1].strip("\"'"), member[2].strip("\"'")) else member[0]

@@ -22,6 +22,7 @@ from ..core import DataError, canonical, digest_of
 from ..core.media import Media
 from .data_files import digest_of_data
 from .sources import digest_behind, is_own, is_users, version_of
+from .typed_code import is_filled
 
 MOST_VALUES = 500_000
 """Of one component. What holds more counts as changed each time: scoring again costs less than looking at all of it."""
@@ -105,7 +106,7 @@ class _Describing:
                 described["data"] = data
         else:
             described |= self._code(code, thing.__globals__)  # as of a notebook: there is no file to look into
-        cells = [cell for cell in thing.__closure__ or () if _is_filled(cell)]
+        cells = [cell for cell in thing.__closure__ or () if is_filled(cell)]
         described["closure"] = [self.of(cell.cell_contents) for cell in cells]
         described["defaults"] = self.of([thing.__defaults__, thing.__kwdefaults__])
         described["attributes"] = self.of(thing.__dict__)
@@ -269,11 +270,3 @@ def _is_machinery(name: str, value: Any) -> bool:
     if name.startswith("_abc_") or inspect.isgetsetdescriptor(value) or inspect.ismemberdescriptor(value):
         return True
     return name.startswith("__") and name.endswith("__") and not isinstance(value, FunctionType)
-
-
-def _is_filled(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True

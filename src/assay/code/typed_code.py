@@ -88,7 +88,7 @@ def _closure(function: FunctionType) -> dict[str, Any]:
     """What a function was closed over, but for what it changes itself."""
     code, own = function.__code__, _stored(function.__code__)
     cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    return {name: cell.cell_contents for name, cell in cells if name not in own and _is_filled(cell)}
+    return {name: cell.cell_contents for name, cell in cells if name not in own and is_filled(cell)}
 
 
 def _stored(code: CodeType, *more: str) -> set[str]:
@@ -105,7 +105,8 @@ def _changed_attributes(kind: type) -> set[str]:
     return set().union(*(_stored(function.__code__, "STORE_ATTR") for function in functions))
 
 
-def _is_filled(cell: Any) -> bool:
+def is_filled(cell: Any) -> bool:
+    """Whether a variable of an outer function has a value yet."""
     try:
         return cell.cell_contents is not cell
     except ValueError:

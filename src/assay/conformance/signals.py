@@ -1,4 +1,4 @@
-"""Signals: the images and sounds that vectors are known for, made anew instead of being stored.
+"""Signals: the images and audio clips that vectors are known for, made anew instead of being stored.
 
 `{"signal": "ramp"}` in a fixture stands for one of these; `{"array": […]}` for numbers written out.
 """

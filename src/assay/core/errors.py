@@ -201,7 +201,7 @@ def blamed(
 
 def users_line(error: BaseException, *, libraries: bool = True) -> str:
     """` (file.py:12)` of the innermost frame of the user's own code, else of a library; empty when there is none."""
-    own = foreign = ""
+    users = foreign = ""
     trace = error.__traceback__
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -212,6 +212,6 @@ def users_line(error: BaseException, *, libraries: bool = True) -> str:
             if file.startswith(_STANDARD_LIBRARY) or "site-packages" in file:
                 foreign = line
             else:
-                own = line
+                users = line
         trace = trace.tb_next
-    return own or (foreign if libraries else "")
+    return users or (foreign if libraries else "")

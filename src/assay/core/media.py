@@ -1,4 +1,4 @@
-"""Media: an image, a sound or a video, named by the hash of its content and opened late.
+"""Media: an image, an audio clip or a video, named by the hash of its content and opened late.
 
 A `Media` is made from a path, bytes, base64 text, a data URL, an open binary file, or anything with PIL's `save`. The
 dataset's own bytes are passed on as they are; decoding belongs to whoever looks inside. What else a source may be (a
@@ -70,7 +70,7 @@ _BRANDS: dict[bytes, str] = {
     b"avif": "avif", b"avis": "avif", b"heic": "heic", b"heix": "heic", b"heim": "heic", b"heis": "heic",
     b"hevc": "heic", b"hevx": "heic", b"M4A ": "m4a", b"M4B ": "m4a",
 }  # fmt: skip
-"""Brands in the first box of an ISO file that is no film."""
+"""Brands in the first box of an ISO file that is no video."""
 SNIFFED_BYTES = 64
 
 
@@ -224,10 +224,10 @@ class Media:
             f"cannot read {self.kind} from a {type(source).__name__}", fix="give a path, bytes, base64 or an open file"
         )
 
-    def _saved(self, picture: Any) -> bytes:
+    def _saved(self, image: Any) -> bytes:
         buffer = io.BytesIO()
         try:
-            picture.save(buffer, format="PNG")
+            image.save(buffer, format="PNG")
         except (OSError, ValueError, TypeError) as error:
             raise self.fault(f"cannot save {self.kind} as PNG: {error}", fix="convert it to RGB first") from error
         return buffer.getvalue()
@@ -276,7 +276,7 @@ class Image(Media):
 
 
 class Audio(Media):
-    """A sound."""
+    """An audio clip."""
 
     kind = "audio"
     __slots__ = ()

@@ -57,7 +57,7 @@ class Candidate:
 
     @property
     def media(self) -> tuple[Media, ...]:
-        """Images and sounds that were made."""
+        """Images and audio clips that were made."""
         return tuple(part for part in self.parts if isinstance(part, Media))
 
     @property

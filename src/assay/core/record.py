@@ -135,11 +135,11 @@ class Result:
 
 def result_from_plain(plain: Mapping[str, Any]) -> Result:
     """The result a row of `summary.json` holds."""
-    given = dict(plain)
+    values = dict(plain)
     for name in ("ci", "bounds", "flags"):
-        if given.get(name) is not None:
-            given[name] = tuple(given[name])
-    return Result(**given)
+        if values.get(name) is not None:
+            values[name] = tuple(values[name])
+    return Result(**values)
 
 
 def _plain_group(group: Any) -> Any:
@@ -169,7 +169,7 @@ def _part_from_plain(plain: Mapping[str, Any], blobs: Mapping[str, Media]) -> Pa
     if plain.get("type") in MEDIA_KINDS and "sha256" in plain:
         medium = blobs[plain["sha256"]]
         kind = MEDIA_KINDS[plain["type"]]
-        # The same bytes may be a sound here and a video there: the record knows which, the store only their format.
+        # The same bytes may be a clip here and a video there: the record knows which, the store only their format.
         return as_part(medium if isinstance(medium, kind) else kind(medium.source))
     return as_part(plain)
 

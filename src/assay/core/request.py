@@ -196,7 +196,7 @@ def seeds_of(seed: int | None, sample: str, repeat: int = 0, round: int = 0) -> 
     the repeat (epoch), the round of a dialogue and the candidate's number, and on nothing else: not on how many
     candidates are asked for, not on the batch, not on whether another sample has the same prompt.
 
-    A model that draws in this process, be it text, images or sound, makes them of `draw` and the candidate's number;
+    A model that draws in this process, be it text, images or audio, makes them of `draw` and the candidate's number;
     a run without a seed counts as one more seed, so it too draws the same every time. A service is sent the integer,
     and none where the run has no seed. It is another one for each sample; the repeats of a sample are so far apart that
     the candidates of one, for which servers count up, never meet those of the next.
@@ -204,8 +204,8 @@ def seeds_of(seed: int | None, sample: str, repeat: int = 0, round: int = 0) -> 
     draw = f"{seed}/{repeat}/{round}/{sample}"
     if seed is None:
         return None, draw
-    own = hashlib.sha256(f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")).digest()
-    return repeated(int.from_bytes(own[:8], "big"), repeat) % _SEEDS, draw
+    digest = hashlib.sha256(f"{seed}/{round}/{sample}".encode("utf-8", "surrogatepass")).digest()
+    return repeated(int.from_bytes(digest[:8], "big"), repeat) % _SEEDS, draw
 
 
 def repeated(seed: int, repeat: int) -> int:

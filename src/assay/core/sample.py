@@ -37,7 +37,7 @@ class Sample:
     fields: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     """The untouched row."""
     media: tuple[Media, ...] = ()
-    """Images, sounds and videos of the question, in the order in which they are shown."""
+    """Images, audio clips and videos of the question, in the order in which they are shown."""
     tags: Mapping[str, str] = field(default_factory=lambda: EMPTY)
     """Breakdowns: `{"subject": "law"}` gives a line for each subject."""
     group: str | None = None

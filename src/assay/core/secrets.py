@@ -133,10 +133,10 @@ def filled(value: Any, what: str) -> Any:
     """A value with what the environment holds in place of each `${env:NAME}`; `what` names it where that is nothing."""
 
     def found(match: re.Match[str]) -> str:
-        held = variable(match.group(1))
-        if held is None:
+        value_of_variable = variable(match.group(1))
+        if value_of_variable is None:
             raise UsageError(f"{what} needs the environment variable {match.group(1)}, which is not set")
-        return held
+        return value_of_variable
 
     if isinstance(value, str):
         return REFERENCE.sub(found, value)
@@ -168,9 +168,9 @@ def cleared(text: str, secrets: Iterable[str]) -> str:
 
 def without(text: str, secrets: Iterable[str] = ()) -> str:
     """A message without any secret known here, those given too, and without what looks like one."""
-    known = {secret for secret in secrets if len(secret) >= SHORTEST}
-    known |= {secret for secret in _given if len(secret) >= SHORTEST_WORD}
-    return scrub(cleared(text, known | of_environment()))
+    long_enough = {secret for secret in secrets if len(secret) >= SHORTEST}
+    long_enough |= {secret for secret in _given if len(secret) >= SHORTEST_WORD}
+    return scrub(cleared(text, long_enough | of_environment()))
 
 
 def scrub(text: str) -> str:

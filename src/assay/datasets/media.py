@@ -1,4 +1,4 @@
-"""Media columns: cells that are or name an image, a sound or a video.
+"""Media columns: cells that are or name an image, an audio clip or a video.
 
 A cell may be a path (relative to the data file's folder), base64, a data URL, a URL where that is allowed, bytes, a
 Pillow image, an array, Hugging Face's `{"bytes": …, "path": …}` or `{"array": …, "sampling_rate": …}`, or a list of
@@ -184,20 +184,20 @@ def _from_struct(cell: Mapping[str, Any], made: type[Media], column: str, reach:
     raise RowFault(f"the {made.kind} has neither bytes nor path", column=column, got=cell)
 
 
-def _png(picture: Any) -> bytes:
+def _png(image: Any) -> bytes:
     try:
-        return image_from(picture).data()
+        return image_from(image).data()
     except UsageError as error:
         raise DataError(error.what, fix=error.fix) from error
 
 
 def _wav(cell: Mapping[str, Any]) -> bytes:
-    """A decoded sound as a WAV of floats: nothing of it is rounded."""
+    """A decoded audio clip as a WAV of floats: nothing of it is rounded."""
     import numpy as np
 
     rate = cell.get("sampling_rate")
     if not isinstance(rate, int):
-        raise DataError("the sound has no sampling_rate", fix='give {"array": …, "sampling_rate": 16000}')
+        raise DataError("the audio has no sampling_rate", fix='give {"array": …, "sampling_rate": 16000}')
     samples = np.asarray(cell["array"])
     if samples.ndim == 2 and samples.shape[0] < samples.shape[1]:
         samples = samples.T  # decoders give channels by frames

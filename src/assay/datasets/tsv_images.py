@@ -55,7 +55,7 @@ class RowImages:
         self._kept: OrderedDict[str, list[str]] = OrderedDict()
 
     def cells(self, row: Mapping[str, Any]) -> list[str]:
-        """The base64 texts of a row, lists taken apart and references followed; none where the row has no picture."""
+        """The base64 texts of a row, lists taken apart and references followed; none where the row has no image."""
         cell = row.get("image")
         if is_blank(cell):
             lent = self._lent(row)
@@ -104,16 +104,16 @@ class RowImages:
         cell = self._lookup(index)
         if is_blank(cell):
             raise RowFault(
-                f"the picture is that of row {index!r}, which {'has none' if cell == '' else 'is not there'}",
+                f"the image is that of row {index!r}, which {'has none' if cell == '' else 'is not there'}",
                 column="image",
-                fix="give the index of a row with a picture, or the picture itself as base64",
+                fix="give the index of a row with an image, or the image itself as base64",
             )
         pieces = pieces_of(cell, "image")
         if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE:
             raise RowFault(
-                f"the picture is that of row {index!r}, which itself refers to row {shorten(pieces[0])}",
+                f"the image is that of row {index!r}, which itself refers to row {shorten(pieces[0])}",
                 column="image",
-                fix="refer to the row that holds the picture",
+                fix="refer to the row that holds the image",
             )
         self._kept[index] = pieces
         if len(self._kept) > KEPT_CELLS:

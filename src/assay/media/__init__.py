@@ -1,6 +1,6 @@
 """Media looked inside: decoded with limits, checked without decoding, and made from arrays."""
 
-from .audio import Sound, decode_audio
+from .audio import DecodedAudio, decode_audio
 from .checks import check_media
 from .describe import described
 from .encode import audio_from, image_from
@@ -14,7 +14,7 @@ __all__ = [
     "DEFAULT_LIMITS",
     "Facts",
     "Limits",
-    "Sound",
+    "DecodedAudio",
     "audio_from",
     "check_media",
     "decode_audio",

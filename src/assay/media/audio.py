@@ -1,7 +1,7 @@
-"""Sounds decoded to 32-bit floats, with every change that was made written down.
+"""Audio decoded to 32-bit floats, with every change that was made written down.
 
 What the header promises is held against what was decoded: libsndfile reads a WAV that was cut in half as a shorter
-sound without a word.
+clip without a word.
 """
 
 import io
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sound:
-    """A decoded sound."""
+class DecodedAudio:
+    """A decoded audio clip."""
 
     samples: "Floats"
     """Frames, or frames by channels where there are two; -1 to 1 unless the file itself goes beyond."""
@@ -45,8 +45,8 @@ class Sound:
 
 def decode_audio(
     audio: Audio, *, rate: int | None = None, channels: int | None = None, limits: Limits = DEFAULT_LIMITS
-) -> Sound:
-    """The sound as it is in the file; another `rate`, or a mix-down by `channels=1`, only when asked for.
+) -> DecodedAudio:
+    """The audio as it is in the file; another `rate`, or a mix-down by `channels=1`, only when asked for.
 
     More than two channels are a `DataError` unless they are to be mixed: nobody knows which one speaks. The work is
     done in a process of its own.
@@ -56,16 +56,16 @@ def decode_audio(
     from .bounded import decode
 
     if channels not in (None, 1):
-        raise UsageError(f"cannot make {channels} channels of a sound", fix="channels=1, or None to keep them")
+        raise UsageError(f"cannot make {channels} channels of an audio clip", fix="channels=1, or None to keep them")
     check_audio(audio, limits)
     said, body = decode(audio, limits, {"rate": rate, "channels": channels})
     samples: Floats = np.frombuffer(body, np.float32).reshape(said["shape"])
-    return Sound(samples, said["rate"], tuple(said["conversions"]))
+    return DecodedAudio(samples, said["rate"], tuple(said["conversions"]))
 
 
 def decode_audio_here(
     audio: Audio, *, rate: int | None = None, channels: int | None = None, limits: Limits = DEFAULT_LIMITS
-) -> Sound:
+) -> DecodedAudio:
     """`decode_audio` in this process."""
     import numpy as np
 
@@ -84,7 +84,7 @@ def decode_audio_here(
         samples = resample(samples, found, rate)
         made.append(f"resampled {found} Hz to {rate} Hz")
     shaped = samples[:, 0] if samples.shape[1] == 1 else samples
-    return Sound(np.ascontiguousarray(shaped), rate or found, tuple(made))
+    return DecodedAudio(np.ascontiguousarray(shaped), rate or found, tuple(made))
 
 
 def _read(audio: Audio, limits: Limits) -> "tuple[Floats, int]":

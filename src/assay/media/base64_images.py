@@ -16,14 +16,14 @@ from .checks import check_image
 from .images import FORMATS, to_rgb
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PilImage
 
 _BY_SUFFIX = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP",
               ".tif": "TIFF", ".tiff": "TIFF"}  # fmt: skip
 _OPAQUE = ("JPEG", "BMP")
 
 
-def encode_image_to_base64(img: "Picture", target_size: int = -1, fmt: str = "PNG") -> str:
+def encode_image_to_base64(img: "PilImage", target_size: int = -1, fmt: str = "PNG") -> str:
     """A Pillow image as base64; `target_size` above 0 bounds its longer side, `fmt="JPEG"` lays alpha over white."""
     buffer = io.BytesIO()
     _fitting(_shrunk(img, target_size), fmt).save(buffer, format=fmt)
@@ -38,7 +38,7 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
     return encode_image_to_base64(_opened(data), target_size, fmt or "PNG")
 
 
-def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "Picture":
+def decode_base64_to_image(base64_string: str, target_size: int = -1) -> "PilImage":
     """The Pillow image of a base64 text or a data URL."""
     return _shrunk(_opened(_bytes_of(base64_string)), target_size)
 
@@ -59,7 +59,7 @@ def _bytes_of(text: str) -> bytes:
     return image_bytes(text)
 
 
-def _opened(data: bytes) -> "Picture":
+def _opened(data: bytes) -> "PilImage":
     from PIL import Image as pillow
 
     check_image(Image(data))
@@ -67,11 +67,11 @@ def _opened(data: bytes) -> "Picture":
         picture = pillow.open(io.BytesIO(data), formats=FORMATS)
         picture.load()
     except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as error:
-        raise DataError(f"the picture cannot be decoded: {error}", fix="get the file again") from error
+        raise DataError(f"the image cannot be decoded: {error}", fix="get the file again") from error
     return picture
 
 
-def _shrunk(picture: "Picture", target_size: int) -> "Picture":
+def _shrunk(picture: "PilImage", target_size: int) -> "PilImage":
     if target_size <= 0:
         return picture
     smaller = picture.copy()
@@ -79,7 +79,7 @@ def _shrunk(picture: "Picture", target_size: int) -> "Picture":
     return smaller
 
 
-def _fitting(picture: "Picture", fmt: str) -> "Picture":
+def _fitting(picture: "PilImage", fmt: str) -> "PilImage":
     return to_rgb(picture) if fmt.upper() in _OPAQUE else picture
 
 

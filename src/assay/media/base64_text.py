@@ -26,7 +26,7 @@ def image_bytes(text: str) -> bytes:
 
 
 def audio_bytes(text: str) -> bytes:
-    """The bytes of a sound in base64."""
+    """The bytes of an audio clip in base64."""
     return bytes_of_text(text, "audio")
 
 

@@ -64,7 +64,7 @@ def check_size(medium: Media, width: int, height: int, limits: Limits) -> None:
 
 
 def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
-    """The facts of a sound that is whole, not empty and within the limits."""
+    """The facts of an audio clip that is whole, not empty and within the limits."""
     data = audio.data()
     name = _format_of(audio, data, AUDIO_FORMATS)
     reader = audio_headers.READERS.get(name) or (video_headers.READERS.get(name) if name in CONTAINERS else None)
@@ -77,7 +77,7 @@ def check_audio(audio: Audio, limits: Limits = DEFAULT_LIMITS) -> Facts:
 
 
 def check_length(audio: Audio, frames: int | None, rate: int | None, channels: int | None, limits: Limits) -> None:
-    """Raises for a sound without samples, and for one longer than the limits allow."""
+    """Raises for an audio clip without samples, and for one longer than the limits allow."""
     if frames == 0:
         raise fault(audio, "the audio has no samples", fix="leave the row out, or get the file again")
     if frames is None or not rate:

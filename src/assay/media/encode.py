@@ -1,4 +1,4 @@
-"""Images and sounds that a model made, as media: arrays and Pillow images to PNG and WAV.
+"""Images and audio clips that a model made, as media: arrays and Pillow images to PNG and WAV.
 
 Equal arrays give equal bytes, so that their digests name them; hence our own WAV header (libsndfile writes the time of
 day into the ones for floats).
@@ -16,17 +16,17 @@ PCM, FLOAT = 1, 3
 """Format codes of a WAV header."""
 
 
-def image_from(picture: Any, *, name: str | None = None) -> Image:
+def image_from(image: Any, *, name: str | None = None) -> Image:
     """A PNG from a Pillow image, or from an array: height by width, or with 1, 3 or 4 channels last.
 
     Arrays hold bytes, or floats from 0 to 1. An image of a mode that PNG does not know, as CMYK, becomes RGB.
     """
-    if not hasattr(picture, "save"):
-        picture = _image(picture)
-    elif picture.mode not in PNG_MODES:
-        picture = to_rgb(picture)
+    if not hasattr(image, "save"):
+        image = _image(image)
+    elif image.mode not in PNG_MODES:
+        image = to_rgb(image)
     buffer = io.BytesIO()
-    picture.save(buffer, format="PNG")
+    image.save(buffer, format="PNG")
     return Image(buffer.getvalue(), name=name)
 
 
@@ -41,10 +41,10 @@ def audio_from(
 
     array = np.asarray(samples)
     if rate < 1:
-        raise UsageError(f"a sound needs a sampling rate, not {rate}")
+        raise UsageError(f"an audio clip needs a sampling rate, not {rate}")
     if array.ndim not in (1, 2) or array.size == 0 or (array.ndim == 2 and array.shape[1] > 8):
         raise UsageError(
-            f"no sound can be made of an array of shape {array.shape}", fix="frames, or frames by channels"
+            f"no audio clip can be made of an array of shape {array.shape}", fix="frames, or frames by channels"
         )
     if array.dtype == np.int16:
         array = array if subtype == "PCM_16" else array.astype(np.float32) / 32_768
@@ -52,7 +52,7 @@ def audio_from(
         array = _checked(array, subtype)
     else:
         raise UsageError(
-            f"no sound can be made of {array.dtype} samples", fix="16-bit integers, or floats from -1 to 1"
+            f"no audio clip can be made of {array.dtype} samples", fix="16-bit integers, or floats from -1 to 1"
         )
     channels = 1 if array.ndim == 1 else array.shape[1]
     code, dtype = (PCM, "<i2") if subtype == "PCM_16" else (FLOAT, "<f4")
@@ -63,7 +63,7 @@ def _checked(array: Any, subtype: str) -> Any:
     import numpy as np
 
     if not np.isfinite(array).all():
-        raise UsageError("no sound can be made of samples that are not finite")
+        raise UsageError("no audio clip can be made of samples that are not finite")
     if subtype == "FLOAT":
         return array
     peak = float(np.abs(array).max())
@@ -88,13 +88,13 @@ def _image(array: Any) -> Any:
         pixels = pixels[:, :, 0]
     if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):
         raise UsageError(
-            f"no picture can be made of an array of shape {pixels.shape}",
+            f"no image can be made of an array of shape {pixels.shape}",
             fix="height x width, or x 1, 3 or 4 channels",
         )
     if pixels.dtype.kind == "f":
         if not np.isfinite(pixels).all() or pixels.min() < 0 or pixels.max() > 1:
-            raise UsageError("no picture can be made of floats outside 0 to 1", fix="scale them, or give bytes")
+            raise UsageError("no image can be made of floats outside 0 to 1", fix="scale them, or give bytes")
         pixels = np.round(pixels * 255).astype(np.uint8)
     if pixels.dtype != np.uint8:
-        raise UsageError(f"no picture can be made of {pixels.dtype} pixels", fix="bytes, or floats from 0 to 1")
+        raise UsageError(f"no image can be made of {pixels.dtype} pixels", fix="bytes, or floats from 0 to 1")
     return pillow.fromarray(np.ascontiguousarray(pixels))

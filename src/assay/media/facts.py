@@ -13,13 +13,13 @@ class Facts:
     width: int | None = None
     height: int | None = None
     frames: int | None = None
-    """Images of an animation, or samples of each channel of a sound."""
+    """Images of an animation, or samples of each channel of an audio clip."""
     rate: int | None = None
     channels: int | None = None
 
     @property
     def seconds(self) -> float | None:
-        """How long a sound is."""
+        """How long an audio clip is."""
         return self.frames / self.rate if self.rate and self.frames is not None else None
 
 
@@ -30,7 +30,7 @@ class Limits:
     pixels: int = 64 * MEGAPIXEL
     side: int = 20_000
     frames: int = 4_096
-    """Images taken from one film."""
+    """Images taken from one video."""
     seconds: float = 4 * 3600.0
     samples: int = 4 * 3600 * 48_000
     """Of all channels together: four hours of one channel at 48 kHz."""

@@ -1,6 +1,6 @@
-"""Fitting: the sounds of a prompt at the rate and with the channels that a model declares it wants.
+"""Fitting: the audio clips of a prompt at the rate and with the channels that a model declares it wants.
 
-A model that declares nothing gets the dataset's own bytes; so does one whose wishes a sound already meets.
+A model that declares nothing gets the dataset's own bytes; so does one whose wishes an audio clip already meets.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ from .encode import audio_from
 
 
 def fitted(prompt: Prompt, abilities: Abilities) -> tuple[Prompt, tuple[str, ...]]:
-    """The prompt with its sounds as `audio_rate` and `audio_channels` ask, and what was done to them, for the record.
+    """The prompt with its clips as `audio_rate` and `audio_channels` ask, and what was done to them, for the record.
 
-    A sound that is changed becomes a WAV of 16 bits, or of floats where it goes beyond full scale.
+    An audio clip that is changed becomes a WAV of 16 bits, or of floats where it goes beyond full scale.
     """
     if abilities.audio_rate is None and abilities.audio_channels is None:
         return prompt, ()
@@ -37,11 +37,11 @@ def _fitted_part(part: Part, abilities: Abilities, done: list[str]) -> Part:
     fits = rate is None or facts.rate == rate
     if fits and (channels != 1 or facts.channels == 1):
         return part
-    sound = decode_audio(part, rate=rate, channels=1 if channels == 1 else None)
-    if not sound.conversions:
+    audio = decode_audio(part, rate=rate, channels=1 if channels == 1 else None)
+    if not audio.conversions:
         return part
-    done.extend(sound.conversions)
-    is_loud = float(abs(sound.samples).max(initial=0.0)) > 1.0
-    made = audio_from(sound.samples, sound.rate, subtype="FLOAT" if is_loud else "PCM_16", name=part.name)
+    done.extend(audio.conversions)
+    is_loud = float(abs(audio.samples).max(initial=0.0)) > 1.0
+    made = audio_from(audio.samples, audio.rate, subtype="FLOAT" if is_loud else "PCM_16", name=part.name)
     made.place = part.place
     return made

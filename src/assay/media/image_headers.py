@@ -59,7 +59,7 @@ def jpeg(data: bytes) -> Facts:
                 break
             at = following.start()
     if size is None:
-        raise Broken("the JPEG has no picture in it")
+        raise Broken("the JPEG has no image in it")
     if data[at : at + 2] != b"\xff\xd9":
         raise Broken(f"the JPEG is cut off: no end marker in its {len(data)} bytes")
     return Facts("jpeg", *size, 1)
@@ -103,7 +103,7 @@ def webp(data: bytes) -> Facts:
     if chunk == b"VP8 " and len(body) >= 10:
         width, height = struct.unpack("<HH", body[6:10])
         return Facts("webp", width & 0x3FFF, height & 0x3FFF, 1)
-    raise Broken("the WebP has no picture chunk")
+    raise Broken("the WebP has no image chunk")
 
 
 def bmp(data: bytes) -> Facts:

@@ -12,7 +12,7 @@ from .facts import DEFAULT_LIMITS, Limits
 from .faults import fault
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PilImage
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG2000", "PPM", "ICO")
 """What Pillow may try: its readers of rarer formats see no foreign bytes."""
@@ -20,7 +20,7 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "AVIF", "HEIF", "JPEG200
 
 def decode_image(
     image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
-) -> "Picture":
+) -> "PilImage":
     """The image as RGB; EXIF rotation is applied, 16 bits are scaled to 8, alpha is laid over `background`.
 
     An animation is a `DataError`: which frame was meant is not ours to guess. The work is done in a process of its own.
@@ -38,7 +38,7 @@ def decode_image(
 
 def decode_image_here(
     image: Image, *, background: tuple[int, int, int] = (255, 255, 255), limits: Limits = DEFAULT_LIMITS
-) -> "Picture":
+) -> "PilImage":
     """`decode_image` in this process."""
     from PIL import Image as pillow
     from PIL import ImageOps
@@ -90,7 +90,7 @@ def _get_ready(image: Image, name: str) -> None:
         raise fault(image, "this Pillow was built without JPEG 2000", fix="convert it to PNG")
 
 
-def to_rgb(picture: "Picture", background: tuple[int, int, int] = (255, 255, 255)) -> "Picture":
+def to_rgb(picture: "PilImage", background: tuple[int, int, int] = (255, 255, 255)) -> "PilImage":
     """Any image Pillow holds as 8-bit RGB."""
     from PIL import Image as pillow
 
@@ -105,7 +105,7 @@ def to_rgb(picture: "Picture", background: tuple[int, int, int] = (255, 255, 255
     return picture.convert("RGB")
 
 
-def _from_deep(picture: "Picture") -> "Picture":
+def _from_deep(picture: "PilImage") -> "PilImage":
     """16- and 32-bit grey as 8-bit grey; Pillow's own conversion clips everything above 255 to white."""
     import numpy as np
     from PIL import Image as pillow
@@ -130,4 +130,4 @@ def _animated(image: Image, name: str, frames: int) -> Exception:
         what, fix = "pages", "save the page that is meant as an image of its own, or name several images in a list"
     else:
         what, fix = "frames", "save one frame, or give it as video"
-    return fault(image, f"the {name} has {frames} {what} where one picture is expected", fix=fix)
+    return fault(image, f"the {name} has {frames} {what} where one image is expected", fix=fix)

@@ -199,7 +199,7 @@ def strip_flac(data: bytes) -> Stripped:
 
 
 def strip_mp3(data: bytes) -> Stripped:
-    """MP3: the ID3 tags before and after the sound."""
+    """MP3: the ID3 tags before and after the audio."""
     start, end, dropped = 0, len(data), []
     if data.startswith(b"ID3"):
         size = 0

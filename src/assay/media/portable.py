@@ -38,9 +38,9 @@ def _part(part: Part, formats: Formats, done: list[str]) -> Part:
     if isinstance(part, Image):
         made: Image | Audio = image_from(decode_image(part), name=part.name)
     else:
-        sound = decode_audio(part)
-        is_loud = float(abs(sound.samples).max(initial=0.0)) > 1.0
-        made = audio_from(sound.samples, sound.rate, subtype="FLOAT" if is_loud else "PCM_16", name=part.name)
+        audio = decode_audio(part)
+        is_loud = float(abs(audio.samples).max(initial=0.0)) > 1.0
+        made = audio_from(audio.samples, audio.rate, subtype="FLOAT" if is_loud else "PCM_16", name=part.name)
     made.place = part.place
     done.append(f"converted {part.format} to {made.format}")
     return made

@@ -21,7 +21,7 @@ ROLL_OFF = 0.95
 
 
 def resample(samples: "Floats", rate: int, wanted: int) -> "Floats":
-    """The same sound at another rate; `samples` are frames, or frames by channels."""
+    """The same audio at another rate; `samples` are frames, or frames by channels."""
     import numpy as np
 
     if rate == wanted or not len(samples):

@@ -10,10 +10,10 @@ from .faults import fault
 from .images import to_rgb
 
 if TYPE_CHECKING:
-    from PIL.Image import Image as Picture
+    from PIL.Image import Image as PilImage
 
 
-def decode_frames(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) -> list["Picture"]:
+def decode_frames(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) -> list["PilImage"]:
     """`count` frames as RGB, from the middle of as many equal stretches; all frames of a video that has fewer.
 
     The work is done in a process of its own.
@@ -23,7 +23,7 @@ def decode_frames(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) 
     from .bounded import decode
 
     if not 1 <= count <= limits.frames:
-        raise UsageError(f"cannot take {count} frames of a film", fix=f"1 to {limits.frames}")
+        raise UsageError(f"cannot take {count} frames of a video", fix=f"1 to {limits.frames}")
     _library()
     check_media(video, limits)
     said, body = decode(video, limits, {"count": count})
@@ -35,7 +35,7 @@ def decode_frames(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) 
     return frames
 
 
-def decode_frames_here(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) -> list["Picture"]:
+def decode_frames_here(video: Video, count: int, *, limits: Limits = DEFAULT_LIMITS) -> list["PilImage"]:
     """`decode_frames` in this process.
 
     The video is read twice, to count and to pick: what containers say of their number of frames is often wrong.
@@ -63,9 +63,9 @@ def _count(av: Any, video: Video, limits: Limits) -> int:
         return sum(1 for _ in container.decode(stream))
 
 
-def _pick(av: Any, video: Video, wanted: set[int]) -> list["Picture"]:
+def _pick(av: Any, video: Video, wanted: set[int]) -> list["PilImage"]:
     last = max(wanted)
-    taken: list[Picture] = []
+    taken: list[PilImage] = []
     with av.open(io.BytesIO(video.data())) as container:
         for index, frame in enumerate(container.decode(container.streams.video[0])):
             if index in wanted:
@@ -79,5 +79,5 @@ def _library() -> Any:
     try:
         import av
     except ImportError as error:
-        raise MissingExtra("PyAV, which reads films,", "assay[video]") from error
+        raise MissingExtra("PyAV, which reads videos,", "assay[video]") from error
     return av

@@ -57,14 +57,14 @@ def _answer(asked: Mapping[str, Any], data: bytes) -> Reply:
 
 def _image(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
     red, green, blue = options["background"]
-    picture = decode_image_here(Image(data), background=(red, green, blue), limits=limits)
-    return {"size": picture.size}, (picture.tobytes(),)
+    image = decode_image_here(Image(data), background=(red, green, blue), limits=limits)
+    return {"size": image.size}, (image.tobytes(),)
 
 
 def _audio(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:
-    sound = decode_audio_here(Audio(data), rate=options["rate"], channels=options["channels"], limits=limits)
-    said = {"shape": sound.samples.shape, "rate": sound.rate, "conversions": sound.conversions}
-    return said, (sound.samples.data.cast("B"),)
+    audio = decode_audio_here(Audio(data), rate=options["rate"], channels=options["channels"], limits=limits)
+    said = {"shape": audio.samples.shape, "rate": audio.rate, "conversions": audio.conversions}
+    return said, (audio.samples.data.cast("B"),)
 
 
 def _video(data: bytes, limits: Limits, options: Mapping[str, Any]) -> Reply:

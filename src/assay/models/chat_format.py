@@ -203,7 +203,7 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
 
 
 def _sound(holder: Mapping[str, Any], audio_format: str | None, *, said: bool = False) -> Audio | None:
-    """The sound of an answer; `None` where it is left empty beside words, which are then the answer."""
+    """The audio of an answer; `None` where it is left empty beside words, which are then the answer."""
     if holder["data"] == "" and (said or _words(holder)):
         return None
     return playable(from_base64(Audio, holder["data"]), audio_format)

@@ -1,4 +1,4 @@
-"""Random numbers of a candidate that is drawn in this process: text, images and sound alike.
+"""Random numbers of a candidate that is drawn in this process: text, images and audio alike.
 
 `assay.core.seeds_of` has the rule for what they depend on.
 """

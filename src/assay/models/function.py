@@ -250,7 +250,7 @@ def _together(first: Output, second: Output) -> Output:
 def _hearing(
     generate: Callable[[Sequence[Request]], Any], abilities: Abilities, reference: str
 ) -> Callable[[Sequence[Request]], Any]:
-    """`generate` with the sounds of the requests as the model declares it wants them; the answer's details say how."""
+    """`generate` with the clips of the requests as the model declares it wants them; the answer's details say how."""
 
     def heard(requests: Sequence[Request]) -> tuple[list[Request], list[tuple[str, ...]]]:
         pairs = [fitted(request.prompt, abilities) for request in requests]

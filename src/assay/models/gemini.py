@@ -80,7 +80,7 @@ class Gemini(HttpModel):
     show_thoughts: bool = True
     """Whether what is thought comes back; it is kept apart from the answer."""
     voice: str | None = None
-    """Who speaks where sound is asked for, by the service's names; else the service chooses."""
+    """Who speaks where audio is asked for, by the service's names; else the service chooses."""
 
     def __post_init__(self) -> None:
         if self.thinking is not None and (not isinstance(self.thinking, int) or isinstance(self.thinking, bool)):
@@ -235,9 +235,9 @@ def _candidate(candidate: Any) -> Candidate:
 def _medium(kind: str, data: Any) -> Image | Audio:
     if kind.startswith("image/"):
         return from_base64(Image, data)
-    sound = from_base64(Audio, data)
+    audio = from_base64(Audio, data)
     bare = _BARE.match(kind)
-    return Audio(as_wav(sound.data(), int(bare[1] or USUAL_RATE))) if bare else sound
+    return Audio(as_wav(audio.data(), int(bare[1] or USUAL_RATE))) if bare else audio
 
 
 def _tokens(result: Any) -> tuple[Token, ...]:

@@ -15,7 +15,7 @@ USUAL_RATE = 24_000
 """Of samples that come without a file around them."""
 BARE_FORMATS = frozenset({"pcm", "pcm16"})
 FILES = frozenset({"wav", "flac", "ogg", "mp4", "webm"})
-"""Formats of sounds whose beginning is so long that samples never look like it."""
+"""Formats of audio clips whose beginning is so long that samples never look like it."""
 TAGGED = (b"ID3\x02\x00", b"ID3\x03\x00", b"ID3\x04\x00")
 """How MP3 begins where it begins with more than two bytes of its own, which samples may well be."""
 
@@ -64,20 +64,20 @@ def image_at(holder: Any) -> Image:
     return from_data_url(Image, holder.get("url") if isinstance(holder, dict) else holder)
 
 
-def playable(sound: Audio, audio_format: str | None = None, rate: int = USUAL_RATE) -> Audio:
-    """A sound that can be played: bare samples get a file around them where `audio_format` says that they are bare."""
-    first = sound.data()[:16]
+def playable(audio: Audio, audio_format: str | None = None, rate: int = USUAL_RATE) -> Audio:
+    """A clip that can be played: bare samples get a file around them where `audio_format` says that they are bare."""
+    first = audio.data()[:16]
     if audio_format not in BARE_FORMATS or sniff(first) in FILES or first.startswith(TAGGED):
-        return sound
-    return Audio(as_wav(sound.data(), rate))
+        return audio
+    return Audio(as_wav(audio.data(), rate))
 
 
 def as_wav(samples: bytes, rate: int) -> bytes:
     """Samples of 16 bits and one channel as a WAV file."""
     file = io.BytesIO()
-    with wave.open(file, "wb") as sound:
-        sound.setnchannels(1)
-        sound.setsampwidth(2)
-        sound.setframerate(rate)
-        sound.writeframes(samples)
+    with wave.open(file, "wb") as audio:
+        audio.setnchannels(1)
+        audio.setsampwidth(2)
+        audio.setframerate(rate)
+        audio.writeframes(samples)
     return file.getvalue()

@@ -243,7 +243,7 @@ class LocalDiffusers:
         texts = [asked_text(request) for request in requests]
         pictures = [medium for request in requests for medium in request.prompt.media if isinstance(medium, Image)]
         if pictures:
-            decoded = [decode_image(picture) for picture in pictures]
+            decoded = [decode_image(image) for image in pictures]
             arguments["image"] = decoded[0] if len(decoded) == 1 else decoded
         if "num_images_per_prompt" in self._parameters():
             arguments["num_images_per_prompt"] = count
@@ -257,18 +257,18 @@ class LocalDiffusers:
             result = self._pipe(prompt=texts, generator=generators, **{**reporting, **arguments})
         blocked = getattr(result, "nsfw_content_detected", None) or [False] * len(result.images)
         if len(result.images) != len(requests) * count:
-            raise ModelError(f"drew {len(result.images)} pictures for {len(requests) * count} that were asked for")
+            raise ModelError(f"drew {len(result.images)} images for {len(requests) * count} that were asked for")
         seconds = (time.perf_counter() - started) / len(requests)
         outputs = []
         for place, row in enumerate(seeds):
             own = slice(place * count, (place + 1) * count)
             if not all(map(_is_finite, result.images[own])):
-                what = "the pipeline computed a picture that is not finite"
+                what = "the pipeline computed an image that is not finite"
                 outputs.append(Output.failed("non_finite", f"{self.path}: {what}", retryable=False))
                 continue
             candidates = tuple(
-                Candidate((image_from(picture),), "content_filter" if is_blocked else "stop")
-                for picture, is_blocked in zip(result.images[own], blocked[own], strict=True)
+                Candidate((image_from(image),), "content_filter" if is_blocked else "stop")
+                for image, is_blocked in zip(result.images[own], blocked[own], strict=True)
             )
             outputs.append(replace(Output(candidates, seconds=seconds), details={"seeds": row}))
         return outputs
@@ -286,11 +286,11 @@ class LocalDiffusers:
         return given
 
 
-def _is_finite(picture: Any) -> bool:
+def _is_finite(image: Any) -> bool:
     """Whether an image has a number in every place; one of bytes has."""
     import numpy as np
 
-    return not isinstance(picture, np.ndarray) or bool(np.isfinite(picture).all())
+    return not isinstance(image, np.ndarray) or bool(np.isfinite(image).all())
 
 
 def _dtype_argument() -> str:

@@ -195,18 +195,18 @@ class RunOptions:
     def judge_args_of(self, role: str) -> dict[str, Any]:
         """The options of one helper model: those for all, then those that bear its role, `detector.model=…`."""
         shared: dict[str, Any] = {}
-        own: dict[str, Any] = {}
+        args: dict[str, Any] = {}
         for name, value in self.judge_args.items():
             prefix, dot, rest = name.partition(".")
             if role == SANDBOX and prefix != SANDBOX:
                 continue  # it is no model: what judges are given means nothing to it
             if name in self.judges and isinstance(value, Mapping):
-                own.update(value if name == role else {})
+                args.update(value if name == role else {})
             elif dot and (prefix in self.judges or prefix == SANDBOX):
-                own.update({rest: value} if prefix == role else {})
+                args.update({rest: value} if prefix == role else {})
             else:
                 shared[name] = value
-        return {**shared, **own}
+        return {**shared, **args}
 
     def to_plain(self) -> dict[str, Any]:
         """What was set, as JSON, secrets and all: for a process that builds the same model."""
@@ -230,41 +230,41 @@ class RunOptions:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any], *, where: str) -> "RunOptions":
         """Options from a config file; raises `PartlyRead`, with the nearest known key for each that is unknown."""
-        known = {f.name for f in fields(cls)}
-        given = {str(name).replace("-", "_"): value for name, value in plain.items()}
+        names = {f.name for f in fields(cls)}
+        values = {str(name).replace("-", "_"): value for name, value in plain.items()}
         for alias, name in [("task", "tasks"), *((key, name) for name, flag in FLAGS.items() for key in flag.keys)]:
-            if alias in given and alias not in known and name not in given:
-                given[name] = given.pop(alias)
+            if alias in values and alias not in names and name not in values:
+                values[name] = values.pop(alias)
         faults: list[AssayError] = []
-        for name in [name for name in given if name not in known]:
-            close = nearest(name, known, CLOSE_KEY)
+        for name in [name for name in values if name not in names]:
+            close = nearest(name, names, CLOSE_KEY)
             if name in OF_MODELS:
                 fix = f"an option of the model: model_args: {{{name}: …}}"
                 faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
-                del given[name]
+                del values[name]
                 continue
-            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(names))}"
             faults.append(UsageError(f"unknown key {name!r}", where=where, fix=fix))
-            del given[name]
-        if isinstance(given.get("judges"), str):
-            given["judges"] = {"judge": given["judges"]}
+            del values[name]
+        if isinstance(values.get("judges"), str):
+            values["judges"] = {"judge": values["judges"]}
         several = {name: flag.reads != "pairs" for name, flag in FLAGS.items() if flag.reads in SEVERAL}
         for name, is_list in several.items():
-            if name not in given:
+            if name not in values:
                 continue
-            value = given[name]
+            value = values[name]
             if value is None:
-                del given[name]
+                del values[name]
             elif is_list and isinstance(value, (str, Sequence)):
-                given[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
+                values[name] = (value,) if isinstance(value, str) else tuple(str(v) for v in value)
             elif is_list or not isinstance(value, Mapping):
                 wanted = "a name, or a list of them" if is_list else "keys and values"
                 faults.append(UsageError(f"key {name!r} holds {shorten(value)}", where=where, fix=f"write {wanted}"))
-                del given[name]
-        made = cls(**given)
+                del values[name]
+        options = cls(**values)
         if faults:
-            raise PartlyRead(faults, made)
-        return made
+            raise PartlyRead(faults, options)
+        return options
 
     def folder_digest(self) -> str:
         """What tells two run folders apart; how the work is spread does not count."""

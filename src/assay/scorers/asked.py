@@ -1,6 +1,6 @@
 """A specialist asked about an output, and its answer scored: detections, yes/no answers, recognised text, a rating.
 
-The specialist is *given* under the role the scorer names, and is shown the output's image or sound. Its reply becomes
+The specialist is *given* under the role the scorer names, and is shown the output's image or audio. Its reply becomes
 the saved entry that the inner scorer reads, so that the arithmetic is the same as for entries saved in a file.
 """
 

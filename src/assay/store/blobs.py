@@ -1,4 +1,4 @@
-"""Blobs: the images and sounds of a run, as ordinary files named by the hash of their content."""
+"""Blobs: the images and audio clips of a run, as ordinary files named by the hash of their content."""
 
 import hashlib
 import re

@@ -43,7 +43,7 @@ class Layout:
 
     @property
     def media(self) -> Path:
-        """Images and sounds by content hash."""
+        """Images and audio clips by content hash."""
         return self.folder / "media"
 
     @property

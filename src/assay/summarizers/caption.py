@@ -46,19 +46,19 @@ def caption(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator
 
 def _cider_result(records: Sequence[ScoreRecord], context: SummaryContext) -> Result:
     captions = [record for record in records if "tokens" in record.details]
-    pictures = {record.id: record.details["references"] for record in captions}
-    if len(pictures) == 1:
+    images = {record.id: record.details["references"] for record in captions}
+    if len(images) == 1:
         result = corpus_result(records, context, "cider", _rouge)
-        why = "CIDEr of one picture is always 0: it weighs words by how many pictures mention them; take two or more"
+        why = "CIDEr of one image is always 0: it weighs words by how many images mention them; take two or more"
         return _refused(result, why)
-    weights = Idf(list(pictures.values()))
+    weights = Idf(list(images.values()))
 
     def value(record: ScoreRecord) -> Sequence[float] | None:
         if "tokens" not in record.details:
             return None
         return cider(record.details["tokens"], record.details["references"], weights), 1.0
 
-    details = {"document_frequencies": f"of the references of {len(pictures)} pictures"}
+    details = {"document_frequencies": f"of the references of {len(images)} pictures"}
     return corpus_result(records, context, "cider", value, details=details, ends=POSITIVE)
 
 
@@ -70,11 +70,11 @@ def _refused(result: Result, why: str) -> Result:
 class Idf:
     """How much an n-gram says: less, the more images have it in a reference."""
 
-    def __init__(self, pictures: Sequence[Sequence[str]]) -> None:
+    def __init__(self, images: Sequence[Sequence[str]]) -> None:
         frequency: Counter[Gram] = Counter()
-        for references in pictures:
+        for references in images:
             frequency.update({gram for reference in references for gram in count_ngrams(reference)})
-        self.most = math.log(len(pictures)) if pictures else 0.0
+        self.most = math.log(len(images)) if images else 0.0
         self.frequency = frequency
 
     def __call__(self, gram: Gram) -> float:

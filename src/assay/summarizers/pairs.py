@@ -69,30 +69,30 @@ class Mme:
     ) -> Result:
         own = [row for row in rows if row[0] == name]
         members = self._members(records, (name,))
-        right, questions, both, pictures = (math.fsum(column) for column in zip(*(row[2] for row in own), strict=True))
+        right, questions, both, images = (math.fsum(column) for column in zip(*(row[2] for row in own), strict=True))
         details = {
             "acc": 100 * right / questions,
-            "acc_plus": 100 * both / pictures if pictures else None,
-            "pictures": int(pictures),
+            "acc_plus": 100 * both / images if images else None,
+            "pictures": int(images),
         }
         result = grouped_result(own, sum_of_scores, members, context, Heading("mme", details=details), ends=_ends(own))
         return replace(result, n_expected=None)
 
     def _pictures(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
         """For each image: questions right, questions, images with all right, images; in fractions of 1."""
-        pictures: dict[tuple[str, str], list[ScoreRecord]] = {}
+        images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:
-            picture = record.group if record.group is not None else record.cluster
-            if picture is None:
+            image = record.group if record.group is not None else record.cluster
+            if image is None:
                 raise SummarizerError(
-                    f"sample {record.id!r} has no picture to be counted with",
+                    f"sample {record.id!r} has no image to be counted with",
                     where="summarizer 'mme'",
-                    fix="let the dataset name the column of the picture as group",
+                    fix="let the dataset name the column of the image as group",
                 )
-            pictures.setdefault((_category(record, self.category), picture), []).append(record)
+            images.setdefault((_category(record, self.category), image), []).append(record)
         rows: list[Row] = []
         alone = torn = 0
-        for (category, picture), own in pictures.items():
+        for (category, image), own in images.items():
             right = _reduced(_together(own, counted, by_sample=True), reducer)
             if len({record.id for record in own}) == 1:
                 alone += 1
@@ -103,10 +103,10 @@ class Mme:
             known = [value for value in right if value is not None]
             if known:
                 pair = (0.0, 0.0) if both is None else (both, 1.0)
-                rows.append((category, picture, (math.fsum(known), len(known), *pair)))
-        flags = [f"{alone} pictures with a single question left out of acc+"] if alone else []
+                rows.append((category, image, (math.fsum(known), len(known), *pair)))
+        flags = [f"{alone} images with a single question left out of acc+"] if alone else []
         if torn:
-            flags.append(f"{torn} pictures with an unresolved question left out of acc+")
+            flags.append(f"{torn} images with an unresolved question left out of acc+")
         return rows, flags
 
 

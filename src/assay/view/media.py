@@ -144,10 +144,10 @@ def _type_of(beginning: bytes) -> str:
 def _small(source: Path | bytes) -> bytes:
     from ..media import decode_image
 
-    picture = decode_image(Image(source))
-    picture.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
+    image = decode_image(Image(source))
+    image.thumbnail((THUMBNAIL_PIXELS, THUMBNAIL_PIXELS))
     out = io.BytesIO()
-    picture.save(out, "WEBP", quality=78)
+    image.save(out, "WEBP", quality=78)
     return out.getvalue()
 
 

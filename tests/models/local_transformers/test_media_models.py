@@ -216,12 +216,12 @@ def test_a_long_sound_of_a_speech_model_without_time_stamps_is_a_failure_that_sa
     assert short.error is None
     assert (long.error.kind, long.error.retryable) == ("context", False)
     assert long.error.message == (
-        "a sound lasts 65.0 s and the model hears 30.0 s at once, and its settings name no time stamps by which to go "
-        "on; fix: shorter sounds, or a model that hears longer ones"
+        "a clip lasts 65.0 s and the model hears 30.0 s at once, and its settings name no time stamps by which to go "
+        "on; fix: shorter clips, or a model that hears longer ones"
     )
 
 
-LONG = "a sound lasts 31.0 s and the model hears 30.0 s at once; fix: shorter sounds, or a model that hears longer ones"
+LONG = "a clip lasts 31.0 s and the model hears 30.0 s at once; fix: shorter clips, or a model that hears longer ones"
 
 
 def test_a_sound_longer_than_the_model_hears_is_never_cut(qwen2_audio):

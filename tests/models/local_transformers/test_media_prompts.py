@@ -190,7 +190,7 @@ def test_an_extractor_is_found_under_either_of_its_names():
 
     for made in (renderer(audio_processor=extractor), renderer(feature_extractor=extractor)):
         assert made.rate == 8000
-        assert "a sound lasts 2.0 s and the model hears 1.0 s at once" in made.unheard(prompt, cut).error.message
+        assert "a clip lasts 2.0 s and the model hears 1.0 s at once" in made.unheard(prompt, cut).error.message
 
 
 def test_a_processor_that_has_no_extractor_leaves_nothing_to_check():

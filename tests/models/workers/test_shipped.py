@@ -79,7 +79,7 @@ def test_clip_gives_features_and_cuts_long_texts(clip_folder):
     assert -1 <= worker.answer(asked("word " * 200, picture()))["cosine"] <= 1
     with pytest.raises(ValueError, match="no text"):
         worker.answer(asked(" ", picture()))
-    with pytest.raises(ValueError, match="one picture at a time, got 2"):
+    with pytest.raises(ValueError, match="one image at a time, got 2"):
         worker.answer(asked("a", picture(), picture()))
 
 
@@ -246,7 +246,7 @@ def test_lpips_says_what_it_cannot_compare(alexnet, tmp_path):
     options, _, _ = alexnet
     worker = shipped("lpips", **options)
 
-    with pytest.raises(ValueError, match="compares two pictures, got 1"):
+    with pytest.raises(ValueError, match="compares two images, got 1"):
         worker.answer(asked("", picture()))
     with pytest.raises(ValueError, match="unlike size"):
         worker.answer(asked("", picture(), picture(size=(80, 64))))

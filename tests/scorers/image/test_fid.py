@@ -66,7 +66,7 @@ def test_the_distance_is_that_of_all_features_together():
 
 
 def test_a_set_smaller_than_its_features_is_refused():
-    with pytest.raises(UsageError, match="a Fréchet distance of 2 pictures says more about their number"):
+    with pytest.raises(UsageError, match="a Fréchet distance of 2 images says more about their number"):
         summed([record([[1, 2, 3], [2, 3, 4]], [[1, 2, 3], [2, 3, 4]])])
 
 
@@ -87,7 +87,7 @@ def test_the_reference_may_be_known_by_its_statistics_alone(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"mu": np.zeros(3), "sigma": np.eye(3)}, "of 3 features, pictures of 2"),
+        ({"mu": np.zeros(3), "sigma": np.eye(3)}, "of 3 features, images of 2"),
         ({"mu": np.zeros(2)}, "cannot read mu"),
     ],
 )
@@ -127,7 +127,7 @@ def test_samples_without_an_image_in_the_set_are_said():
     (result,) = summed([record(made, reference), lost, refused])
 
     assert (result.n, result.n_expected) == (1, 3)
-    assert "1 answers have no picture and are left out" in result.flags
+    assert "1 answers have no image and are left out" in result.flags
     assert checked_result(result).flags[-1] == "unresolved 33.3%: in doubt"
 
 

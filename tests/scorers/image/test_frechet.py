@@ -26,7 +26,7 @@ def test_the_distance_of_two_normal_distributions_is_known(mean1, covariance1, m
 def test_too_few_images_are_refused():
     features = np.zeros((100, 4))
 
-    with pytest.raises(UsageError, match="of 100 pictures says more about their number"):
+    with pytest.raises(UsageError, match="of 100 images says more about their number"):
         frechet_distance(features, features)
 
 
@@ -36,14 +36,14 @@ def test_few_images_are_flagged():
     result = frechet_distance(features, features)
 
     assert result.value == pytest.approx(0.0, abs=1e-9)
-    assert (result.n_made, result.flags) == (2048, ("fewer than 10000 pictures: compare only with the same number",))
+    assert (result.n_made, result.flags) == (2048, ("fewer than 10000 images: compare only with the same number",))
 
 
 def test_unlike_numbers_of_images_are_flagged():
     features = np.random.default_rng(0).normal(size=(10_001, 2))
 
     assert frechet_distance(features, features[:-1]).flags == (
-        "10001 pictures against 10000: the distance depends on both numbers",
+        "10001 images against 10000: the distance depends on both numbers",
     )
 
 

@@ -31,7 +31,7 @@ def with_prompt(row: RowOf) -> list[RowOf]:
 
 
 FILES = ("DPG_Bench.tsv", "dpg_bench.csv", "dpg/dpg_bench.csv", "dpg_bench.jsonl", "dpg/prompts.jsonl")
-TABLE = PropositionTable(pictures=False, aliases=PROMPTS, reshape=with_prompt)
+TABLE = PropositionTable(shows_images=False, aliases=PROMPTS, reshape=with_prompt)
 
 
 def propositions(sample: Sample) -> str:

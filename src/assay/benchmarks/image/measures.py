@@ -9,7 +9,7 @@ Protocols: `clip_score@official` is 2.5 max(cos, 0) with its authors' prefix, `c
 without; both ask the model under the role `clip` (`--judge clip=worker/clip`). `fid@inception` and `fid@clip` take
 features from the role `features` (`worker/inception`, `worker/clip`) and refuse sets smaller than the features are
 many. `edit_similarity@lpips` asks the role `lpips`. Numbers compare only under the same weights, and FID only under the
-same number of pictures.
+same number of images.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ clip_score = Task(
     options=FREE,
     produces=("image",),
     protocol="clip_score@official",
-    description="CLIPScore of pictures and their prompts, 0 to 2.5 (as published)",
+    description="CLIPScore of images and their prompts, 0 to 2.5 (as published)",
     citation="arXiv 2104.08718",
     licence=LICENCE,
     data_hint="clip_score.jsonl with index, prompt",
@@ -55,11 +55,11 @@ fid = clip_score.but(
     dataset=DataSource(
         local=("fid.jsonl", "fid.tsv"),
         mini="benchmarks/data/image/edits.jsonl",
-        read=Table(pictures=False, target=image_to_be_like, aliases=PROMPTS),
+        read=Table(shows_images=False, target=image_to_be_like, aliases=PROMPTS),
     ),
     scorers=(Fid(),),
     protocol="fid@inception",
-    description="FID of the pictures of a set of prompts, Inception features (formula as published)",
+    description="FID of the images of a set of prompts, Inception features (formula as published)",
     citation="arXiv 1706.08500",
     data_hint="fid.jsonl with index, prompt, target_image (base64)",
 )

@@ -19,7 +19,7 @@ from .rows import PROMPTS
 
 
 def wanted_text(row: RowOf) -> str | None:
-    """The text that should stand in the picture."""
+    """The text that should stand in the image."""
     return None if is_blank(row.get("text")) else str(row["text"])
 
 
@@ -28,13 +28,13 @@ text_rendering = Task(
     dataset=DataSource(
         local=("text_rendering.jsonl", "text_rendering.tsv"),
         mini="benchmarks/data/image/rendering.jsonl",
-        read=Table(pictures=False, target=wanted_text, aliases=PROMPTS),
+        read=Table(shows_images=False, target=wanted_text, aliases=PROMPTS),
     ),
     template=Question(),
     scorers=(Asked("ocr", "recognised", OcrText(), name="ocr_text", wants="lines"),),
     produces=("image",),
     protocol="text_rendering@ocr",
-    description="Text in pictures, read by a recogniser (format-checked)",
+    description="Text in images, read by a recogniser (format-checked)",
     citation="arXiv 2305.10855",
     licence="that of the prompts",
     data_hint="text_rendering.jsonl with index, prompt, text",

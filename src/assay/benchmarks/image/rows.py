@@ -13,14 +13,14 @@ from ...datasets.tsv_images import inline
 from ..vision.tables import RowOf, Table
 
 FREE = GenerateOptions()
-"""Drawing is left to the model's own settings, except for the number of pictures."""
+"""Drawing is left to the model's own settings, except for the number of images."""
 PROMPTS = {"index": "id", "question": "prompt"}
 EDITS = {"index": "key", "question": "instruction"}
 
 
 def prompts(tags: Callable[[RowOf], Mapping[str, str]] | None = None, **aliases: str) -> Table:
     """Rows with nothing but a text to draw."""
-    return Table(pictures=False, tags=tags, aliases={**PROMPTS, **aliases})
+    return Table(shows_images=False, tags=tags, aliases={**PROMPTS, **aliases})
 
 
 def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
@@ -35,11 +35,11 @@ def renamed(**columns: str) -> Callable[[RowOf], list[RowOf]]:
 
 def edits(target: Callable[[RowOf], Any] | None = None, **aliases: str) -> Table:
     """Rows with images and what is to become of them."""
-    return Table(pictures=True, target=target or nothing, aliases={**EDITS, **aliases})
+    return Table(shows_images=True, target=target or nothing, aliases={**EDITS, **aliases})
 
 
 def nothing(row: RowOf) -> None:
-    """There is no one right picture."""
+    """There is no one right image."""
     return None
 
 
@@ -51,5 +51,5 @@ def target_image(row: RowOf) -> Image:
     if isinstance(cell, bytes):
         return Image(cell)
     if not isinstance(cell, str) or not cell:
-        raise RowFault("the row has no picture to compare with", column="target_image", fix="give it as base64")
+        raise RowFault("the row has no image to compare with", column="target_image", fix="give it as base64")
     return inline(cell)

@@ -1,7 +1,7 @@
 """Choices by ear: Chinese exams read aloud, MMAU, and the choices of VoiceBench.
 
 One row of a spoken exam: `{"key": "c1", "audio": "c1.wav", "query": "下列哪个是水果?", "A": "苹果", "B": "石头",
-"answer": "A"}`, question and options being said in the sound. One row of MMAU: `{"id": "m1", "audio": "m1.wav",
+"answer": "A"}`, question and options being said in the audio. One row of MMAU: `{"id": "m1", "audio": "m1.wav",
 "question": "Which instrument is heard?", "choices": ["piano", "violin"], "answer": "piano", "task": "music"}`.
 VoiceBench has `audio`, `prompt` (its text, options included) and `reference` (a letter).
 
@@ -9,7 +9,7 @@ Citations: C-Eval arXiv 2305.08322 and AGIEval arXiv 2304.06364, as read aloud b
 2410.19168; VoiceBench arXiv 2410.17196.
 
 Protocols: spoken Chinese answers are read by `single_choice_zh` (`cover`, `correct`); the others by assay's rule stack,
-not by the official string search. MMAU is asked in `audio+text`; its `text` mode leaves the sound out and says how much
+not by the official string search. MMAU is asked in `audio+text`; its `text` mode leaves the audio out and says how much
 can be guessed. `mmau@official` asks for the text of an option and reads it as the official `evaluation.py` does: all of
 its words, and none that only a wrong option has.
 """

@@ -18,24 +18,24 @@ _SUFFIXES = {AUDIO: "", BOTH: "_audio_text", TEXT: "_text"}
 
 @dataclass(frozen=True)
 class Heard:
-    """What is said as a sound (with an instruction beside it in the mode `audio+text`), or as its text."""
+    """What is said as an audio clip (with an instruction beside it in the mode `audio+text`), or as its text."""
 
     mode: str = AUDIO
     instruction: str = ""
     lists_options: bool = False
-    """Whether the options are written after the question in the mode `text`; in a sound they are said."""
+    """Whether the options are written after the question in the mode `text`; in an audio clip they are said."""
 
     def __call__(self, sample: Sample) -> Prompt:
         text = str(sample.input)
         if self.lists_options and text:
             text = "\n".join([text, *(f"{chr(65 + n)}. {option}" for n, option in enumerate(sample.choices))])
-        sound = sample.media[0] if sample.media else None
-        return Prompt((user_turn(self, sample, text, sound),))
+        audio = sample.media[0] if sample.media else None
+        return Prompt((user_turn(self, sample, text, audio),))
 
 
 @dataclass(frozen=True)
 class HeardRounds:
-    """A dialogue whose user turns are sounds or their texts; the instruction stands in the first."""
+    """A dialogue whose user turns are audio clips or their texts; the instruction stands in the first."""
 
     mode: str = AUDIO
     instruction: str = ""
@@ -50,13 +50,13 @@ class HeardRounds:
 
     def _turn(self, sample: Sample, place: int) -> Message:
         asked = self if place == 0 else replace(self, instruction="")
-        sound = sample.media[place] if sample.media else None
-        return user_turn(asked, sample, sample.fields[ROUNDS][place], sound)
+        audio = sample.media[place] if sample.media else None
+        return user_turn(asked, sample, sample.fields[ROUNDS][place], audio)
 
 
 @dataclass(frozen=True)
 class Blind:
-    """Another template without the sound: what can be guessed from the question alone."""
+    """Another template without the audio: what can be guessed from the question alone."""
 
     template: Any
 
@@ -64,7 +64,7 @@ class Blind:
         return self.template(replace(sample, media=()))
 
 
-def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, sound: Any) -> Message:
+def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, audio: Any) -> Message:
     """One user turn in the mode that is asked for."""
     if asked.mode == TEXT:
         if not text:
@@ -72,11 +72,11 @@ def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, sound: Any)
                 "the row has no text of what is said", where=f"sample {sample.id!r}", fix="give a column `query`"
             )
         return Message("user", (Text(f"{text}\n\n{asked.instruction}" if asked.instruction else text),))
-    if not isinstance(sound, Audio):
-        raise TemplateError("the row has no sound", where=f"sample {sample.id!r}", fix="give a column `audio`")
-    parts: tuple[Part, ...] = (sound,)
+    if not isinstance(audio, Audio):
+        raise TemplateError("the row has no audio clip", where=f"sample {sample.id!r}", fix="give a column `audio`")
+    parts: tuple[Part, ...] = (audio,)
     if asked.mode == BOTH and asked.instruction:
-        parts = (sound, Text(asked.instruction))
+        parts = (audio, Text(asked.instruction))
     return Message("user", parts)
 
 

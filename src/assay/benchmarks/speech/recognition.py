@@ -6,7 +6,7 @@ transcript may be called `text` (LibriSpeech), `sentence` (Common Voice) or `tra
 Citations: LibriSpeech ICASSP 2015, 5206-5210; Common Voice arXiv 1912.06670; FLEURS arXiv 2205.12446; AISHELL-1 arXiv
 1709.05522; WenetSpeech arXiv 2110.03370.
 
-Protocols: `…@audio` sends the sound alone, `…@audio+text` asks for a transcript in writing; there is no mode `text`, in
+Protocols: `…@audio` sends the audio alone, `…@audio+text` asks for a transcript in writing; there is no mode `text`, in
 which the answer would be given away. English: corpus WER after Whisper's English normalizer, as on the Open ASR
 leaderboard. Chinese: corpus CER after Chinese normalization. Hub names are those other systems use and were not reached
 here.
@@ -91,5 +91,5 @@ aishell1, aishell1_audio_text = recognition(
 wenetspeech, wenetspeech_audio_text = recognition(
     "wenetspeech", title="WenetSpeech test_net", scorer=CHINESE,
     source=DataSource("TwinkStart/WenetSpeech", split="test_net"),
-    citation="arXiv 2110.03370", licence="CC BY 4.0 for the labels; the sounds are their owners'",
+    citation="arXiv 2110.03370", licence="CC BY 4.0 for the labels; the audio clips are their owners'",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows with sounds: how the rows of a speech benchmark become samples.
+"""Rows with audio clips: how the rows of a speech benchmark become samples.
 
 Columns: `key`, `audio` (a path beside the file, bytes, base64, or Hugging Face's own sound), `query` (what is said in
 it), `ref` or `answer` (a text; a list, of which any will do; `{"__tuple__": true, "items": […]}`, all of it wanted),
@@ -41,7 +41,7 @@ class Spoken:
     letters: str = ""
     """The letters of options that stand in the question itself, `ABCD`: their texts are not known apart."""
     heard: bool = True
-    """Whether a row without a sound is a fault."""
+    """Whether a row without an audio clip is a fault."""
     rounds: bool = False
     """Whether rows are dialogues."""
     tags: tuple[str, ...] = ()
@@ -75,14 +75,14 @@ class ToSample:
 
     read: Spoken
     folder: Path | None
-    """What relative paths of sounds are relative to."""
+    """What relative paths of audio clips are relative to."""
 
     def __call__(self, row: RowOf) -> Sample:
         read = self.read
         row = {**row, **{name: row[there] for name, there in read.aliases.items() if there in row}}
-        texts, sounds = self._rounds(row) if read.rounds else self._single(row)
-        if read.heard and not sounds:
-            raise RowFault("the row has no sound", column=SOUNDS[0], fix="give it a path or bytes in `audio`")
+        texts, clips = self._rounds(row) if read.rounds else self._single(row)
+        if read.heard and not clips:
+            raise RowFault("the row has no audio clip", column=SOUNDS[0], fix="give it a path or bytes in `audio`")
         options = options_of(row) if read.options else tuple(read.letters)
         if read.options and not options:
             raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
@@ -98,7 +98,7 @@ class ToSample:
             target=target,
             choices=options,
             fields={**row, ROUNDS: texts} if read.rounds else row,
-            media=sounds,
+            media=clips,
             tags={name: str(row[name]) for name in read.tags if row.get(name) not in (None, "")},
             cluster=str(row[read.cluster]) if read.cluster and row.get(read.cluster) is not None else None,
         )
@@ -106,8 +106,8 @@ class ToSample:
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         query = first_of(row, self.read.query)
         column = next((name for name in SOUNDS if row.get(name) not in (None, "")), None)
-        sounds = () if column is None else media_of(row, ((column, Audio),), self.folder)
-        return [] if query is None else [str(query)], sounds
+        clips = () if column is None else media_of(row, ((column, Audio),), self.folder)
+        return [] if query is None else [str(query)], clips
 
     def _rounds(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         texts: list[str] = []
@@ -119,10 +119,10 @@ class ToSample:
             number += 1
         if number < 3:
             raise RowFault("the dialogue has fewer than two rounds", column="user_audio2")
-        sounds = media_of(row, columns, self.folder)
-        if sounds and len(sounds) != len(texts):
-            raise RowFault("some rounds of the dialogue have a sound and some have none", column="user_audio1")
-        return texts, sounds
+        clips = media_of(row, columns, self.folder)
+        if clips and len(clips) != len(texts):
+            raise RowFault("some rounds of the dialogue have audio and some have none", column="user_audio1")
+        return texts, clips
 
 
 def first_of(row: RowOf, names: Sequence[str]) -> Any:

@@ -6,7 +6,7 @@ hub calls the translation `text`, and has a split for each pair.
 Citation: CoVoST 2 arXiv 2007.10310.
 
 Protocols: corpus BLEU by sacreBLEU, whose signature stands beside the number; tokenizer 13a, or `zh` into Chinese.
-`…@audio+text` names the language in writing, `…@text` translates the written sentence; sound alone does not say that
+`…@audio+text` names the language in writing, `…@text` translates the written sentence; audio alone does not say that
 a translation is wanted, so there is no mode `audio`.
 """
 

@@ -6,7 +6,7 @@ One row: `{"key": "v1", "audio": "v1.wav", "prompt_text": "what is said in it", 
 Citations: Seed-TTS (its test set, seed-tts-eval) arXiv 2406.02430; UTMOS arXiv 2204.02152.
 
 Protocols: `voice_similarity` is the cosine of two embeddings, of the recording and of the speech, by the encoder
-given under the role `speaker` (`--judge speaker=MODEL`, which answers a sound with a list of numbers). `voice_words`
+given under the role `speaker` (`--judge speaker=MODEL`, which answers a clip with a list of numbers). `voice_words`
 is the mean over utterances of the WER of a transcript by the role `asr`, after dropping marks and case, as
 seed-tts-eval has it. `voice_mos` is a rating from 1 to 5 by the predictor given under the role `mos`, such as UTMOS.
 Numbers compare only under one encoder, recogniser or predictor; it stands in the run. seed-tts-eval takes a
@@ -34,8 +34,8 @@ class InThisVoice:
             raise TemplateError(
                 "the row does not say what is to be said", where=f"sample {sample.id!r}", fix="give a column `query`"
             )
-        sounds = tuple(medium for medium in sample.media if isinstance(medium, Audio))
-        return Prompt((Message("user", (*sounds, Text(f"{self.instruction} {sample.input}"))),))
+        clips = tuple(medium for medium in sample.media if isinstance(medium, Audio))
+        return Prompt((Message("user", (*clips, Text(f"{self.instruction} {sample.input}"))),))
 
 
 def in_voice(

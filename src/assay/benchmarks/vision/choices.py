@@ -44,7 +44,7 @@ class Interleaved:
         placed = {int(number) for number in pieces[1::2]}
         if placed and max(placed) > len(sample.media):
             raise TemplateError(
-                f"the question shows <image {max(placed)}> of {len(sample.media)} pictures",
+                f"the question shows <image {max(placed)}> of {len(sample.media)} images",
                 where=f"sample {sample.id!r}",
             )
         parts: list[Part] = [m for number, m in enumerate(sample.media, 1) if number not in placed]  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 Columns: `index`, `image` (base64; another row's index; a list literal of base64) or `image_path`, `question`, `hint`,
 options `A`, `B`, … or a list in `choices`, `answer` (a letter, a text, a list literal), `category`, `l2-category`,
-`split`. The same reader takes rows of the hub, whose `image` is Hugging Face's own picture.
+`split`. The same reader takes rows of the hub, whose `image` is Hugging Face's own image.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class Table:
     """The rows to ask for each row of the file: none to leave it out, several to ask it under several headings."""
     lender: Fallback | None = None
     """The index of the row whose image a row with an empty cell shows."""
-    pictures: bool = True
+    shows_images: bool = True
     """Whether a row without an image is a fault."""
     question: str = ""
     """Asked where the table has no question, as tables of captions have none."""
@@ -79,17 +79,17 @@ class ToSample:
             target=table.target(row) if table.target is not None else answer_of(row, options),
             choices=options,
             fields=row,
-            media=self._pictures(row),
+            media=self._images(row),
             tags={**usual_tags(row), **(table.tags(row) if table.tags is not None else {})},
             group=None if table.group is None else table.group(row),
             cluster=None if table.cluster is None else table.cluster(row),
         )
 
-    def _pictures(self, row: RowOf) -> tuple[Media, ...]:
+    def _images(self, row: RowOf) -> tuple[Media, ...]:
         cell = row.get("image")
         on_hub = isinstance(cell, (bytes, Mapping)) or hasattr(cell, "save")
         found: tuple[Media, ...] = media_of(row, media_columns(["image"])[0], None) if on_hub else self.images.of(row)
-        if not found and self.table.pictures:
+        if not found and self.table.shows_images:
             raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
         return found
 

@@ -2,7 +2,7 @@
 
 One row of MME: `{"index": 2, "image": "iVBORw0…", "image_path": "code/0002.png", "question": "Is the sum 12? Please
 answer yes or no.", "answer": "Yes", "category": "code_reasoning"}`; the row with the odd index after it asks about the
-same picture. Of POPE: `category` says `random`, `popular` or `adversarial`, or several of them with commas, and the
+same image. Of POPE: `category` says `random`, `popular` or `adversarial`, or several of them with commas, and the
 question counts under each. Of HallusionBench: set, figure and question are in columns `set_id`, `figure_id`,
 `question_id`, or are the fourth to sixth part of the index between underscores; `category` says `VD` or `VS`.
 
@@ -30,8 +30,8 @@ PLACES = {"set_id": 3, "figure_id": 4, "question_id": 5}
 
 def pair_of(row: Mapping[str, Any]) -> str | None:
     """What the two questions about an image have in common: its path within the category, else the even index."""
-    if picture := image_of(row):
-        return f"{row.get('category', '')}/{picture}"
+    if image := image_of(row):
+        return f"{row.get('category', '')}/{image}"
     index = whole_number(row.get("index"))
     return None if index is None else str(index - index % 2)
 
@@ -110,7 +110,7 @@ pope_lmms_eval = pope.but(
     protocol="pope@lmms_eval-v2",
     description="POPE by lmms-eval: the bare word, others left out of recall (as published)",
 )
-_HALLUSION = Table(tags=places_of, pictures=False)
+_HALLUSION = Table(tags=places_of, shows_images=False)
 _WHAT = "HallusionBench: aAcc, qAcc, fAcc"
 hallusionbench = _task(
     "hallusionbench", "HallusionBench", _WHAT, _HALLUSION, "arXiv 2310.14566", "BSD-3-Clause"

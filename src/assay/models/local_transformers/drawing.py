@@ -13,7 +13,7 @@ from .loading import quiet
 from .media_settings import NotFinite
 from .sampling import are_finite, has_penalties
 
-NOT_FINITE = "the model computed a picture that is not finite"
+NOT_FINITE = "the model computed an image that is not finite"
 GUIDANCE = 5.0
 """How strongly the prompt is held against no prompt, as the model's authors draw."""
 
@@ -63,8 +63,8 @@ def draw(model: Any, image_processor: Any, inputs: Any, request: Request, settin
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
         if not bool(pixels.isfinite().all()):
             return Output.failed("non_finite", NOT_FINITE, retryable=False)
-        picture = _image(pixels[0], image_processor)
-        candidates.append(Candidate((Image(picture),), "stop", (), tuple(tokens[0].tolist())))
+        image = _image(pixels[0], image_processor)
+        candidates.append(Candidate((Image(image),), "stop", (), tuple(tokens[0].tolist())))
     written = sum(len(candidate.token_ids) for candidate in candidates)
     return Output(tuple(candidates), usage=Usage(int(inputs["input_ids"].shape[1]), written))
 

@@ -59,7 +59,7 @@ def too_long(length: int, context: int, *, has_media: bool = False) -> Output:
     what = f"the prompt has {length} tokens and the model takes {context}"
     fix = "truncate=left or middle, or fewer examples"
     if has_media:
-        fix = "fewer or smaller pictures and sounds, or fewer examples; `truncate` cuts prompts of text models only"
+        fix = "fewer or smaller images and audio clips, or fewer examples; `truncate` cuts prompts of text models only"
     return Output.failed("context", f"{what}; fix: {fix}", retryable=False)
 
 

@@ -1,7 +1,7 @@
-"""Images and sounds without a video processor: for models whose own processor needs libraries that only videos need.
+"""Images and clips without a video processor: for models whose own processor needs libraries that only videos need.
 
 Such a model marks each image by one token, which stands for as many as the image has patches after merging, and
-each sound by one that stands for a quarter of its frames.
+each audio clip by one that stands for a quarter of its frames.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 from .prompts import template_in
 
 
-class PictureProcessor:
+class PlainImageProcessor:
     """A tokenizer and an image processor, called as transformers' processors are; with a feature extractor it hears."""
 
     def __init__(
@@ -31,7 +31,7 @@ class PictureProcessor:
         self.audio_token = audio_token
 
     @classmethod
-    def load(cls, folder: str, options: Mapping[str, Any]) -> "PictureProcessor":
+    def load(cls, folder: str, options: Mapping[str, Any]) -> "PlainImageProcessor":
         """From the same folder or hub name as the model."""
         from transformers import AutoConfig, AutoFeatureExtractor, AutoImageProcessor, AutoTokenizer
 
@@ -40,7 +40,7 @@ class PictureProcessor:
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
         token = getattr(config, "image_token_id", None)
         if token is None:
-            raise ValueError("the model's processor needs torchvision, and its configuration names no picture token")
+            raise ValueError("the model's processor needs torchvision, and its configuration names no image token")
         processor = AutoImageProcessor.from_pretrained(folder, backend="pil", **options)
         template = tokenizer.chat_template or (template_in(Path(folder)) if Path(folder).is_dir() else None)
         mark = tokenizer.convert_ids_to_tokens(token)
@@ -67,12 +67,12 @@ class PictureProcessor:
             made = dict(self.image_processor(images=list(images), return_tensors=return_tensors))
             merged = int(getattr(self.image_processor, "merge_size", 1)) ** 2
             counts = [int(grid.prod()) // merged for grid in made["image_grid_thw"]]
-            filled = _filled(filled, self.image_token, counts, "pictures")
+            filled = _filled(filled, self.image_token, counts, "images")
         if audio:
             heard = self._heard(audio, sampling_rate, return_tensors)
             frames = heard["feature_attention_mask"].sum(-1).tolist()
             counts = [((frame - 1) // 2 + 1 - 2) // 2 + 1 for frame in frames]
-            filled = _filled(filled, str(self.audio_token), counts, "sounds")
+            filled = _filled(filled, str(self.audio_token), counts, "audio clips")
             made |= heard
         made |= self.tokenizer([filled], return_tensors=return_tensors, add_special_tokens=add_special_tokens)
         # Models that also hear tell media apart by the tokens themselves.

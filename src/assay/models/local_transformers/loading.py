@@ -220,7 +220,7 @@ def load_tokenizer(source: Source) -> Any:
 def load_processor(source: Source) -> Any:
     """Tokenizer and media processors together; image processors that need nothing beyond Pillow.
 
-    A model whose video processor cannot be had without further libraries still takes pictures.
+    A model whose video processor cannot be had without further libraries still takes images.
     """
     from transformers import AutoProcessor
 
@@ -228,9 +228,9 @@ def load_processor(source: Source) -> Any:
         try:
             return AutoProcessor.from_pretrained(source.folder(), **_common(source))
         except ImportError:
-            from .images import PictureProcessor
+            from .images import PlainImageProcessor
 
-            return PictureProcessor.load(source.folder(), _common(source))
+            return PlainImageProcessor.load(source.folder(), _common(source))
 
 
 def _is_path(name: str) -> bool:

@@ -46,7 +46,7 @@ def alike(
 
 
 def length_of(inputs: Inputs) -> int:
-    """Tokens of a prompt; none where the model reads a sound alone."""
+    """Tokens of a prompt; none where the model reads an audio clip alone."""
     return int(inputs["input_ids"].shape[1]) if "input_ids" in inputs else 0
 
 

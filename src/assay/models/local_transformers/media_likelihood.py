@@ -1,4 +1,4 @@
-"""Likelihoods after prompts with images and sounds: what a prompt begins with is computed once for all that follows.
+"""Likelihoods after prompts with images and clips: what a prompt begins with is computed once for all that follows.
 
 Where a medium's tokens lie and which positions they get is known to each model's own code alone. So the model is asked
 to go on from what it keeps of a prompt, and only with text: from the prompt to its continuations, and from one prompt

@@ -49,7 +49,7 @@ class Prepared:
 
 
 class MediaModel:
-    """A model that takes images or sounds among the words, and writes text."""
+    """A model that takes images or audio clips among the words, and writes text."""
 
     renders: type[MediaRenderer] = MediaRenderer
     sharing: Sharing | None = None
@@ -115,7 +115,7 @@ class MediaModel:
         return made
 
     def _is_unheard(self, made: Prepared, at: int) -> bool:
-        """Whether a request has a sound that the model would not hear to its end: it is then not asked."""
+        """Whether a request has an audio clip that the model would not hear to its end: it is then not asked."""
         failed = self._unheard(made.requests[at].prompt, made.inputs[at]) if at in made.inputs else None
         if failed is not None:
             made.failed[at] = failed
@@ -316,14 +316,14 @@ class MediaModel:
 
 
 class SpeechModel(MediaModel):
-    """Speech to text: one sound in, its words out."""
+    """Speech to text: one audio clip in, its words out."""
 
     renders = SpeechRenderer
     opening = 4
     """Start, language, task and whether there are time stamps."""
 
     def _unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """A long sound is gone through by time stamps, which not every model knows."""
+        """A long audio clip is gone through by time stamps, which not every model knows."""
         if "return_timestamps" not in inputs or getattr(self.model.generation_config, "no_timestamps_token_id", None):
             return None
         extractor = self.processor.feature_extractor

@@ -1,4 +1,4 @@
-"""The media of a prompt apart: which tensors and which tokens belong to each image and sound.
+"""The media of a prompt apart: which tensors and which tokens belong to each image and audio.
 
 A processor hands out the media of a prompt as joined tensors, and as marks among the token ids. Both are taken apart
 here, so that a medium which stands in many prompts is known again: by a digest of what the model is given of it.
@@ -15,7 +15,7 @@ from .media_batches import BESIDE
 
 KINDS = ("image", "audio")
 HEARD = ("input_features", "feature", "audio")
-"""How names of tensors begin that belong to sounds; all others belong to pictures."""
+"""How names of tensors begin that belong to audio clips; all others belong to images."""
 
 
 @dataclass(frozen=True, slots=True)

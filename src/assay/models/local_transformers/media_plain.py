@@ -75,7 +75,7 @@ class PlainWriter:
         return [Drawn(ids, not ending.took_all(row, len(ids))) for row, ids in enumerate(own)]
 
     def _watched(self, settings: dict[str, Any], inputs: Inputs) -> Ending:
-        """Has it watched where answers from sounds alone end; models of speech take their end tokens away."""
+        """Has it watched where answers from audio clips alone end; models of speech take their end tokens away."""
         rows = next(len(value) for value in inputs.values() if hasattr(value, "shape"))
         ending = Ending(rows, settings["max_new_tokens"], {*self.answers.ends(), self._filler})
         settings["stopping_criteria"] = [*settings.get("stopping_criteria", ()), ending]

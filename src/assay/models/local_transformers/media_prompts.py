@@ -1,4 +1,4 @@
-"""Prompts with images and sounds as tensors: media decoded, and handed to the model's own processor."""
+"""Prompts with images and audio clips as tensors: media decoded, and handed to the model's own processor."""
 
 import re
 from collections import OrderedDict
@@ -30,17 +30,17 @@ class MediaRenderer(Renderer):
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
         """Token ids and media tensors of one prompt."""
         text = self.text(prompt)
-        pictures = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
-        sounds = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
+        images = [self._decoded(part) for part in prompt.media if isinstance(part, Image)]
+        clips = [self._decoded(part) for part in prompt.media if isinstance(part, Audio)]
         given: dict[str, Any] = {"text": [text], "return_tensors": "pt"}
-        if pictures:
-            given["images"] = pictures
-        if sounds:
-            given |= {"audio": sounds, "sampling_rate": self.rate}
+        if images:
+            given["images"] = images
+        if clips:
+            given |= {"audio": clips, "sampling_rate": self.rate}
         return dict(self.processor(**given, **self.how(text)))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """The failure of a prompt with a sound that its tensors do not hold to the end."""
+        """The failure of a prompt with an audio clip that its tensors do not hold to the end."""
         try:
             lengths = [len(self._decoded(part)) for part in prompt.media if isinstance(part, Audio)]
             most = heard_at_once(self.extractor, inputs, lengths) if lengths else None
@@ -134,7 +134,7 @@ class MediaRenderer(Renderer):
         return written.strip() if self._token(kind) in written else ""
 
     def _decoded(self, part: Image | Audio) -> Any:
-        """An image, or the samples of a sound; the examples of a header come again in every prompt."""
+        """An image, or the samples of an audio clip; the examples of a header come again in every prompt."""
         if part.digest not in self._last:
             if isinstance(part, Image):
                 self._last[part.digest] = decode_image(part)
@@ -147,7 +147,7 @@ class MediaRenderer(Renderer):
 
     @property
     def extractor(self) -> Any:
-        """What makes tensors of sounds, under either of its names; `None` where a processor does it all itself."""
+        """What makes tensors of audio clips, under either of its names; `None` where a processor does it all itself."""
         found = getattr(self.processor, "feature_extractor", None)
         return found if found is not None else getattr(self.processor, "audio_processor", None)
 
@@ -158,28 +158,28 @@ class MediaRenderer(Renderer):
 
 
 class SpeechRenderer(MediaRenderer):
-    """Renders the one sound of a prompt; its words are not shown to the model."""
+    """Renders the one audio clip of a prompt; its words are not shown to the model."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        sound = decode_audio(self._sound(prompt), rate=self.rate, channels=1)
+        audio = decode_audio(self._sound(prompt), rate=self.rate, channels=1)
         extractor = self.extractor
         given: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
-        if sound.seconds > float(getattr(extractor, "chunk_length", None) or sound.seconds):
+        if audio.seconds > float(getattr(extractor, "chunk_length", None) or audio.seconds):
             # Longer than the model hears at once: it goes on by its own time stamps.
             given |= {"truncation": False, "padding": "longest", "return_attention_mask": True}
-            return {**extractor(sound.samples, **given), "return_timestamps": True}
-        return dict(extractor(sound.samples, **given))
+            return {**extractor(audio.samples, **given), "return_timestamps": True}
+        return dict(extractor(audio.samples, **given))
 
     def unheard(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Output | None:
-        """Nothing: tensors hold every sound to its end."""
+        """Nothing: tensors hold every audio clip to its end."""
         return None
 
     def text(self, prompt: Prompt) -> str:
-        """The mark of the sound alone."""
+        """The mark of the audio alone."""
         return self._mark(self._sound(prompt).kind)
 
     def shown(self, prompt: Prompt) -> str:
-        """The mark of the sound alone."""
+        """The mark of the audio alone."""
         return self.text(prompt)
 
     def preflight(self, prompt: Prompt, stops: Sequence[str] = ()) -> list[PromptFault]:
@@ -187,10 +187,10 @@ class SpeechRenderer(MediaRenderer):
         return []
 
     def _sound(self, prompt: Prompt) -> Audio:
-        sounds = [part for part in prompt.media if isinstance(part, Audio)]
-        if len(sounds) != 1:
-            raise UsageError(f"a speech model takes one sound, this prompt has {len(sounds)}", where=self.where)
-        return sounds[0]
+        clips = [part for part in prompt.media if isinstance(part, Audio)]
+        if len(clips) != 1:
+            raise UsageError(f"a speech model takes one audio clip, this prompt has {len(clips)}", where=self.where)
+        return clips[0]
 
 
 def placed(made: Mapping[str, Any], model: Any) -> dict[str, Any]:

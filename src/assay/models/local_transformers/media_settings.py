@@ -79,7 +79,7 @@ class Penalties:
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         length = input_ids.shape[1]
-        # A long sound is gone through in several turns, each of which begins anew.
+        # A long audio clip is gone through in several turns, each of which begins anew.
         self._first = self._first if length == self._last + 1 else length
         self._last = length
         return penalised(scores, self.options, input_ids[:, self._first :].tolist())
@@ -93,7 +93,7 @@ class Penalties:
 class Ending:
     """Which answers of a batch took all their room, watched while they are written; it stops none.
 
-    For a `generate` that takes the end token away, and goes through a long sound in several turns of as much room each.
+    For a `generate` that takes the end token away, and goes through a long clip in several turns of as much room each.
     """
 
     def __init__(self, rows: int, room: int, ends: Collection[int]) -> None:

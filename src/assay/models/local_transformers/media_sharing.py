@@ -157,7 +157,7 @@ class Sharing:
         try:
             given = [placed(self.renderer.inputs(prompt), self.model) for prompt in self._trials()]
             if not given:
-                return "its configuration names no token that stands for a picture or a sound"
+                return "its configuration names no token that stands for an image or an audio clip"
             more = [[3 + at, 5] for at in range(len(given))]
             with self.engine.watched() as seen:
                 expected = [plainly(inputs, ids)[-1].float() for inputs, ids in zip(given, more, strict=True)]

@@ -1,6 +1,6 @@
-"""Models that speak: the last thing said in the prompt becomes a sound.
+"""Models that speak: the last thing said in the prompt becomes an audio clip.
 
-One text at a time: how long each sound of a text lasts is drawn, and a neighbour in the batch would change the draw.
+One text at a time: how long each clip of a text lasts is drawn, and a neighbour in the batch would change the draw.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,7 +62,7 @@ class VoiceModel:
         return Saying(request, inputs)
 
     def generate(self, made: Sequence[Saying]) -> list[Output]:
-        """`n` sounds for each text, each drawn with a seed of its own."""
+        """`n` audio clips for each text, each drawn with a seed of its own."""
         outputs = []
         for saying in made:
             outputs.append(saying.failed or self._said(saying))
@@ -83,8 +83,8 @@ class VoiceModel:
                 if not bool(waveform.isfinite().all()):
                     what = "the model computed a waveform that is not finite"
                     return Output.failed("non_finite", what, retryable=False)
-                sound = audio_from(waveform.numpy(), int(self.model.config.sampling_rate))
-                candidates.append(Candidate((sound,), "stop"))
+                audio = audio_from(waveform.numpy(), int(self.model.config.sampling_rate))
+                candidates.append(Candidate((audio,), "stop"))
         except (MemoryError, torch.OutOfMemoryError):
             raise
         except Exception as error:  # noqa: BLE001 - what a model's own code makes of one text is that sample's failure

@@ -1,7 +1,7 @@
-"""Models that write and speak: an answer's text and the sound of it, as two parts of one candidate.
+"""Models that write and speak: an answer's text and the audio of it, as two parts of one candidate.
 
 The Qwen2.5-Omni family. One part of such a model reads and writes, and is asked as every model that sees and hears;
-another says what was written. A sound is only made where the request asks for it, and is drawn with a seed of its own.
+another says what was written. A clip is only made where the request asks for it, and is drawn with a seed of its own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ RATE = 24000
 
 
 class TalkingModel(MediaModel):
-    """A model that takes images and sounds, writes, and says what it wrote."""
+    """A model that takes images and audio clips, writes, and says what it wrote."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class TalkingModel(MediaModel):
         for index in range(request.options.n):
             try:
                 with self.plain.drawing(request, index), finite_only(self.whole.talker):
-                    ids, sound = self.whole.generate(**given, **self._spoken_settings(request, length))
+                    ids, audio = self.whole.generate(**given, **self._spoken_settings(request, length))
             except NotFinite as error:
                 return not_finite(str(error))
             except (RuntimeError, ValueError):
@@ -81,11 +81,11 @@ class TalkingModel(MediaModel):
                     raise
                 candidates.append(self.answers.candidate(request, own))
                 continue
-            if not bool(sound.isfinite().all()):
+            if not bool(audio.isfinite().all()):
                 return not_finite("the model computed a waveform that is not finite")
             stops = request.options.stop
             text = self.answers.candidate(request, Drawn(self.answers.own(ids[0].tolist(), length, stops)))
-            waveform = audio_from(sound.float().cpu().numpy(), RATE)
+            waveform = audio_from(audio.float().cpu().numpy(), RATE)
             candidates.append(Candidate((*text.parts, waveform), text.stop_reason, (), text.token_ids))
         return answered(candidates, length, self.plain.squeezed(request, length))
 

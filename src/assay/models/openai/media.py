@@ -1,4 +1,4 @@
-"""The endpoints for images and sounds: drawing, editing, speaking, transcribing; and `modalities` in chat."""
+"""The endpoints for images and audio clips: drawing, editing, speaking, transcribing; and `modalities` in chat."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,21 +33,21 @@ def image_fields(name: str, request: Request, *, inline: bool) -> dict[str, Any]
     return fields
 
 
-def image_form(fields: Mapping[str, Any], pictures: Sequence[Media]) -> tuple[bytes, str]:
+def image_form(fields: Mapping[str, Any], images: Sequence[Media]) -> tuple[bytes, str]:
     """The same with the images to change, as a form and its content type."""
-    name = "image" if len(pictures) == 1 else "image[]"
-    return form(fields, [(name, picture) for picture in pictures])
+    name = "image" if len(images) == 1 else "image[]"
+    return form(fields, [(name, image) for image in images])
 
 
 def read_images(answer: Any) -> Output:
-    """One candidate for each picture."""
+    """One candidate for each image."""
     drawn = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(drawn, Sequence) or not drawn:
         raise Malformed(f"the answer has no `data`: {shorten(answer)}")
-    if any(not isinstance(picture, Mapping) or not isinstance(picture.get("b64_json"), str) for picture in drawn):
-        message = 'the endpoint gave an address instead of a picture; fix: -a \'body={"response_format": "b64_json"}\''
+    if any(not isinstance(image, Mapping) or not isinstance(image.get("b64_json"), str) for image in drawn):
+        message = 'the endpoint gave an address instead of an image; fix: -a \'body={"response_format": "b64_json"}\''
         raise HttpFailure("bad_response", message, retryable=False)
-    candidates = tuple(Candidate((from_base64(Image, picture["b64_json"]),), "stop") for picture in drawn)
+    candidates = tuple(Candidate((from_base64(Image, image["b64_json"]),), "stop") for image in drawn)
     return Output(candidates, usage=_usage(answer.get("usage")))
 
 
@@ -61,26 +61,26 @@ def speech_fields(name: str, request: Request, voice: str, audio_format: str) ->
 
 
 def read_sound(reply: Reply, audio_format: str) -> Output:
-    """The sound itself is the body."""
+    """The audio itself is the body."""
     if not reply.body or reply.headers.get("content-type", "").startswith("application/json"):
-        raise Malformed(f"the answer holds no sound: {shorten(reply.body)}")
+        raise Malformed(f"the answer holds no audio clip: {shorten(reply.body)}")
     return Output((Candidate((playable(Audio(reply.body), audio_format),), "stop"),))
 
 
 def sound_form(name: str, request: Request, more: Mapping[str, Any]) -> tuple[bytes, str]:
-    """The sound to transcribe, as a form and its content type.
+    """The audio to transcribe, as a form and its content type.
 
     The words beside it are not sent: the endpoint takes them for what was said just before, not for a task.
     """
     refuse_options(request, SAMPLING, "the transcriptions endpoint")
-    sounds = [medium for medium in request.prompt.media if isinstance(medium, Audio)]
-    if len(sounds) != 1:
-        message = f"the transcriptions endpoint takes one sound, the prompt has {len(sounds)}"
+    clips = [medium for medium in request.prompt.media if isinstance(medium, Audio)]
+    if len(clips) != 1:
+        message = f"the transcriptions endpoint takes one audio clip, the prompt has {len(clips)}"
         raise HttpFailure("http", message, retryable=False)
     fields: dict[str, Any] = {"model": name, "response_format": "json"}
     if request.options.temperature is not None:
         fields["temperature"] = request.options.temperature
-    return form({**fields, **more}, [("file", sounds[0])])
+    return form({**fields, **more}, [("file", clips[0])])
 
 
 def read_transcript(answer: Any, request: Request) -> Output:

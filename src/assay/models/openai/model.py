@@ -51,7 +51,7 @@ class OpenAI(HttpModel):
     think_tags: bool = False
     """Whether the server leaves `<think>…</think>` in the text; it is then kept apart from the answer."""
     voice: str = "alloy"
-    """Who speaks where sound is asked for."""
+    """Who speaks where audio is asked for."""
     audio_format: str = "wav"
 
     def __post_init__(self) -> None:
@@ -93,9 +93,9 @@ class OpenAI(HttpModel):
     @property
     def identity(self) -> Mapping[str, Any]:
         """Name, place, API and what is added to every request; a digest in place of each key."""
-        sound = {"voice": self.voice, "audio_format": self.audio_format} if "audio" in self.produces else {}
+        audio = {"voice": self.voice, "audio_format": self.audio_format} if "audio" in self.produces else {}
         ways = {"api": self.api, "likelihood_by": self.likelihood_by, "think_tags": self.think_tags}
-        return {**super().identity, **ways, **sound}
+        return {**super().identity, **ways, **audio}
 
     @property
     def formats(self) -> Formats:

@@ -56,12 +56,12 @@ class Program(Specialist):
             try:
                 speech = (folder / SPEECH).read_bytes()
             except OSError as error:
-                raise ModelError(f"{self.program} wrote no sound") from error
+                raise ModelError(f"{self.program} wrote no audio clip") from error
         return Output.of(Audio(speech))
 
     @abstractmethod
     def _arguments(self) -> Sequence[str]:
-        """How the program is told to read the text and where to write the sound."""
+        """How the program is told to read the text and where to write the audio."""
 
 
 @dataclass

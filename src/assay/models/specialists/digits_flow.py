@@ -106,10 +106,10 @@ def train(half: Half, steps: int, seed: int) -> "list[Floats]":
     weights = _initial(rng)
     first = [np.zeros_like(w) for w in weights]
     second = [np.zeros_like(w) for w in weights]
-    pictures = half.pixels * 2 - 1
+    images = half.pixels * 2 - 1
     for step in range(1, steps + 1):
-        chosen = rng.integers(len(pictures), size=BATCH)
-        ends = pictures[chosen]
+        chosen = rng.integers(len(images), size=BATCH)
+        ends = images[chosen]
         noise = rng.standard_normal(ends.shape, dtype=np.float32)
         times = rng.random((BATCH, 1), dtype=np.float32)
         inputs = _inputs((1 - times) * noise + times * ends, half.labels[chosen], times)

@@ -88,7 +88,7 @@ class Espeak(Specialist):
             library.espeak_SetSynthCallback(callback)
             status = library.espeak_Synth(text, len(text) + 1, 0, POS_CHARACTER, 0, CHARS_UTF8, None, None)
         if status != 0 or not pieces:
-            raise ModelError(f"espeak made no sound (status {status})")
+            raise ModelError(f"espeak made no audio clip (status {status})")
         return Output.of(audio_from(np.frombuffer(b"".join(pieces), dtype=np.int16), rate))
 
 

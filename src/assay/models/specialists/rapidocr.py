@@ -43,8 +43,8 @@ class RapidOcr(Specialist):
     def _answer(self, request: Request, index: int) -> Output:
         import numpy as np
 
-        picture = np.asarray(decode_image(only_medium(request, Image)))
-        blue_first = np.ascontiguousarray(picture[:, :, ::-1])
+        image = np.asarray(decode_image(only_medium(request, Image)))
+        blue_first = np.ascontiguousarray(image[:, :, ::-1])
         found, _ = self._engine(blue_first)
         pieces = found or []
         details = {"confidence": [round(float(score), 4) for _, _, score in pieces], **passed_over(request)}

@@ -62,7 +62,7 @@ class Request:
         """The one image of a request that has one."""
         found = self.images()
         if len(found) != 1:
-            raise ValueError(f"takes one picture at a time, got {len(found)}")
+            raise ValueError(f"takes one image at a time, got {len(found)}")
         return found[0]
 
 

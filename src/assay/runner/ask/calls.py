@@ -27,8 +27,8 @@ def call_model(model: Model, requests: Sequence[Request]) -> list[Output]:
 def call_in_halves(model: Model, requests: Sequence[Request]) -> tuple[list[Output], int]:
     """The outputs; and, where memory had room for each but not for all, how many of them it had, else 0."""
     if refused := not_accepted(model, requests):
-        taken = [request for place, request in enumerate(requests) if place not in refused]
-        outputs, fits = call_in_halves(model, taken) if taken else ([], 0)
+        accepted = [request for place, request in enumerate(requests) if place not in refused]
+        outputs, fits = call_in_halves(model, accepted) if accepted else ([], 0)
         answers = iter(outputs)
         return [refused[place] if place in refused else next(answers) for place in range(len(requests))], fits
     weighed = [_weighs(request) for request in requests]
@@ -153,5 +153,5 @@ def not_accepted(model: Model, requests: Sequence[Request]) -> dict[int, Output]
 def _line(kind: str, accepts: frozenset[str]) -> str:
     """One line, the same for all samples that bring the kind."""
     what = f"the sample sends {kind} and the model accepts only {', '.join(sorted(accepts))}"
-    known = ", ".join([*models_that("accepts", kind), "or your own"])
-    return str(DataError(what, fix=f"models that accept {kind}: {known}"))
+    names = ", ".join([*models_that("accepts", kind), "or your own"])
+    return str(DataError(what, fix=f"models that accept {kind}: {names}"))

@@ -154,10 +154,10 @@ class Patience:
     def _give_up(self, error: ErrorInfo, now: float) -> None:
         """No request is tried again: the server never gave a proper answer."""
         seconds = now - (self.beginning.since or now)
-        said, _, fix = error.message.partition("; fix: ")
+        what, _, fix = error.message.partition("; fix: ")
         fix = fix or "check base_url, the name of the model and the server's own log"
         message = (
-            f"the server gave only wrong replies for {seconds:.0f} s, the last: {said}; fix: {fix};"
+            f"the server gave only wrong replies for {seconds:.0f} s, the last: {what}; fix: {fix};"
             f" --give_up_after SECONDS waits longer than {self.policy.wrong_seconds:g} s"
         )
         self._given_up = Output.failed(GIVEN_UP, message, retryable=False)

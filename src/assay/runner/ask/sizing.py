@@ -35,7 +35,7 @@ class BatchSize:
         return size if self._fits is None else min(size, self._fits)
 
     def media_size(self) -> int | None:
-        """Pictures are heavy: only a model that declares how many it takes at once is handed many."""
+        """Images are heavy: only a model that declares how many it takes at once is handed many."""
         return None if self.declared else MEDIA_HANDOVER
 
     def learn(self, count: int, fits: int, seconds: float) -> None:

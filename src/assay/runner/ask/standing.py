@@ -60,16 +60,16 @@ class Standing:
 
     def keep(self, answers: Answers) -> None:
         """Makes them durable, each where its call wants it."""
-        for call, own in self._by_call(answers):
-            call.keep(own)
+        for call, answers_of_call in self._by_call(answers):
+            call.keep(answers_of_call)
 
     def judge(self, answers: Answers) -> None:
         """Tells the calls whose last answer this was."""
-        for call, own in self._by_call(answers):
-            call.judge(own)
-            for job, _ in own:
+        for call, answers_of_call in self._by_call(answers):
+            call.judge(answers_of_call)
+            for job, _ in answers_of_call:
                 del self._calls[id(job)]
-            call.lacking -= len(own)
+            call.lacking -= len(answers_of_call)
             if not call.lacking and not call.done.done():
                 call.done.set_result(None)
 

@@ -31,11 +31,11 @@ class Threads:
 
         def call() -> None:
             try:
-                made = context.run(function, *values)
+                value = context.run(function, *values)
             except BaseException as error:  # noqa: BLE001 - carried over to whoever waits
                 _hand_back(loop, future, future.set_exception, error)
             else:
-                _hand_back(loop, future, future.set_result, made)
+                _hand_back(loop, future, future.set_result, value)
 
         self._calls.put(call)
         return future
@@ -53,17 +53,17 @@ class Threads:
 async def in_thread(function: Callable[..., T], *values: Any) -> T:
     """What a blocking function returns, called in a thread of its own."""
     threads = Threads(1, "aside")
-    made = threads.submit(function, *values)
+    future = threads.submit(function, *values)
     threads.close()
-    return await made
+    return await future
 
 
 def _hand_back(
-    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", settle: Callable[[Any], None], made: Any
+    loop: asyncio.AbstractEventLoop, future: "asyncio.Future[Any]", settle: Callable[[Any], None], value: Any
 ) -> None:
     def deliver() -> None:
         if not future.done():
-            settle(made)
+            settle(value)
 
     try:
         loop.call_soon_threadsafe(deliver)

@@ -92,21 +92,21 @@ class Work:
             call()
 
     def take(self, most: int, with_media: int | None = None) -> list[Job]:
-        """Up to `most` jobs, or `with_media` if they carry pictures or sounds; empty when there are none just now."""
+        """Up to `most` jobs, or `with_media` if they carry images or clips; empty when there are none just now."""
         if self.stopped or self._must_wait():
             return []
-        taken: list[Job] = []
+        jobs: list[Job] = []
         self._is_talking = False
-        while len(taken) < most and not self._is_talking:
+        while len(jobs) < most and not self._is_talking:
             job = self._ready.popleft() if self._ready else self._next_row()
             if job is None:
                 break
-            taken.append(job)
+            jobs.append(job)
             if with_media is not None and job.sample.media:
                 most = min(most, with_media)
             self._is_talking = self.whole_dialogues and bool(job.sample.turns)
-        self.in_flight += len(taken)
-        return taken
+        self.in_flight += len(jobs)
+        return jobs
 
     def has_jobs(self) -> bool:
         """Whether there is anything to do; the first job is looked up for it."""

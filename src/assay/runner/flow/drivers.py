@@ -225,11 +225,11 @@ class RecordingEngine:
 
     def _recall(self, job: Job) -> Output | None:
         """The answer, if it is known: from this run's journal, or from the cache shared between runs."""
-        known = self.asking.known(job)
-        output = self.asking.cached(job) if known is None else self.asking.output(known)
+        stored = self.asking.known(job)
+        output = self.asking.cached(job) if stored is None else self.asking.output(stored)
         if output is None:
             return None
-        if known is not None:
+        if stored is not None:
             self.asking.remarks.count(job.sample, job.epoch, job.round, output)
         self._progress.reused += 1
         self._note(job, output)

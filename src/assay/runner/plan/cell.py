@@ -97,9 +97,9 @@ class Cell:
             yield f"{self.task.name}: --system is not shown: its template begins with a system text of its own"
         if self.shots is not None and self.shots.are_evaluated:
             num = self.shots.fewshot.num
-            drawn = "1 shot is" if num == 1 else f"{num} shots are"
+            shown = "1 shot is" if num == 1 else f"{num} shots are"
             yield (
-                f"{self.task.name}: the {drawn} drawn from the evaluated samples themselves (never from the question's"
+                f"{self.task.name}: the {shown} drawn from the evaluated samples themselves (never from the question's"
                 " own); --fewshot_data names another file"
             )
         if isinstance(self.template, FewshotTemplate):
@@ -124,12 +124,12 @@ def digests_of(cell: Cell) -> dict[str, Any]:
     """What the answers depend on; when none of it changed, finished samples are known by id alone."""
     run = cell.run
     called = [shard for shard in cell.samples.shards if isinstance(shard, Called)]
-    made = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
+    digests = [code_digest(s.function) if s.listed is None else rows_digest(s.listed) for s in called]
     order = () if run.shuffle_choices is None else (run.shuffle_choices,)
     return {
         "data": {
             **cell.samples.fingerprint(),
-            **({"made": made} if made else {}),
+            **({"made": digests} if digests else {}),
             **({"subset": cell.samples.subset} if cell.samples.subset else {}),
         },
         "view": digest_of([run.limit, run.ids, run.shuffle, run.shard, run.split, run.seed if run.shuffle else None]),

@@ -17,10 +17,10 @@ def check_abilities(cell: Cell) -> None:
     sends = {medium.kind for medium in prompt.media} if prompt else set()
     weighs = prompt is not None and (prompt.continuations is not None or prompt.rolling)
     if ("likelihood" in needs or weighs) and not abilities.likelihood:
-        own = getattr(cell.model, "likelihood_fix", "")
+        model_fix = getattr(cell.model, "likelihood_fix", "")
         raise ModalityMismatch(
             f"task {task!r} weighs continuations and model {model!r} cannot",
-            fix=f"{own}choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
+            fix=f"{model_fix}choose a model with likelihood (hf/…, vllm/…), or a variant of the task that generates",
         )
     for kind in sorted((sends | (needs & {"image", "audio", "video"})) - abilities.accepts):
         raise ModalityMismatch(

@@ -38,10 +38,10 @@ def count_judges(scorings: Sequence[Scoring], run: RunOptions) -> dict[str, Any]
     """Makes the digest of a scorer that asks others also theirs, and gives what those are by role: another judge gives
     other verdicts."""
     roles = sorted({role for scoring in scorings for role in scoring.roles})
-    known = {role: veiled(judge_model(run, role).identity) for role in roles}
+    identities = {role: veiled(judge_model(run, role).identity) for role in roles}
     for scoring in scorings:
-        scoring.digest = digest_of([scoring.digest, {role: known[role] for role in scoring.roles}])[:16]
-    return known
+        scoring.digest = digest_of([scoring.digest, {role: identities[role] for role in scoring.roles}])[:16]
+    return identities
 
 
 def judge_model(run: RunOptions, role: str) -> Model:

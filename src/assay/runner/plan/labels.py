@@ -38,9 +38,9 @@ def told_apart(entries: Sequence[Any], built: Sequence[Named], where: str, fault
     counts = Counter(name for name, _ in built)
     if max(counts.values(), default=0) < 2:
         return list(built)
-    taken = {name for name, count in counts.items() if count == 1}
+    used_names = {name for name, count in counts.items() if count == 1}
     labels = {at: name for at, (name, _) in enumerate(built) if counts[name] == 1}
-    kept = set(labels)
+    places_kept = set(labels)
     for name in [name for name, count in counts.items() if count > 1]:
         places = [at for at, (own, _) in enumerate(built) if own == name]
         clashing = {at: _Clashing(name, _file(entries[at], built[at][1]), _options(entries[at])) for at in places}
@@ -53,21 +53,21 @@ def told_apart(entries: Sequence[Any], built: Sequence[Named], where: str, fault
                 fix = "name it once, or give one of them other options"
                 faults.append(UsageError(f"scorer {name!r} is named twice with the same options", where=where, fix=fix))
             else:
-                kept.add(at)
+                places_kept.add(at)
             seen.add(which)
         _name_by_file(list(clashing.values()))
         for label in dict.fromkeys(one.label for one in clashing.values()):
             _name_by_options([one for one in clashing.values() if one.label == label])
         for at in places:
-            labels[at] = _free(clashing[at].label, taken)
-            taken.add(labels[at])
-    return [(labels[at], built[at][1]) for at in sorted(kept)]
+            labels[at] = _free(clashing[at].label, used_names)
+            used_names.add(labels[at])
+    return [(labels[at], built[at][1]) for at in sorted(places_kept)]
 
 
 def metrics_apart(results: Iterable[Result], before: Iterable[Result], scorer: str) -> list[Result]:
     """Results of one scorer; a metric that another scorer of the same cell has too is followed by the scorer's name."""
-    taken = {(result.task, result.model, result.metric) for result in before}
-    return [replace(r, metric=f"{r.metric} ({scorer})") if (r.task, r.model, r.metric) in taken else r for r in results]
+    used = {(result.task, result.model, result.metric) for result in before}
+    return [replace(r, metric=f"{r.metric} ({scorer})") if (r.task, r.model, r.metric) in used else r for r in results]
 
 
 def _name_by_file(clashing: Sequence[_Clashing]) -> None:
@@ -91,9 +91,9 @@ def _tail(file: str, others: Iterable[str]) -> str:
 
 def _name_by_options(clashing: Sequence[_Clashing]) -> None:
     differing = [differing_options(one.options, [other.options for other in clashing]) for one in clashing]
-    for one, given in zip(clashing, differing, strict=True):
-        if given:
-            one.label = f"{one.label}({given})"
+    for one, options in zip(clashing, differing, strict=True):
+        if options:
+            one.label = f"{one.label}({options})"
 
 
 def differing_options(options: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
@@ -103,9 +103,9 @@ def differing_options(options: Mapping[str, Any], others: Sequence[Mapping[str, 
     return " ".join(f"{name}={options[name]}" for name in names)
 
 
-def _free(label: str, taken: set[str]) -> str:
+def _free(label: str, used_names: set[str]) -> str:
     number, free = 1, label
-    while free in taken:
+    while free in used_names:
         number += 1
         free = f"{label}#{number}"
     return free
@@ -113,12 +113,12 @@ def _free(label: str, taken: set[str]) -> str:
 
 def _options(entry: Any) -> dict[str, str]:
     """The options a scorer was given, as text."""
-    given: Mapping[str, Any] = {}
+    options: Mapping[str, Any] = {}
     if isinstance(entry, (str, Mapping, Spec)):
-        given = {name: value for name, value in Spec.of(entry).options.items() if name != "label"}
+        options = {name: value for name, value in Spec.of(entry).options.items() if name != "label"}
     elif is_dataclass(entry) and not isinstance(entry, type):
-        given = {f.name: getattr(entry, f.name) for f in fields(entry) if f.init and f.compare}
-    return {str(name): _text(value) for name, value in veiled(given).items()}
+        options = {f.name: getattr(entry, f.name) for f in fields(entry) if f.init and f.compare}
+    return {str(name): _text(value) for name, value in veiled(options).items()}
 
 
 def _text(value: Any) -> str:

@@ -48,11 +48,11 @@ def _tell_short_transcripts(prompts: Sequence[tuple[Sample, str]]) -> bool:
 
     A list of all words that may be said holds those of the others too.
     """
-    said = {str(sample.target).strip().casefold() for sample, _ in prompts}
-    return len(said) > 1 and all(
+    transcripts = {str(sample.target).strip().casefold() for sample, _ in prompts}
+    return len(transcripts) > 1 and all(
         (word == str(sample.target).strip().casefold()) == is_whole(word, text)
         for sample, text in prompts
-        for word in said
+        for word in transcripts
         if word
     )
 

@@ -141,12 +141,12 @@ class _Models:
     def unknown_options(self) -> list[AssayError]:
         """Of several models, what each said of an option that none of them takes."""
         names = set(self._run.models)
-        return [fault for said in self._refused.values() if said.keys() == names for fault in said.values()]
+        return [fault for faults in self._refused.values() if faults.keys() == names for fault in faults.values()]
 
     def notices(self, name: str) -> Iterator[str]:
         """The options that other models of the run take and this one does not have."""
-        for option, said in self._refused.items():
-            if name in said:
+        for option, faults in self._refused.items():
+            if name in faults:
                 yield f"{name} has no option {option!r} and is asked without it"
 
     def _build(self, name: str, own: Model | None) -> Model | None:
@@ -272,8 +272,8 @@ def prepare(task: Task, run: RunOptions, faults: list[AssayError]) -> Prepared:
         gather(faults, lambda entry=entry: build_summarizer(entry, f"task {task.name!r}"))  # type: ignore[misc]
     raise_all(wrong)
     assert asked is not None and options is not None  # else there was a fault
-    samples, template, drawn = asked
-    return Prepared(samples, template, drawn, options, scorers)
+    samples, template, shots = asked
+    return Prepared(samples, template, shots, options, scorers)
 
 
 def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
@@ -304,10 +304,10 @@ def _asked(task: Task, run: RunOptions) -> tuple[Samples, Any, Any]:
         where=f"task {task.name!r}",
         hold=holder(samples.own_reach, f"task {task.name!r}"),
     )
-    drawn = None
+    shots = None
     if fewshot_of(task, run).num:
-        template, drawn = with_shots(task, run, samples, template, _source_of, _reach(task, run))
-    return samples, template, drawn
+        template, shots = with_shots(task, run, samples, template, _source_of, _reach(task, run))
+    return samples, template, shots
 
 
 def _reach(task: Task, run: RunOptions) -> dict[str, Any]:
@@ -347,11 +347,11 @@ def build_scorers(task: Task, usual: Sequence[Any], faults: list[AssayError]) ->
     entries: list[Any] = []
     built: list[tuple[str, Any]] = []
     for entry in task.scorers or usual:
-        made = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
-        if made is not None:
-            gather(faults, lambda made=made: _check_libraries(made[0], made[1], where))  # type: ignore[misc]
+        scorer = gather(faults, lambda entry=entry: build_scorer(entry, where))  # type: ignore[misc]
+        if scorer is not None:
+            gather(faults, lambda scorer=scorer: _check_libraries(scorer[0], scorer[1], where))  # type: ignore[misc]
             entries.append(entry)
-            built.append(made)
+            built.append(scorer)
     return told_apart(entries, built, where, faults)
 
 

@@ -43,15 +43,15 @@ class Change:
 
 def protocol_of(cell: Cell, judges: Mapping[str, Any]) -> str:
     """The id of what a cell measures; `judges` are the identities of helper models by role."""
-    own = original(cell.task)
+    base = original(cell.task)
     name, shots = cell.task.protocol, fewshot_of(cell.task, cell.run).num
     changes = list(changes_of(cell, judges))
     if not changes:
         return name
     labels = [change.label for change in changes]
-    if shots != own.fewshot.num:
+    if shots != base.fewshot.num:
         label = f"{shots}shot"
-        named = re.sub(rf"(?<!\d){own.fewshot.num}[-_]?shots?(?![a-z])", label, name, count=1)
+        named = re.sub(rf"(?<!\d){base.fewshot.num}[-_]?shots?(?![a-z])", label, name, count=1)
         if named != name:
             name = named
             labels.remove(label)
@@ -64,11 +64,11 @@ def protocol_of(cell: Cell, judges: Mapping[str, Any]) -> str:
 def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
     """Everything that a run does otherwise than the task's author wrote it."""
     task, run = cell.task, cell.run
-    own = original(task)
-    yield from _shots(cell, own)
-    if _template_source(task, cell.samples) != (source := _template_source(own, cell.samples)):
+    base = original(task)
+    yield from _shots(cell, base)
+    if _template_source(task, cell.samples) != (source := _template_source(base, cell.samples)):
         yield Change("template", [_template_source(task, cell.samples), source])
-    if (system := system_of(task, run)) != own.system and cell.shows_system:
+    if (system := system_of(task, run)) != base.system and cell.shows_system:
         yield Change("system" if system else "no_system", system)
     # Where prompts bring options of their own, one that the run gives stands above them, whatever the task says.
     has_own_options = run.generation and (prompt := cell.first_prompt()) is not None and prompt.options is not None
@@ -76,22 +76,22 @@ def changes_of(cell: Cell, judges: Mapping[str, Any]) -> Iterator[Change]:
         yield Change("chat" if run.apply_chat_template else "no_chat", run.apply_chat_template)
     for name in OPTION_NAMES:
         value = getattr(cell.options, name)
-        if value != getattr(own.options, name) or (has_own_options and name in run.generation):
+        if value != getattr(base.options, name) or (has_own_options and name in run.generation):
             yield Change(_setting(name, value), value)
     for name in ("epochs", "reducer"):
-        if getattr(task, name) != getattr(own, name):
+        if getattr(task, name) != getattr(base, name):
             yield Change(_setting(name, getattr(task, name)), getattr(task, name))
     if run.shuffle_choices is not None:
         yield Change(f"shuffled_choices={run.shuffle_choices}", run.shuffle_choices)
-    if _columns_differ(cell, own):
+    if _columns_differ(cell, base):
         yield Change("columns", dict(columns_of(task, run)))
-    if run.split is not None and isinstance(own.dataset, DataSource) and run.split != own.dataset.split:
+    if run.split is not None and isinstance(base.dataset, DataSource) and run.split != base.dataset.split:
         yield Change(f"split={run.split}", run.split)
-    if run.data == MINI and isinstance(own.dataset, DataSource) and own.dataset.mini:
-        yield Change(MINI, own.dataset.mini)  # a few rows of ours, not the benchmark's; its own may lie anywhere
-    yield from _scoring(cell, own, judges)
+    if run.data == MINI and isinstance(base.dataset, DataSource) and base.dataset.mini:
+        yield Change(MINI, base.dataset.mini)  # a few rows of ours, not the benchmark's; its own may lie anywhere
+    yield from _scoring(cell, base, judges)
     for name in OTHER_FIELDS:
-        if getattr(task, name) != getattr(own, name):
+        if getattr(task, name) != getattr(base, name):
             yield Change(name, code_digest(getattr(task, name)))
 
 
@@ -105,16 +105,16 @@ def _chat_differs(cell: Cell) -> bool:
     return (as_chat if wanted else as_text)(messages) != messages
 
 
-def _shots(cell: Cell, own: Task) -> Iterator[Change]:
+def _shots(cell: Cell, base: Task) -> Iterator[Change]:
     fewshot = fewshot_of(cell.task, cell.run)
-    if fewshot.num != own.fewshot.num:
+    if fewshot.num != base.fewshot.num:
         yield Change(f"{fewshot.num}shot", fewshot.num)
     if not fewshot.num or cell.shots is None:
         return
     ways = {name: getattr(fewshot, name) for name in ("pick", "multiturn")}
-    if any(value != getattr(own.fewshot, name) for name, value in ways.items()):
+    if any(value != getattr(base.fewshot, name) for name, value in ways.items()):
         yield Change("shots", code_digest(ways))
-    if fewshot.seed != own.fewshot.seed and cell.options.seed == own.options.seed:
+    if fewshot.seed != base.fewshot.seed and cell.options.seed == base.options.seed:
         yield Change(f"seed={fewshot.seed}", fewshot.seed)  # else it stands among the options
     if cell.run.fewshot_data is not None:
         yield Change(f"shots={Path(cell.run.fewshot_data).name}", cell.shots.pool.digest())
@@ -122,10 +122,10 @@ def _shots(cell: Cell, own: Task) -> Iterator[Change]:
         yield Change("shots_from_evaluated_data", True)
 
 
-def _scoring(cell: Cell, own: Task, judges: Mapping[str, Any]) -> Iterator[Change]:
+def _scoring(cell: Cell, base: Task, judges: Mapping[str, Any]) -> Iterator[Change]:
     usual = default_scorers(cell.samples.kind)
     scorers = cell.task.scorers or usual
-    if scorers != (own.scorers or usual):
+    if scorers != (base.scorers or usual):
         names = "+".join(scoring.name for scoring in cell.scorings)
         yield Change(f"scorer={names}", [_scorer(entry) for entry in scorers])
     for role in sorted({role for scoring in cell.scorings for role in scoring.roles}):
@@ -152,15 +152,15 @@ def _template_source(task: Task, samples: Samples) -> str:
     return build_template(task.template, kind=samples.kind).source
 
 
-def _columns_differ(cell: Cell, own: Task) -> bool:
+def _columns_differ(cell: Cell, base: Task) -> bool:
     """Whether the run reads rows otherwise: naming a column that is found by its name anyway changes nothing."""
-    given = columns_of(cell.task, cell.run)
-    if dict(given) == dict(own.columns):
+    columns = columns_of(cell.task, cell.run)
+    if dict(columns) == dict(base.columns):
         return False
     first = cell.samples.head.columns
     if first is None:
         return False
-    return find_columns(first.names, given) != find_columns(first.names, own.columns)
+    return find_columns(first.names, columns) != find_columns(first.names, base.columns)
 
 
 def _setting(name: str, value: Any) -> str:

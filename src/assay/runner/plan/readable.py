@@ -18,11 +18,11 @@ def check_reads(cell: Cell) -> None:
     prompt = cell.first_prompt()
     if prompt is None:
         return
-    held = held_by(prompt, cell.options_for(prompt))
+    kinds = held_by(prompt, cell.options_for(prompt))
     for scoring in cell.scorings:
         for kind in scoring.reads:
-            if kind not in held and kind not in OF_SAMPLES:
-                raise _unreadable(cell, scoring, kind, held)
+            if kind not in kinds and kind not in OF_SAMPLES:
+                raise _unreadable(cell, scoring, kind, kinds)
 
 
 def held_by(prompt: Prompt, options: GenerateOptions) -> frozenset[str]:

@@ -102,8 +102,8 @@ def unused_judges(run: RunOptions, tasks: Sequence[Task], scorings: Sequence[Sco
     names = ", ".join(dict.fromkeys(scoring.name for scoring in scorings)) or "none"
     for role, model in run.judges.items():
         if role not in asked:
-            given = model if role == "judge" else f"{role}={model}"
-            yield f"--judge {given} was not asked: no scorer of this run takes a {role} (they are {names})"
+            flag = model if role == "judge" else f"{role}={model}"
+            yield f"--judge {flag} was not asked: no scorer of this run takes a {role} (they are {names})"
     if run.judge_args and not run.judges:
         yield f"--judge_args {', '.join(run.judge_args)}: there is no judge to take them (--judge MODEL)"
 

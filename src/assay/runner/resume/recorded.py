@@ -35,12 +35,12 @@ def recorded_models(manifest: Mapping[str, Any]) -> dict[str, Model]:
     """By the names under which their answers were kept."""
     models: dict[str, Model] = {}
     for cell in manifest.get("cells", ()):
-        said = cell.get("abilities", {})
+        plain = cell.get("abilities", {})
         abilities = Abilities(
-            frozenset(said.get("accepts", ("text",))),
-            frozenset(said.get("produces", ("text",))),
-            likelihood=bool(said.get("likelihood")),
-            logprobs=bool(said.get("logprobs")),
+            frozenset(plain.get("accepts", ("text",))),
+            frozenset(plain.get("produces", ("text",))),
+            likelihood=bool(plain.get("likelihood")),
+            logprobs=bool(plain.get("logprobs")),
         )
         models[str(cell["model"])] = Recorded(cell.get("identity", {}), abilities)
     return models

@@ -247,7 +247,7 @@ def reduce_candidates(
     """
     # A failed judge is asked again, so its outcome speaks for the request before any other.
     lost = sorted((s for s in scores if s.outcome in UNRESOLVED), key=lambda s: s.outcome is not Outcome.JUDGE_ERROR)
-    known = [_counted(score, higher_is_better, bounds) for score in scores if score.outcome not in UNRESOLVED]
+    resolved = [_counted(score, higher_is_better, bounds) for score in scores if score.outcome not in UNRESOLVED]
     outcomes = [score.outcome for score in scores]
     outcome = lost[0].outcome if lost else Outcome.SCORED if Outcome.SCORED in outcomes else outcomes[0]
     details: dict[str, Any] = {"outcomes": [each.value for each in outcomes]}
@@ -261,7 +261,7 @@ def reduce_candidates(
         details["candidates"] = [dict(score.details) for score in scores]
     answers = {score.answer for score in scores}
     return Score(
-        None if lost else _mean(known),
+        None if lost else _mean(resolved),
         outcome,
         answers.pop() if len(answers) == 1 else None,
         details,

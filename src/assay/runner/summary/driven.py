@@ -37,14 +37,15 @@ class Driven:
     """Numbers of which less is better."""
 
 
-def driven_results(cell: Cell, made: Any, calls: int, outcomes: Mapping[str, int] = EMPTY) -> list[Result]:
+def driven_results(cell: Cell, returned: Any, calls: int, outcomes: Mapping[str, int] = EMPTY) -> list[Result]:
     """The numbers a driver returned, as results; what is no number is left out."""
-    driven = made if isinstance(made, Driven) else Driven(values=made if isinstance(made, Mapping) else {"value": made})
+    values = returned if isinstance(returned, Mapping) else {"value": returned}
+    driven = returned if isinstance(returned, Driven) else Driven(values=values)
     with blame(ScorerError, f"driver of task {cell.task.name!r}"):
         numbers = flatten(driven.values)
     if not numbers and not driven.results:
         raise ComponentError(
-            f"returned no numbers: {shorten(made)}", where=f"driver of task {cell.task.name!r}", fix="return a dict"
+            f"returned no numbers: {shorten(returned)}", where=f"driver of task {cell.task.name!r}", fix="return a dict"
         )
     n = driven.n if driven.n is not None else calls
     expected = driven.n_expected if driven.n_expected is not None else n

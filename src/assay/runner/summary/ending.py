@@ -61,8 +61,8 @@ def first_errors(results: Sequence[Result], progress: Sequence[CellProgress]) ->
 
 def _count(results: Sequence[Result], progress: CellProgress, outcome: str) -> int:
     """How many samples met an outcome: as the table has it, not once for each scorer."""
-    own = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
-    return max((r.outcomes.get(outcome, 0) for r in own), default=0) or progress.outcomes.get(outcome, 1)
+    rows = [r for r in results if (r.task, r.model) == (progress.task, progress.model)]
+    return max((r.outcomes.get(outcome, 0) for r in rows), default=0) or progress.outcomes.get(outcome, 1)
 
 
 def close_manifest(

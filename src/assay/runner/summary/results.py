@@ -139,11 +139,11 @@ def _answered(cell: Cell, writer: RunWriter, epoch: int) -> tuple[Rows, Counter[
             continue
         counted = [answer for answer in stored[: cell.rounds.get((item.id, epoch))] if answer is not None]
         records = [writer.read_output(answer) for answer in counted]
-        said = [output_from_plain(record.output, writer.blobs) for record in records]
-        if said[-1].error is not None:
-            failed[failure_score(said[-1].error).outcome.value] += 1
+        outputs = [output_from_plain(record.output, writer.blobs) for record in records]
+        if outputs[-1].error is not None:
+            failed[failure_score(outputs[-1].error).outcome.value] += 1
         else:
-            rows.append((item, with_rounds(said, [record.prompt for record in records])))
+            rows.append((item, with_rounds(outputs, [record.prompt for record in records])))
     return rows, failed
 
 
@@ -171,10 +171,10 @@ def set_level_results(
     names = dict.fromkeys(name for found in values for name in found)
     results = []
     for name in names:
-        given = [found.get(name) for found in values]
-        numbers = [number for number in given if number is not None and math.isfinite(number)]
-        strange = tuple(f"not a finite number: {n}" for n in given if n is not None and not math.isfinite(n))
-        known = [number if number in numbers else None for number in given]
+        column = [found.get(name) for found in values]
+        numbers = [number for number in column if number is not None and math.isfinite(number)]
+        strange = tuple(f"not a finite number: {n}" for n in column if n is not None and not math.isfinite(n))
+        known = [number if number in numbers else None for number in column]
         results.append(
             Result(
                 task=cell.task.name,

@@ -35,10 +35,10 @@ class Made:
         return cls(name, options, getattr(summarizer, "function", None), checked_result(result))
 
 
-def rows_apart(made: Sequence[Made]) -> list[Result]:
+def rows_apart(results: Sequence[Made]) -> list[Result]:
     """One row for each number: those of one name get what their summarizers differ in, as `overall(by=topic)`."""
     by_name: dict[str, list[Made]] = {}
-    for one in made:
+    for one in results:
         rivals = by_name.setdefault(one.result.metric, [])
         if not any(_same(one, other) for other in rivals):
             rivals.append(one)
@@ -101,9 +101,9 @@ def _finite_result(result: Result) -> Result:
     changes: dict[str, Any] = {}
     for name in _NUMBERS:
         value = getattr(result, name)
-        if (kept := finite(value)) is not value:
+        if (number := finite(value)) is not value:
             # Half an interval is none.
-            changes[name] = None if name in ("ci", "bounds") else kept
+            changes[name] = None if name in ("ci", "bounds") else number
     if "value" in changes:
         changes["flags"] = (*result.flags, f"not a finite number: {result.value}")
     return replace(result, **changes) if changes else result

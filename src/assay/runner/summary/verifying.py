@@ -35,8 +35,8 @@ class Recomputed:
     def differences(self, summary: Mapping[str, Any]) -> Iterator[str]:
         """Where the summary has another number, each in one line."""
         written = {_name(r): r for r in map(result_from_plain, summary.get("results", ()))}
-        made = {_name(r): r for r in self.results}
-        for name, result in made.items():
+        results = {_name(r): r for r in self.results}
+        for name, result in results.items():
             if name not in written:
                 yield f"{' · '.join(name)}: not in summary.json"
                 continue
@@ -47,7 +47,7 @@ class Recomputed:
                     yield f"{' · '.join(name)}: summary.json has {found}"
         judged = {(result.task, result.model) for result in self.results}
         if not self.unchecked:
-            for name in written.keys() - made.keys():
+            for name in written.keys() - results.keys():
                 if name[:2] in judged:
                     yield f"{' · '.join(name)}: the journal does not give it"
 
@@ -55,32 +55,32 @@ class Recomputed:
 def recompute(reader: RunReader, **settings: Any) -> Recomputed:
     """The table of a run from its journal; `settings` as those of `score`."""
     run = recorded_run(Path(reader.layout.folder), settings)
-    made = Recomputed()
+    recomputed = Recomputed()
     with guarded(run.gate):
         for cell in make_plan(run.options, run.models, may_have_unused=True, recorded=run.ways):
             if cell.task.driver is not None:
-                made.unchecked.append(f"{cell.task.name}: its own evaluator made the numbers")
+                recomputed.unchecked.append(f"{cell.task.name}: its own evaluator made the numbers")
                 continue
             for scoring in cell.scorings:
-                _add(made, reader, cell, scoring)
-    return made
+                _add(recomputed, reader, cell, scoring)
+    return recomputed
 
 
-def _add(made: Recomputed, reader: RunReader, cell: Cell, scoring: Scoring) -> None:
+def _add(recomputed: Recomputed, reader: RunReader, cell: Cell, scoring: Scoring) -> None:
     task, model = cell.task.name, cell.model_name
     name = f"{task} · {model} · {scoring.name}"
     if scoring.is_set_level:
-        made.unchecked.append(f"{name}: it judges all samples at once")
+        recomputed.unchecked.append(f"{name}: it judges all samples at once")
         return
     if scoring.name not in (judged := reader.scorers(task, model)):
         why = "the run was last scored by others (--scorer names them)" if judged else "the journal has no verdicts"
-        made.unchecked.append(f"{name}: {why}")
+        recomputed.unchecked.append(f"{name}: {why}")
         return
     faults: list[AssayError] = []
     records = _in_order(reader, task, model, scoring.name)
     found = summarize(cell, scoring, records, _expected(reader, cell), faults.append)
-    made.results += metrics_apart(found, made.results, scoring.name)
-    made.unchecked += [f"{name}: {fault}" for fault in faults]
+    recomputed.results += metrics_apart(found, recomputed.results, scoring.name)
+    recomputed.unchecked += [f"{name}: {fault}" for fault in faults]
 
 
 def _in_order(reader: RunReader, task: str, model: str, scorer: str) -> Scores:
@@ -92,8 +92,8 @@ def _in_order(reader: RunReader, task: str, model: str, scorer: str) -> Scores:
 
 def _expected(reader: RunReader, cell: Cell) -> int | None:
     rows: Iterable[Mapping[str, Any]] = reader.summary.get("results", ())
-    own = [row["n_expected"] for row in rows if (row["task"], row["model"]) == (cell.task.name, cell.model_name)]
-    return max((n for n in own if n is not None), default=None)
+    counts = [row["n_expected"] for row in rows if (row["task"], row["model"]) == (cell.task.name, cell.model_name)]
+    return max((n for n in counts if n is not None), default=None)
 
 
 def _name(result: Result) -> tuple[str, str, str]:

@@ -16,8 +16,8 @@ def build_summarizer(entry: Any, where: str) -> tuple[str, Any]:
         spec = Spec.of(entry, where=where)
         if is_reference(spec.name):
             name, thing = load_component(spec.name, "summarize")
-            made = registry.construct(thing, spec, kind="summarizer", where=where)
-            return spec.name, adapt_summarizer(made, name)
+            summarizer = registry.construct(thing, spec, kind="summarizer", where=where)
+            return spec.name, adapt_summarizer(summarizer, name)
         return spec.name, registry.summarizers.build(spec, where=where)
     if not callable(entry):
         raise UsageError(f"a summarizer must be callable, got {entry!r}", where=where)

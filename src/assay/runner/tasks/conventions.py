@@ -41,23 +41,23 @@ PARAMETERS = frozenset({"sample", "row", "records"})
 
 def from_conventions(module: ModuleType, path: Path) -> Task:
     """The task of a file; raises `PlanError` with all that is wrong with its names."""
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     faults: list[AssayError] = [*_slips(module, path)]
     for name in (*FIELDS, *SHORT):
         field = SHORT.get(name, name)
         value = getattr(module, name, None)
         if value is None or _is_helper(field, value):
             continue
-        if field in given:
+        if field in values:
             what = f"`{name}` gives the {field} a second time"
             faults.append(UsageError(what, where=str(path), fix=f"keep one of `{field}` and its short names"))
             continue
         fault = _wrong_kind(name, field, value, path)
         if fault is None:
-            given[field] = _placed(field, value, path)
+            values[field] = _placed(field, value, path)
         else:
             faults.append(fault)
-    if "dataset" not in given and not faults:
+    if "dataset" not in values and not faults:
         names = [n for n in vars(module) if not n.startswith("_")]
         raise UsageError(
             "defines no benchmark",
@@ -67,10 +67,10 @@ def from_conventions(module: ModuleType, path: Path) -> Task:
         )
     if faults:
         raise faults[0] if len(faults) == 1 else PlanError(faults)
-    given.setdefault("name", path.stem)
-    given.setdefault("description", (module.__doc__ or "").strip().partition("\n")[0])
+    values.setdefault("name", path.stem)
+    values.setdefault("description", (module.__doc__ or "").strip().partition("\n")[0])
     try:
-        return Task(**given)
+        return Task(**values)
     except UsageError as error:
         raise UsageError(error.what, where=str(path), fix=error.fix) from error
     except TypeError as error:
@@ -123,10 +123,10 @@ def _beside(source: Any, path: Path) -> Any:
 
 def _slips(module: ModuleType, path: Path) -> Iterator[UsageError]:
     """Names that were meant for assay and that assay does not know."""
-    known = {*FIELDS, *SHORT}
+    names = {*FIELDS, *SHORT}
     for name, line in _unread(path):
         value = getattr(module, name, None)
-        if name in known or name.startswith("_") or name != name.lower() or value is None:
+        if name in names or name.startswith("_") or name != name.lower() or value is None:
             continue
         meant = _meant(name, value)
         if meant is not None and not _has(module, meant):

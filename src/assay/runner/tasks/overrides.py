@@ -73,12 +73,12 @@ def generation_of(task: Task, run: RunOptions) -> GenerateOptions:
 
 def fewshot_of(task: Task, run: RunOptions) -> Fewshot:
     """How many solved examples are shown, and how they are drawn."""
-    own = task.fewshot
+    fewshot = task.fewshot
     return replace(
-        own,
-        num=own.num if run.num_fewshot is None else run.num_fewshot,
-        seed=own.seed if run.seed is None else run.seed,
-        multiturn=own.multiturn if run.fewshot_as_multiturn is None else run.fewshot_as_multiturn,
+        fewshot,
+        num=fewshot.num if run.num_fewshot is None else run.num_fewshot,
+        seed=fewshot.seed if run.seed is None else run.seed,
+        multiturn=fewshot.multiturn if run.fewshot_as_multiturn is None else run.fewshot_as_multiturn,
     )
 
 

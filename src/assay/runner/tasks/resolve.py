@@ -45,15 +45,15 @@ def _find(reference: Any, run: RunOptions) -> list[Task]:
     if isinstance(reference, (Task, Suite)) or not isinstance(reference, str):
         return _expand(reference, "a task", run)
     name, shots = _split_shots(reference)
-    known = registry.tasks.resolve(name)
-    if known is not None and not _may_mean_another(reference, run):
-        return [with_shots(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
+    task_name = registry.tasks.resolve(name)
+    if task_name is not None and not _may_mean_another(reference, run):
+        return [with_shots(task, shots) for task in _expand(registry.tasks.get(task_name), task_name, run)]
     for recognise in registry.recognisers():
         tasks = recognise(name, run)
         if tasks is not None:
             return list(tasks)
-    if known is not None:
-        return [with_shots(task, shots) for task in _expand(registry.tasks.get(known), known, run)]
+    if task_name is not None:
+        return [with_shots(task, shots) for task in _expand(registry.tasks.get(task_name), task_name, run)]
     if is_reference(name):
         return [with_shots(task, shots) for task in _from_python(name, run)]
     path = Path(name).expanduser()

@@ -22,9 +22,9 @@ def find_subset(name: str) -> Task | None:
     for alias, task in OTHER_NAMES.items():
         if folded.startswith(f"{alias}_"):
             folded = f"{task}_{folded.removeprefix(f'{alias}_')}"
-    known = {folded_value(one): one for one in registry.tasks.names()}
-    for head in sorted((one for one in known if folded.startswith(f"{one}_")), key=len, reverse=True):
-        task = registry.tasks.get(known[head])
+    names = {folded_value(one): one for one in registry.tasks.names()}
+    for head in sorted((one for one in names if folded.startswith(f"{one}_")), key=len, reverse=True):
+        task = registry.tasks.get(names[head])
         if isinstance(task, Task) and task.tags and task.driver is None:
             return _subset_of(task, folded.removeprefix(f"{head}_"))
     return None

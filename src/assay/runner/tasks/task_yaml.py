@@ -63,13 +63,13 @@ _resolve_scalar("tag:yaml.org,2002:float", r"^-?(?:0|[1-9][0-9]*)\.[0-9]+$", "-0
 
 
 def _mapping(loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-    seen: dict[Any, Any] = {}
+    lines: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
-        if key in seen:
+        if key in lines:
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
-        seen[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
-    return seen
+        lines[key] = loader.construct_object(value_node, deep=True)  # type: ignore[no-untyped-call]
+    return lines
 
 
 _StrictLoader.add_constructor("tag:yaml.org,2002:map", _mapping)
@@ -113,23 +113,23 @@ def read_task_file(path: Path) -> Task:
     plain = load_yaml(path)
     if not isinstance(plain, Mapping):
         raise UsageError("a task file holds keys and values", where=str(path))
-    known = {f.name for f in fields(Task)} - _CODE_ONLY - OF_THE_RUN
+    names = {f.name for f in fields(Task)} - _CODE_ONLY - OF_THE_RUN
     faults: list[AssayError] = []
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in plain.items():
         name = ALIASES.get(str(key), str(key).replace("-", "_"))
-        if name not in known:
-            close = nearest(name, known | set(ALIASES))
-            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+        if name not in names:
+            close = nearest(name, names | set(ALIASES))
+            fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(names))}"
             faults.append(UsageError(f"unknown key {key!r}", where=str(path), fix=fix))
         elif value is not None:
             try:
                 _check_kind(name, value, path)
-                given[name] = _read(name, value, path, faults)
+                values[name] = _read(name, value, path, faults)
             except UsageError as error:
                 faults.append(error)
-    given.setdefault("name", path.stem)
-    task = Task(**given)
+    values.setdefault("name", path.stem)
+    task = Task(**values)
     if faults:
         # Without data nothing more can be said of it: what names them may be what is misspelled.
         raise PartlyRead(faults, [] if task.dataset is None else [task])
@@ -176,15 +176,15 @@ def _check_kind(name: str, value: Any, path: Path) -> None:
 def _fewshot(plain: Mapping[str, Any] | int, path: Path, faults: list[AssayError]) -> Fewshot:
     if isinstance(plain, int):
         return Fewshot(plain)
-    known = {f.name for f in fields(Fewshot)}
-    for key in [key for key in plain if key not in known]:
-        close = nearest(str(key), known)
-        fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(known))}"
+    names = {f.name for f in fields(Fewshot)}
+    for key in [key for key in plain if key not in names]:
+        close = nearest(str(key), names)
+        fix = f"did you mean {close!r}?" if close else f"known keys: {', '.join(sorted(names))}"
         faults.append(UsageError(f"unknown key {key!r} under fewshot", where=str(path), fix=fix))
-    given = {name: value for name, value in plain.items() if name in known}
-    if "pick" in given:
-        given["pick"] = _reference_beside(given["pick"], path)
-    return Fewshot(**{**given, "source": _beside(plain.get("source"), path)})
+    values = {name: value for name, value in plain.items() if name in names}
+    if "pick" in values:
+        values["pick"] = _reference_beside(values["pick"], path)
+    return Fewshot(**{**values, "source": _beside(plain.get("source"), path)})
 
 
 class WrittenRows(list[Any]):

@@ -43,7 +43,7 @@ class ClipScore:
     def __call__(self, sample: Sample, output: Output) -> Score:
         cosine = saved(sample, output, "cosine")
         if isinstance(cosine, (bool, Mapping)) or not isinstance(cosine, (int, float)) or not math.isfinite(cosine):
-            return not_saved("no cosine of picture and prompt was saved")
+            return not_saved("no cosine of image and prompt was saved")
         return Score(clip_score(cosine, self.variant), details={"cosine": float(cosine), "variant": self.variant})
 
 

@@ -36,10 +36,10 @@ class DigitAccuracy:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        picture = next((medium for medium in output.media if isinstance(medium, Image)), None)
-        if picture is None:
-            return Score(0.0, Outcome.UNPARSED, details={"reason": "no picture in the output"})
-        seen = str(int(judge().predict([digit_pixels(picture) * DARKEST])[0]))
+        image = next((medium for medium in output.media if isinstance(medium, Image)), None)
+        if image is None:
+            return Score(0.0, Outcome.UNPARSED, details={"reason": "no image in the output"})
+        seen = str(int(judge().predict([digit_pixels(image) * DARKEST])[0]))
         details = {"split": digits().digest[:16], "judge_on_real_digits": judge_accuracy()}
         return Score(float(seen in targets), answer=seen, details=details)
 

@@ -47,7 +47,7 @@ class Fid:
     """Features of every image that was made, and of the target image; one distance for the whole run."""
 
     statistics: str = ""
-    """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target pictures."""
+    """A file .npz with `mu` and `sigma` of the reference images; left out, they are the samples' target images."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("image",)
     name: ClassVar[str] = "fid"
@@ -69,10 +69,10 @@ class Fid:
         made = [one for candidate in output.candidates for one in candidate.media if isinstance(one, Image)]
         if not made:
             # A set has no place for an image that is not there, and no worst distance either.
-            return Score(None, Outcome.MODEL_ERROR, details={"error": "no picture was made"})
+            return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
         wanted = () if self.statistics else tuple(one for one in sample.targets if isinstance(one, Image))
         if not wanted and not self.statistics:
-            return no_target(sample, "picture to be like")
+            return no_target(sample, "image to be like")
         try:
             features = [await self._features(one) for one in (*made, *wanted)]
         except (ModelError, ValueError) as error:
@@ -80,9 +80,9 @@ class Fid:
         kept = {"made": features[: len(made)], "reference": features[len(made) :]}
         return Score(None, details={**kept, "shown": [one.digest for one in made]})
 
-    async def _features(self, picture: Image) -> str:
+    async def _features(self, image: Image) -> str:
         asked = Text('{"features": true}')
-        found = structure_of(await ask_specialist(self.models, "features", (picture, asked)))
+        found = structure_of(await ask_specialist(self.models, "features", (image, asked)))
         return packed(found.get("features") if isinstance(found, Mapping) else found)
 
 
@@ -111,16 +111,16 @@ class FrechetSummary:
         }
         # The set has no place for an answer without an image, so it can only be said how many there were.
         without = sum(outcomes[str(outcome)] for outcome in COUNTED_AS_ZERO)
-        left_out = (f"{without} answers have no picture and are left out",) if without else ()
+        left_out = (f"{without} answers have no image and are left out",) if without else ()
         if not len(made):
-            yield Result(value=None, interval="none: there is no picture to compare", flags=left_out, **common)
+            yield Result(value=None, interval="none: there is no image to compare", flags=left_out, **common)
             return
         width = made.shape[1]
         if self.statistics:
             mean, covariance = read_statistics(self.statistics, width)
             few_images(len(made), width)
             value = distance_of_moments(made.mean(axis=0), np.cov(made, rowvar=False), mean, covariance)
-            flags: tuple[str, ...] = ("the reference pictures are known by their statistics alone",)
+            flags: tuple[str, ...] = ("the reference images are known by their statistics alone",)
         else:
             found = frechet_distance(made, reference, fewest=width)
             value, flags = found.value, found.flags
@@ -171,6 +171,6 @@ def read_statistics(path: str, width: int) -> "tuple[Floats, Floats]":
     except (OSError, KeyError, ValueError) as error:
         raise UsageError(f"cannot read mu and sigma: {error}", where=path) from error
     if mean.shape != (width,) or covariance.shape != (width, width):
-        what = f"statistics of {mean.size} features, pictures of {width}"
+        what = f"statistics of {mean.size} features, images of {width}"
         raise UsageError(what, where=path, fix="one feature model for both")
     return mean, covariance

@@ -31,7 +31,7 @@ class FrechetDistance:
 
 
 def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWEST) -> FrechetDistance:
-    """The distance between two tables of features, one row for each picture."""
+    """The distance between two tables of features, one row for each image."""
     import numpy as np
 
     made, reference = np.asarray(made, float), np.asarray(reference, float)
@@ -39,9 +39,9 @@ def frechet_distance(made: "Floats", reference: "Floats", *, fewest: int = FEWES
         raise ValueError(f"features must be two tables of equal width, not {made.shape} and {reference.shape}")
     fewer = min(len(made), len(reference))
     few_images(fewer, fewest)
-    flags = [f"fewer than {TRUSTED} pictures: compare only with the same number"] if fewer < TRUSTED else []
+    flags = [f"fewer than {TRUSTED} images: compare only with the same number"] if fewer < TRUSTED else []
     if len(made) != len(reference):
-        flags.append(f"{len(made)} pictures against {len(reference)}: the distance depends on both numbers")
+        flags.append(f"{len(made)} images against {len(reference)}: the distance depends on both numbers")
     value = distance_of_moments(
         made.mean(axis=0), np.cov(made, rowvar=False), reference.mean(axis=0), np.cov(reference, rowvar=False)
     )
@@ -52,8 +52,8 @@ def few_images(number: int, fewest: int) -> None:
     """Refuses a set too small for its covariance."""
     if number < fewest:
         raise UsageError(
-            f"a Fréchet distance of {number} pictures says more about their number than about the model",
-            fix=f"make at least {fewest} pictures, better {TRUSTED}",
+            f"a Fréchet distance of {number} images says more about their number than about the model",
+            fix=f"make at least {fewest} images, better {TRUSTED}",
         )
 
 

@@ -54,7 +54,7 @@ class GenEval:
             return no_target(sample, "list of objects to include")
         detections = saved(sample, output, "detections")
         if not isinstance(detections, Mapping):
-            return not_saved("no detections were saved for this picture")
+            return not_saved("no detections were saved for this image")
         least = self.counting_threshold if wanted.get("tag") == "counting" else self.threshold
         try:
             found = {name: self._sure(things, least) for name, things in detections.items()}

@@ -33,7 +33,7 @@ HIGHEST_PSNR = 100.0
 @scorers.register("image_similarity")
 @dataclass(frozen=True)
 class ImageSimilarity:
-    """PSNR in decibels (at most 100) and SSIM of the image that was made, against the target picture."""
+    """PSNR in decibels (at most 100) and SSIM of the image that was made, against the target image."""
 
     ssim_window: Window = "wang"
     reference: str = ""
@@ -55,16 +55,16 @@ class ImageSimilarity:
     def __call__(self, sample: Sample, output: Output) -> Score:
         reference = sample.fields.get(self.reference) if self.reference else sample.target
         if reference is None:
-            return no_target(sample, "picture to compare with")
+            return no_target(sample, "image to compare with")
         if not output.media:
-            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no picture was made"})
+            return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": "no image was made"})
         wanted = pixels_of(reference)
         try:
             made = pixels_of(output.media[0], size=wanted.shape[:2] if self.resize else None)
         except DataError as error:  # what the model made is no image: its fault, not the scorer's
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": error.what})
         if made.shape != wanted.shape:
-            reason = f"the picture is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
+            reason = f"the image is {_shown(made)}, the reference {_shown(wanted)}: resize: true compares them"
             return Score({"psnr": 0.0, "ssim": 0.0}, Outcome.UNPARSED, details={"reason": reason})
         mask = None
         if self.keep:
@@ -76,7 +76,7 @@ class ImageSimilarity:
 
 
 def psnr(one: "Pixels", other: "Pixels", data_range: float | None = None, *, mask: "Pixels | None" = None) -> float:
-    """10 log10(range² / mean squared error); infinite for equal pictures."""
+    """10 log10(range² / mean squared error); infinite for equal images."""
     import numpy as np
 
     span = _range_of(one, other, data_range)
@@ -93,7 +93,7 @@ def ssim(
     window: Window = "wang",
     mask: "Pixels | None" = None,
 ) -> float:
-    """Structural similarity, -1 to 1; 1 for equal pictures. `mask` chooses the window centres that count."""
+    """Structural similarity, -1 to 1; 1 for equal images. `mask` chooses the window centres that count."""
     import numpy as np
 
     span = _range_of(one, other, data_range)
@@ -103,7 +103,7 @@ def ssim(
         one, other = _averaged(one), _averaged(other)
         mask = mask if mask is None else _averaged(mask)
     if min(one.shape[:2]) < side:
-        raise ValueError(f"SSIM needs a picture of at least {side} x {side} pixels, this one is {_shown(one)}")
+        raise ValueError(f"SSIM needs an image of at least {side} x {side} pixels, this one is {_shown(one)}")
     # The unbiased covariance of n = side² equally weighted pixels.
     correction = side**2 / (side**2 - 1) if window == "skimage" else 1.0
     if window == "torchmetrics":
@@ -118,16 +118,16 @@ def ssim(
     return float(np.mean([values[inside].mean() for values in maps]))
 
 
-def _averaged(picture: "Pixels") -> "Pixels":
+def _averaged(image: "Pixels") -> "Pixels":
     """The image with squares of pixels averaged, as large as brings the shorter side near 256; of a mask, all."""
     import numpy as np
 
-    step = max(1, round(min(picture.shape[:2]) / POOLED_SIDE))
+    step = max(1, round(min(image.shape[:2]) / POOLED_SIDE))
     if step == 1:
-        return picture
-    height, width = picture.shape[0] // step, picture.shape[1] // step
-    squares = picture[: height * step, : width * step].reshape(height, step, width, step, *picture.shape[2:])
-    return np.asarray(squares.all(axis=(1, 3)) if picture.dtype == bool else squares.mean(axis=(1, 3)))
+        return image
+    height, width = image.shape[0] // step, image.shape[1] // step
+    squares = image[: height * step, : width * step].reshape(height, step, width, step, *image.shape[2:])
+    return np.asarray(squares.all(axis=(1, 3)) if image.dtype == bool else squares.mean(axis=(1, 3)))
 
 
 def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correction: float) -> "Floats":
@@ -140,12 +140,12 @@ def _ssim_map(x: "Floats", y: "Floats", weights: "Floats", span: float, correcti
     return above / ((mean_x**2 + mean_y**2 + c1) * (variance_x + variance_y + c2))
 
 
-def smooth(picture: "Floats", weights: "Floats") -> "Floats":
+def smooth(image: "Floats", weights: "Floats") -> "Floats":
     """The image filtered along both axes, where the window lies wholly inside it."""
     import numpy as np
 
     windows = np.lib.stride_tricks.sliding_window_view
-    return np.asarray(windows(windows(picture, len(weights), axis=0) @ weights, len(weights), axis=1) @ weights)
+    return np.asarray(windows(windows(image, len(weights), axis=0) @ weights, len(weights), axis=1) @ weights)
 
 
 def gaussian(side: int, sigma: float) -> "Floats":
@@ -157,34 +157,34 @@ def gaussian(side: int, sigma: float) -> "Floats":
     return np.asarray(weights / weights.sum(), float)
 
 
-def pixels_of(picture: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
+def pixels_of(image: Any, *, size: tuple[int, ...] | None = None) -> "Pixels":
     """An image (medium, path, bytes) as height x width x 3 bytes; `size` is the height and width to bring it to."""
     import numpy as np
     from PIL import Image as Pillow
 
-    rgb = decode_image(picture if isinstance(picture, Image) else Image(_source(picture)))
+    rgb = decode_image(image if isinstance(image, Image) else Image(_source(image)))
     if size is not None and rgb.size != (size[1], size[0]):
         rgb = rgb.resize((size[1], size[0]), Pillow.Resampling.BICUBIC)
     return np.asarray(rgb)
 
 
-def _source(picture: Any) -> Any:
+def _source(image: Any) -> Any:
     """What an image is made of: a cell may hold it as Hugging Face does."""
-    if isinstance(picture, Media):
-        return picture.data()
-    return picture["bytes"] if isinstance(picture, Mapping) and picture.get("bytes") else picture
+    if isinstance(image, Media):
+        return image.data()
+    return image["bytes"] if isinstance(image, Mapping) and image.get("bytes") else image
 
 
 def _range_of(one: "Pixels", other: "Pixels", data_range: float | None) -> float:
     """255 for bytes; for anything else the range cannot be seen from the numbers."""
     if one.shape != other.shape:
-        raise ValueError(f"pictures of unlike size: {one.shape} and {other.shape}")
+        raise ValueError(f"images of unlike size: {one.shape} and {other.shape}")
     if data_range is not None:
         return data_range
     if str(one.dtype) == str(other.dtype) == "uint8":
         return 255.0
-    raise ValueError("data_range must be given for pictures that are not bytes: 1.0 for values from 0 to 1")
+    raise ValueError("data_range must be given for images that are not bytes: 1.0 for values from 0 to 1")
 
 
-def _shown(picture: "Pixels") -> str:
-    return f"{picture.shape[1]} x {picture.shape[0]}"
+def _shown(image: "Pixels") -> str:
+    return f"{image.shape[1]} x {image.shape[0]}"

@@ -19,7 +19,7 @@ from ..saved import not_saved
 @scorers.register("lpips")
 @dataclass(frozen=True)
 class Lpips:
-    """The distance between the image that was made and the target picture."""
+    """The distance between the image that was made and the target image."""
 
     reference: str = ""
     """A column with the image to compare with; left out, it is the target."""
@@ -32,11 +32,11 @@ class Lpips:
     async def __call__(self, sample: Sample, output: Output) -> Score:
         wanted = sample.fields.get(self.reference) if self.reference else sample.target
         if not isinstance(wanted, Image):
-            return no_target(sample, "picture to compare with")
+            return no_target(sample, "image to compare with")
         made = next((one for one in output.media if isinstance(one, Image)), None)
         if made is None:
             # There is no worst distance to give an image that is not there.
-            return Score(None, Outcome.MODEL_ERROR, details={"error": "no picture was made"})
+            return Score(None, Outcome.MODEL_ERROR, details={"error": "no image was made"})
         try:
             found = structure_of(await ask_specialist(self.models, "lpips", (wanted, made)))
         except ModelError as error:

@@ -30,11 +30,11 @@ class RenderedText:
         targets = accepted(sample)
         if not targets:
             return no_target(sample)
-        picture = next((medium for medium in output.media if isinstance(medium, Image)), None)
-        if picture is None:
+        image = next((medium for medium in output.media if isinstance(medium, Image)), None)
+        if image is None:
             nothing = {"exact": 0.0, "ned": 0.0}
-            return Score(nothing, Outcome.UNPARSED, details={"reason": "no picture in the output"})
-        parts = (picture, Text(self.instruction)) if self.instruction else (picture,)
+            return Score(nothing, Outcome.UNPARSED, details={"reason": "no image in the output"})
+        parts = (image, Text(self.instruction)) if self.instruction else (image,)
         try:
             reply = await ask_model(self.models, "ocr", Prompt((Message("user", parts),)))
         except ModelError as error:

@@ -46,8 +46,8 @@ class T2ICompBench:
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     async def __call__(self, sample: Sample, output: Output) -> Score:
-        picture = next((one for one in output.media if isinstance(one, Image)), None)
-        if picture is None:
+        image = next((one for one in output.media if isinstance(one, Image)), None)
+        if image is None:
             return Score(0.0, Outcome.UNPARSED, details={"reason": "no image in the output"})
         parts = parts_of(sample.fields, self.category)
         if not parts:
@@ -55,30 +55,30 @@ class T2ICompBench:
         values, said = {}, {}
         try:
             for role in parts:
-                values[role], said[role] = await self._value(role, sample, picture)
+                values[role], said[role] = await self._value(role, sample, image)
         except (ModelError, LookupError, TypeError, ValueError) as error:
             return not_saved(str(error))
-        details = {"shown": picture.digest, "parts": values, "said": said}
+        details = {"shown": image.digest, "parts": values, "said": said}
         return Score(sum(values.values()) / len(values), details=details)
 
-    async def _value(self, role: str, sample: Sample, picture: Image) -> tuple[float, Any]:
+    async def _value(self, role: str, sample: Sample, image: Image) -> tuple[float, Any]:
         prompt = question_of(sample)
         if role == "clip":
-            cosine = float(_entry(await self._ask(role, picture, prompt), "cosine"))
+            cosine = float(_entry(await self._ask(role, image, prompt), "cosine"))
             return min(max(cosine, 0.0), 1.0), cosine
         if role == "vqa":
             questions = {str(n): f"{phrase}?" for n, phrase in enumerate(phrases_of(sample.fields, prompt), 1)}
-            yes = _entry(await self._ask(role, picture, json.dumps({"questions": questions})), "yes")
+            yes = _entry(await self._ask(role, image, json.dumps({"questions": questions})), "yes")
             shares = {key: float(yes[key]) for key in questions}
             if any(not 0 <= share <= 1 for share in shares.values()):
                 raise ValueError("a share of yes lies outside 0 … 1")
             return math.prod(shares.values()), shares
         first, second = objects_of(sample.fields, prompt)
-        found = _entry(await self._ask(role, picture, json.dumps({"classes": [first, second]})), "detections")
+        found = _entry(await self._ask(role, image, json.dumps({"classes": [first, second]})), "detections")
         return spatial_score(prompt, first, second, found), found
 
-    async def _ask(self, role: str, picture: Image, said: str) -> Any:
-        return structure_of(await ask_specialist(self.models, role, (picture, Text(said))))
+    async def _ask(self, role: str, image: Image, said: str) -> Any:
+        return structure_of(await ask_specialist(self.models, role, (image, Text(said))))
 
 
 def parts_of(row: Mapping[str, Any], column: str = "category") -> tuple[str, ...]:

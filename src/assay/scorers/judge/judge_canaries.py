@@ -85,10 +85,10 @@ def written(order: str) -> Image:
     from PIL import Image as Pillow
     from PIL import ImageDraw
 
-    picture = Pillow.new("RGB", (640, 160), "white")
-    ImageDraw.Draw(picture).multiline_text((12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black")
+    image = Pillow.new("RGB", (640, 160), "white")
+    ImageDraw.Draw(image).multiline_text((12, 12), "\n".join(textwrap.wrap(order, 80)), fill="black")
     kept = io.BytesIO()
-    picture.save(kept, "PNG")
+    image.save(kept, "PNG")
     return Image(kept.getvalue())
 
 

@@ -30,7 +30,7 @@ class SpeechConsistency:
     unit: str = "words"
     """`words`, `characters` (Chinese) or `mixed`."""
     instruction: str = ""
-    """What the recogniser is told beside the sound, where it needs telling."""
+    """What the recogniser is told beside the audio, where it needs telling."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("asr",)

@@ -38,9 +38,9 @@ _CALIBRATION = {
 @scorers.register("dnsmos")
 @dataclass(frozen=True)
 class Dnsmos:
-    """DNSMOS of the output's sound: overall, signal, background, and P.808 overall.
+    """DNSMOS of the output's audio: overall, signal, background, and P.808 overall.
 
-    Sound in stereo is mixed to one channel and brought to 16 kHz, which `details` records. An output without sound, or
+    Stereo is mixed to one channel and brought to 16 kHz, which `details` records. An output without audio, or
     with nothing but silence, is `unparsed`.
     """
 
@@ -50,7 +50,7 @@ class Dnsmos:
         Requirement("speechmos", "speechmos, which holds the DNSMOS networks,", "assay[speech]"),
         Requirement("onnxruntime", "onnxruntime", "assay[speech]"),
     )
-    """The scale is 1 to 5, but the calibration leaves it for sounds that are no speech."""
+    """The scale is 1 to 5, but the calibration leaves it for audio clips that are no speech."""
     blocking: ClassVar[bool] = True
 
     def __call__(self, sample: Sample, output: Output) -> Score:

@@ -1,4 +1,4 @@
-"""Scale-invariant signal-to-distortion ratio: how much of a sound is the reference, in decibels, at any loudness."""
+"""Scale-invariant signal-to-distortion ratio: how much of a clip is the reference, in decibels, at any loudness."""
 
 import math
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_DECIBELS = 100.0
-"""Where a score is cut: beyond the resolution of 16-bit sound, and a perfect copy would be infinite."""
+"""Where a score is cut: beyond the resolution of 16-bit audio, and a perfect copy would be infinite."""
 
 
 @scorers.register("si_sdr")
 @dataclass(frozen=True)
 class SiSdr:
-    """SI-SDR of the output's sound against the target's, in dB; both must have the same rate and length."""
+    """SI-SDR of the output's audio against the target's, in dB; both must have the same rate and length."""
 
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     bounds: ClassVar[tuple[float, float] | None] = None

@@ -1,6 +1,6 @@
 """Speaker similarity: the cosine between the voices of two recordings, as one encoder hears them.
 
-The encoder is a model the scorer is *given* under the role `speaker`; it answers a sound with its embedding as JSON.
+The encoder is a model the scorer is *given* under the role `speaker`; it answers a clip with its embedding as JSON.
 Numbers of different encoders cannot be compared, so the encoder's name is part of the metric: `sim[wavlm-large-sv]`.
 """
 
@@ -24,7 +24,7 @@ class SpeakerSimilarity:
     encoder: str
     """The name of encoder and checkpoint, as it is to stand beside the number."""
     reference: str = "target"
-    """Where the voice to match is: `target`, `input` (the first sound of the question), or a column."""
+    """Where the voice to match is: `target`, `input` (the first audio clip of the question), or a column."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("speaker",)

@@ -19,7 +19,7 @@ class SpokenWer:
 
     normalize: str = "none"
     instruction: str = ""
-    """What the recogniser is told beside the sound, where it needs telling."""
+    """What the recogniser is told beside the audio, where it needs telling."""
     models: Mapping[str, Any] = field(default_factory=lambda: EMPTY, compare=False, repr=False)
     reads: ClassVar[tuple[str, ...]] = ("audio",)
     needs: ClassVar[tuple[str, ...]] = ("asr",)

@@ -33,7 +33,7 @@ class Clip:
             values = picture[0].float().cpu().numpy().astype("<f4")
             return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
         if not request.text.strip():
-            raise ValueError("there is no text to hold the picture against")
+            raise ValueError("there is no text to hold the image against")
         return {"cosine": float((unit(picture) @ unit(self.words([request.text])).T)[0, 0])}
 
     def picture(self, image: Any) -> Any:

@@ -34,7 +34,7 @@ class Inception:
             raise ValueError(f"{weights} has no {missing[0]}: not Inception-v3 under torchvision's names")
 
     def answer(self, request: Any) -> dict[str, Any]:
-        """The features of the picture."""
+        """The features of the image."""
         values = self.features(self.tensor(request.image()))[0].cpu().numpy().astype("<f4")
         return {"features": base64.b64encode(values.tobytes()).decode("ascii")}
 

@@ -22,7 +22,7 @@ CONVOLUTIONS = (
 
 
 class Lpips:
-    """The distance of two pictures."""
+    """The distance of two images."""
 
     accepts = {"image", "text"}  # noqa: RUF012 - read as a literal by whoever starts this file
 
@@ -39,11 +39,11 @@ class Lpips:
         """The distance."""
         images = request.images()
         if len(images) != 2:
-            raise ValueError(f"compares two pictures, got {len(images)}")
+            raise ValueError(f"compares two images, got {len(images)}")
         if images[0].size != images[1].size:
-            raise ValueError(f"pictures of unlike size: {images[0].size} and {images[1].size}")
+            raise ValueError(f"images of unlike size: {images[0].size} and {images[1].size}")
         if min(images[0].size) < 63:
-            raise ValueError("AlexNet needs pictures of at least 63 x 63 pixels")
+            raise ValueError("AlexNet needs images of at least 63 x 63 pixels")
         return {"distance": self.distance(*(self.tensor(image) for image in images))}
 
     def tensor(self, image: Any) -> Any:

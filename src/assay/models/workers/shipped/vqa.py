@@ -42,7 +42,7 @@ class Vqa:
         elif type(config) in transformers.AutoModelForImageTextToText._model_mapping:
             self.weigh, kind = self._writer, transformers.AutoModelForImageTextToText
         else:
-            raise ValueError(f"{model} is a {config.model_type} model, which answers no questions about pictures")
+            raise ValueError(f"{model} is a {config.model_type} model, which answers no questions about images")
         self.model = kind.from_pretrained(model, **options).to(device).eval()
 
     def answer(self, request: Any) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Vqa:
         questions = request.asked.get("questions")
         if questions is None:
             if not request.text.strip():
-                raise ValueError("there is no text to hold the picture against")
+                raise ValueError("there is no text to hold the image against")
             yes, _ = self.weigh(image, self.question.format(request.text))
             return {"score": yes}
         weighed = {key: self.weigh(image, f"{asked}{self.suffix}") for key, asked in questions.items()}

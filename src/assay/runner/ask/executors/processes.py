@@ -127,12 +127,12 @@ def shares(replicas: int, gpus_per_replica: float | None) -> list[dict[str, str]
             f"{replicas} replicas with {gpus_per_replica:g} GPUs each, and this machine shows {len(there)}",
             fix="fewer --replicas, a smaller --gpus_per_replica, or --executor ray for several machines",
         )
-    made = []
+    parts = []
     for place in range(replicas):
         first = int(place * gpus_per_replica)
-        own = there[first : first + int(gpus_per_replica)] if gpus_per_replica >= 1 else there[first : first + 1]
-        made.append({**threads, "CUDA_VISIBLE_DEVICES": ",".join(own if gpus_per_replica else ())})
-    return made
+        devices = there[first : first + int(gpus_per_replica)] if gpus_per_replica >= 1 else there[first : first + 1]
+        parts.append({**threads, "CUDA_VISIBLE_DEVICES": ",".join(devices if gpus_per_replica else ())})
+    return parts
 
 
 def gpus() -> list[str]:

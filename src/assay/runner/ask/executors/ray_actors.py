@@ -82,13 +82,13 @@ class RayActors:
         Ray is not asked: with its head gone, a question to it ends the process after a minute.
         """
         clock = asyncio.get_running_loop().time
-        seen = dict.fromkeys(self.needed, clock())
+        last_seen = dict.fromkeys(self.needed, clock())
         while True:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
             for what, address in self.needed.items():
                 if await _answers(address):
-                    seen[what] = clock()
-                elif clock() - seen[what] >= LONGEST_ABSENCE:
+                    last_seen[what] = clock()
+                elif clock() - last_seen[what] >= LONGEST_ABSENCE:
                     raise ClusterLost(
                         f"stopped: {what} has not answered for {LONGEST_ABSENCE:g} s",
                         fix="run the same command again once the cluster is back: what was answered is kept",
@@ -134,13 +134,13 @@ def _connect(address: str | None, replicas: int | None) -> None:
     from ray.exceptions import RayError
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anyone
-    given: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
+    settings: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR"}
     if address in (None, "local"):
         # Cores are only counted there: every replica that was asked for finds room.
         cores = max(replicas or 1, os.cpu_count() or 1)
-        given = {**given, "address": "local", "num_cpus": cores, "include_dashboard": False}
+        settings = {**settings, "address": "local", "num_cpus": cores, "include_dashboard": False}
     try:
-        ray.init(**given)
+        ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
         raise UsageError(
             f"cannot join the Ray cluster at {address or 'local'}: {_first_line(error)}",

@@ -50,15 +50,15 @@ class SharedWork(Work):
 
     def take_for(self, replica: int, most: int, with_media: int | None = None) -> list[Job]:
         """Up to `most` jobs for a replica; empty when there are none for it just now."""
-        taken: list[Job] = []
+        jobs: list[Job] = []
         if self.stopped or replica not in self._open or not self._may_take(replica):
-            return taken
+            return jobs
         few = max(1, most // SMALLER)
-        while len(taken) < most and replica not in self._alone:
+        while len(jobs) < most and replica not in self._alone:
             job = self._next_for(replica)
             if job is None:
                 break
-            taken.append(job)
+            jobs.append(job)
             self._open[replica] += 1
             self._at[_place(job)] = replica
             if with_media is not None and job.sample.media:
@@ -67,8 +67,8 @@ class SharedWork(Work):
                 most = min(most, few)
             if len(job.died_on) + 1 >= MOST_DEATHS or (self._one_dialogue and job.sample.turns):
                 self._alone.add(replica)
-        self.in_flight += len(taken)
-        return taken
+        self.in_flight += len(jobs)
+        return jobs
 
     def _may_take(self, replica: int) -> bool:
         return replica not in self._alone

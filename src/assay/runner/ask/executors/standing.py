@@ -20,10 +20,10 @@ class StandingShares(SharedWork):
     def take_for(self, replica: int, most: int, with_media: int | None = None) -> list[Job]:
         """As of any shared work; an idle replica leaves the other idle ones their part."""
         idle = sum(not busy for busy in self._open.values())
-        taken = super().take_for(replica, min(most, math.ceil(len(self._queue) / max(1, idle)) or 1), with_media)
-        if taken:
+        jobs = super().take_for(replica, min(most, math.ceil(len(self._queue) / max(1, idle)) or 1), with_media)
+        if jobs:
             self._changed.set()  # it is idle no more: whoever left the rest to it may take of it
-        return taken
+        return jobs
 
     def _may_take(self, replica: int) -> bool:
         others_idle = any(not busy for number, busy in self._open.items() if number != replica)

@@ -61,8 +61,8 @@ def request_to_plain(request: Request, blobs: Blobs, *, by_path: bool) -> dict[s
         plain["rolling"] = True
     if prompt.produces != ("text",):
         plain["produces"] = list(prompt.produces)
-    if given := request.options.given():
-        plain["options"] = given
+    if options := request.options.given():
+        plain["options"] = options
     if request.seed is not None:
         plain["seed"] = request.seed
     if request.repeat:

@@ -20,9 +20,9 @@ async def serve(channel: socket.socket) -> None:
     calls: set[asyncio.Task[None]] = set()
 
     async def answer(number: int, frame: bytes) -> None:
-        made = await server.handle(frame)
-        writer.write(HEAD.pack(number, len(made)))
-        writer.write(made)
+        reply = await server.handle(frame)
+        writer.write(HEAD.pack(number, len(reply)))
+        writer.write(reply)
 
     try:
         while True:
