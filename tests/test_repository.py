@@ -10,7 +10,6 @@ MEANT = {
     ".ci", ".gitignore", ".pre-commit-config.yaml", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
     "Makefile", "README.md", "README.zh.md", "SECURITY.md", "bench", "decisions", "docs", "examples", "integrations",
     "mkdocs.yml", "pyproject.toml", "src", "tests", "tools",
-    "pyproject.toml", "src", "tests", "tools",
 }  # fmt: skip
 
 
