@@ -14,13 +14,15 @@ import assay
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 SECTIONS = {
-    "Run, and read what came out": ("run", "score", "compare", "RunResult", "Result", "RunReader", "RunOptions"),
+    "Run, and read what came out": ("run", "score", "compare", "RunResult", "Result", "RunComparison", "RunReader",
+                                    "RunOptions"),
     "Tasks": ("Task", "Suite", "Measure", "Fewshot", "DataSource"),
     "Samples and prompts": ("Sample", "AllOf", "Message", "Text", "Image", "Audio", "Video", "Prompt", "Request",
                             "GenerateOptions"),
     "Answers and scores": ("Output", "Candidate", "Likelihood", "Score", "Outcome"),
     "Models and errors": ("Abilities", "AssayError"),
 }  # fmt: skip
+WIDTH = 100
 HEAD = """\
 # Python
 
@@ -48,7 +50,7 @@ def _entry(name: str, thing: Any) -> str:
         if thing is assay.RunOptions:  # its methods serve the runner
             return f"\n### {name}\n\n{_words(node)}\nIts fields are the options of a run: [options](../options.md).\n"
         return f"\n### {name}\n\n{_words(node)}{_fields(thing, node)}{_members(node)}"
-    return f"\n### {name}\n\n```text\n{_signature(node, f'assay.{name}')}\n```\n\n{_words(node)}"
+    return f"\n### {name}\n\n```text\n{_in_lines(node, f'assay.{name}')}\n```\n\n{_words(node)}"
 
 
 def _definition(thing: Any) -> ast.ClassDef | ast.FunctionDef:
@@ -123,6 +125,16 @@ def _signature(node: ast.FunctionDef, name: str) -> str:
     arguments.args = [one for one in arguments.args if one.arg not in ("self", "cls")]
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
     return f"{name}({ast.unparse(arguments)}){returns}"
+
+
+def _in_lines(node: ast.FunctionDef, name: str) -> str:
+    """A signature, with a line for each argument where one line is too short."""
+    whole = _signature(node, name)
+    if len(whole) <= WIDTH:
+        return whole
+    pieces = re.split(r", (?![^\[(]*[\])])", ast.unparse(node.args))  # a comma inside brackets belongs to a type
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"{name}(\n" + "".join(f"    {piece},\n" for piece in pieces) + f"){returns}"
 
 
 def _code(text: str) -> str:
