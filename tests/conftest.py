@@ -1,4 +1,4 @@
-"""The fault plan: the tests that the table of docs/reliability.md names, beside those that read its counts."""
+"""The fault plan: the tests that the table of docs/development/promises.md names, beside those that read its counts."""
 
 import atexit
 import os
@@ -26,7 +26,7 @@ atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks them, so that `-m faults` takes them all."""
-    page = (HERE.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+    page = (HERE.parent / "docs" / "development" / "promises.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([\w/]+\.py::test_\w+)`", page))
     for item in items:
         name = f"{item.path.relative_to(HERE).as_posix()}::{getattr(item, 'originalname', item.name)}"

@@ -8,8 +8,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MEANT = {
     ".ci", ".gitignore", ".pre-commit-config.yaml", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
-    "Makefile", "README.md", "SECURITY.md", "bench", "decisions", "docs", "examples", "integrations",
-    "pyproject.toml", "src", "tests", "tools",
+    "Makefile", "README.md", "README.zh.md", "SECURITY.md", "bench", "decisions", "docs", "examples", "integrations",
+    "mkdocs.yml", "pyproject.toml", "src", "tests", "tools",
 }  # fmt: skip
 
 

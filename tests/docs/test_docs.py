@@ -26,7 +26,8 @@ import pytest
 from assay.cli import main as command_line
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+READMES = (ROOT / "README.md", ROOT / "README.zh.md")
+PAGES = sorted([*READMES, *(ROOT / "docs").rglob("*.md")])
 DATA_LANGUAGES = ("json", "jsonl", "csv", "tsv", "jinja", "yaml")
 FILE_LINE = re.compile(r"^# file: (\S+)$")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -248,6 +249,16 @@ def test_the_readme_fits_one_screen():
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
 
     assert len(lines) <= 90
+
+
+def test_both_readmes_have_the_same_blocks_links_and_sections():
+    english, chinese = READMES
+
+    assert [block.text for block in blocks_of(english)] == [block.text for block in blocks_of(chinese)]
+    texts = [page.read_text(encoding="utf-8") for page in READMES]
+    assert LINK.findall(texts[0]) == LINK.findall(texts[1])
+    assert [text.count("\n## ") for text in texts] == [texts[0].count("\n## ")] * 2
+    assert [text.count("\n| ") for text in texts] == [texts[0].count("\n| ")] * 2
 
 
 def test_the_architecture_page_has_the_rooms_in_the_order_the_test_checks():

@@ -1,0 +1,95 @@
+"""What mkdocs does not know of our pages; it calls these functions when it builds the site (`make site`).
+
+Pages are written to be read in the repository, too. So files at its root are pages of the site, links to them are
+followed, links to source files become their names, and what a fence says to `tests/docs` becomes a title or goes.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+FROM_THE_ROOT = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "bench/RESULTS.md": "figures.md",
+    **{f"decisions/{page.name}": f"decisions/{page.name}" for page in sorted((ROOT / "decisions").glob("*.md"))},
+}
+"""Pages outside docs/, and where they are in the site."""
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w+) (.+)$", re.MULTILINE)
+NAMED = re.compile(r"^```(\w+)\n# file: (\S+)\n", re.MULTILINE)
+
+
+def on_config(config: Any) -> Any:
+    """Puts the decisions into the navigation, one line each."""
+    section = next(part["Development"] for part in config.nav if "Development" in part)
+    place = section.index({"Decisions": "decisions/"})
+    section[place] = {"Decisions": [page for page in FROM_THE_ROOT.values() if page.startswith("decisions/")]}
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Adds the pages that lie outside docs/."""
+    from mkdocs.structure.files import File
+
+    for source, place in FROM_THE_ROOT.items():
+        files.append(File.generated(config, place, content=(ROOT / source).read_text(encoding="utf-8")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """A page with its links and fences as mkdocs reads them."""
+    here = page.file.src_uri
+    source = next((ROOT / root for root, place in FROM_THE_ROOT.items() if place == here), DOCS / here)
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.MULTILINE | re.DOTALL)
+    for position, part in enumerate(parts):
+        parts[position] = _fence(part) if position % 2 else LINK.sub(lambda link: _link(link, source, here), part)
+    return "".join(parts)
+
+
+def on_post_build(config: Any) -> None:
+    """Lays the pages as Markdown beside the HTML, for readers that are programs; llms.txt names them."""
+    for page in DOCS.rglob("*.md"):
+        target = Path(config.site_dir) / page.relative_to(DOCS)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(page, target)
+    for source, place in FROM_THE_ROOT.items():
+        shutil.copyfile(ROOT / source, Path(config.site_dir) / place)
+
+
+def _fence(block: str) -> str:
+    block = NAMED.sub(r'```\1 title="\2"\n', block)
+    return FENCE.sub(lambda head: f"```{head[1]}{_title(head[2])}", block)
+
+
+def _title(info: str) -> str:
+    if info.startswith("title="):
+        return f" {info}"
+    name = re.search(r"\bfile=(\S+)", info)
+    return f' title="{name[1]}"' if name else ""
+
+
+def _link(link: re.Match[str], source: Path, here: str) -> str:
+    """A link of a page, as the site has it."""
+    mark, text, target = link.groups()
+    path, hash_sign, anchor = target.partition("#")
+    if not path or re.match(r"[a-z]+:", target):
+        return link[0]
+    file = Path(os.path.normpath(source.parent / path))
+    in_repository = file.relative_to(ROOT).as_posix()
+    if in_repository in FROM_THE_ROOT:
+        place = FROM_THE_ROOT[in_repository]
+    elif file.is_relative_to(DOCS):
+        place = file.relative_to(DOCS).as_posix()
+    elif in_repository == "README.md":
+        place = "README.md"
+    else:
+        return text if text.startswith("`") else f"`{text}`"
+    relative = os.path.relpath(place, Path(here).parent)
+    return f"{mark}[{text}]({relative}{hash_sign}{anchor})"
