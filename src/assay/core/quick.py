@@ -35,5 +35,5 @@ def quick(cls: type[T]) -> type[T]:
     initializer.__qualname__ = f"{cls.__qualname__}.__init__"
     initializer.__module__ = cls.__module__
     initializer.__annotations__ = cls.__init__.__annotations__
-    cls.__init__ = initializer  # type: ignore[misc]
+    cls.__init__ = initializer  # type: ignore[method-assign]
     return cls

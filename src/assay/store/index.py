@@ -218,7 +218,7 @@ class Index:
 
 def _facts(head: _OutputHead | OutputRecord) -> tuple[bool, Any, Any]:
     """Whether a request failed; what the model said of cut prompts and of the room for its answer."""
-    if type(head) is OutputRecord:
+    if isinstance(head, OutputRecord):
         found = head.output.get("details")
         found = found if isinstance(found, dict) else {}
         return head.failed, found.get("truncated_tokens"), found.get("answer_room")
