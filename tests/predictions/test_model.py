@@ -312,3 +312,31 @@ def test_two_files_are_compared_as_runs_are():
     [row] = compare_runs("old", "new").rows
 
     assert row.paired is not None and (row.paired.wins, row.paired.losses, row.paired.n) == (1, 0, 3)
+
+
+def test_cells_of_every_kind_are_read_or_counted_as_missing(folder):
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = [{"id": name, "question": name, "answer": "4"} for name in "abcdef"]
+    write("sums.jsonl", rows)
+    write("lists.jsonl", [{"id": "a", "prediction": []}, {"id": "b", "prediction": [None]},
+                          {"id": "c", "prediction": ["4", None]}, {"id": "d", "prediction": 4.0}])  # fmt: skip
+    lists = assay.run("sums.jsonl", "predictions/lists.jsonl", output="lists", scorers=["exact_match"])
+    table = pyarrow.table({"id": ["a", "b", "c"], "prediction": pyarrow.array([b"4", b"\xff", None], pyarrow.binary())})
+    pyarrow.parquet.write_table(table, "bytes.parquet")
+    packed = assay.run("sums.jsonl", "predictions/bytes.parquet", output="bytes", scorers=["exact_match"])
+
+    assert (lists[0].n, lists[0].value) == (2, 0.5), "c is right, d says 4.0; a and b have nothing"
+    assert (packed[0].n, packed[0].value) == (1, 1)
+    assert any("the prediction is bytes that are not UTF-8" in str(line) for line in journal_of("bytes"))
+
+
+def journal_of(run: str) -> list[dict]:
+    return [json.loads(line) for line in Path(run, "records.jsonl").read_text().splitlines()]
+
+
+def test_the_file_of_the_questions_may_hold_the_predictions_too():
+    write("sums.jsonl", [{**row, "prediction": row["answer"]} for row in ROWS])
+
+    assert run("predictions/sums.jsonl").results[0].value == 1

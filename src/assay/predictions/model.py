@@ -101,7 +101,7 @@ class Predictions:
         if row is None:
             return Output.failed(MISSING, self._missing(request.id, request.repeat, round), retryable=False)
         try:
-            return Output(tuple(self._candidate(cell, row, request) for cell in _candidates(row.prediction)))
+            return Output(tuple(self._candidate(cell, row, request) for cell in row.candidates or (None,)))
         except (RowFault, DataError) as fault:
             message = f"{self._path.name}, row {row.number}: {_described(fault)}"
             return Output.failed(MISSING, message, retryable=False)
@@ -143,9 +143,10 @@ class Predictions:
 
     def _named_files(self, row: Row) -> list[Path]:
         """The files of media that a row names; a wrong name is found when its sample is asked for."""
-        cells = [row.media.get(column) for column, _ in self._read().media] or [row.prediction]
+        columns = [row.media.get(column) for column, _ in self._read().media]
+        media = [one for cell in columns for one in (cell if isinstance(cell, (list, tuple)) else (cell,))]
         found = []
-        for cell in (one for several in cells for one in _candidates(several)):
+        for cell in (*row.candidates, *media):
             if isinstance(cell, str) and cell.rpartition(".")[2].lower() in SUFFIXES and len(cell) <= LONGEST_NAME:
                 with suppress(RowFault):
                     found.append(self._reach.file(cell, "media", self.prediction))
@@ -182,15 +183,15 @@ def _found(file: str) -> Path:
     return path
 
 
-def _candidates(cell: Any) -> Sequence[Any]:
-    """The candidates of one answer: the elements of a list, else the cell alone."""
-    return cell if isinstance(cell, (list, tuple)) and cell else (cell,)
-
-
 def _text_parts(cell: Any) -> list[Part]:
     """Text as it is, numbers as they are written; an object is its JSON, as text and as itself."""
     if isinstance(cell, str):
         return [Text(cell)]
+    if isinstance(cell, bytes):
+        try:
+            return [Text(cell.decode())]
+        except UnicodeDecodeError as error:
+            raise RowFault("the prediction is bytes that are not UTF-8", got=cell, fix="write it as text") from error
     if isinstance(cell, (Mapping, list)):
         return [Text(msgspec.json.encode(cell).decode()), Json(cell)]
     return [Text(str(cell).lower() if isinstance(cell, bool) else str(cell))]

@@ -41,7 +41,13 @@ class Row:
     @property
     def is_empty(self) -> bool:
         """Whether nothing was predicted: null, which is not the same as an empty answer."""
-        return is_missing(self.prediction) and all(is_missing(cell) or cell == "" for cell in self.media.values())
+        return not self.candidates and all(is_missing(cell) or cell == "" for cell in self.media.values())
+
+    @property
+    def candidates(self) -> list[Any]:
+        """The answers: the elements of a list, else the cell alone; without those that are null."""
+        cells = self.prediction if isinstance(self.prediction, (list, tuple)) else (self.prediction,)
+        return [cell for cell in cells if not is_missing(cell)]
 
     @property
     def digest(self) -> str:

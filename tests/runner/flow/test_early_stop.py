@@ -224,3 +224,19 @@ def test_the_methods_paragraph_says_how_the_run_ended(tmp_path):
 
     assert "a betting confidence sequence, which allows for early stopping" in text
     assert "Samples were asked in random order (seed 0) until the rule ci=0.1 held." in text
+
+
+def test_verdicts_that_come_late_and_out_of_order_are_taken_in_the_order_of_the_samples(tmp_path):
+    import asyncio
+
+    async def judged(sample, output):
+        # The right ones come first: in the order they arrive they would look like all there is.
+        await asyncio.sleep(0 if output.text == "y" else 0.005)
+        return float(output.text == "y")
+
+    late = run(tmp_path / "late", right(0.7), task(judged), until="ci=0.1")
+    prompt = run(tmp_path / "prompt", right(0.7), until="ci=0.1")
+
+    low, high = late[0].ci
+    assert low <= 0.7 <= high and abs(late[0].value - prompt[0].value) < 0.1
+    assert answers(tmp_path / "late")[:100] == answers(tmp_path / "prompt")[:100]

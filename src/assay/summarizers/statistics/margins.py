@@ -52,5 +52,5 @@ def deciding_size(
 
 def rounded_up(count: int) -> int:
     """A count to two digits, never less: what is known of it is no more than that."""
-    unit = 10 ** max(0, len(str(count)) - 2)
+    unit = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // unit) * unit
