@@ -9,6 +9,7 @@ import argparse
 import os
 import random
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -21,6 +22,7 @@ from pathlib import Path
 
 from measured import ASSAY
 
+from assay.store import RunWriter
 from assay.store.journal import OutputLine, ScoreLine, seal
 
 SUBJECTS = ("law", "physics", "history", "music", "logic", "anatomy", "ethics", "botany")
@@ -59,6 +61,13 @@ def write_journal(path: Path, samples: int) -> None:
             tags = {"subject": SUBJECTS[number % len(SUBJECTS)], "level": str(number % 3)}
             more = {"answer": target, "details": {"rule": "answer line"}, "tags": tags, "order": number}
             file.write(seal(ScoreLine("bench", "model", id, "choice", f"{number:028x}", values, outcome, **more)))
+
+
+def finish(folder: Path) -> None:
+    """Ends the run as every run ends, so that its readers can tell that it is whole."""
+    with RunWriter(folder) as writer:
+        cells = [{"task": "bench", "model": "model", "protocol": "bench", "scorers": {"choice": "d"}}]
+        writer.finish({"format": 2, "status": "complete", "config": {}, "cells": cells}, {"results": [], "notes": []})
 
 
 def timed(what: str, work: object, repeats: int = 5, pid: int | None = None) -> object:
@@ -142,6 +151,16 @@ def served(folder: Path) -> None:
         server.process.wait()
 
 
+def shown(folder: Path) -> None:
+    """What `assay show` takes to choose samples of a run whose index is there, the start of Python included."""
+    for options in (["--wrong", "--limit", "1"], ["--where", "score<0.5 and tag.subject==law"], ["--grep", "copper"]):
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run([*ASSAY, "show", str(folder), *options, "--ids"], stdout=subprocess.DEVNULL, check=True)
+        spent, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(f"{f'assay show {options[0]}':<44} {spent * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)")
+
+
 def browsed(folder: Path) -> None:
     """First paint of the list of samples, a filter over all of them, and the browser's memory."""
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
@@ -222,6 +241,8 @@ def main() -> None:
             wall, cpu, _ = (float(x) for x in re.findall(r"[\d.]+", done.stdout))
             print(f"{what:<44} {wall * 1000:9.1f} ms   ({cpu * 1000:.0f} ms of CPU)")
         print(f"{'index on disk':<44} {(folder / 'view.index').stat().st_size / 1e6:9.2f} MB")
+        finish(folder)
+        shown(folder)
         served(folder.parent)
         if not given.no_browser:
             browsed(folder.parent)

@@ -15,7 +15,7 @@ from .damage import say_damage
 
 OTHER_NAMES = {"lm-eval": "lm-eval-json", "lm_eval": "lm-eval-json", "lm_eval_json": "lm-eval-json"}
 ANSWERS = {
-    "html": "`assay show RUN` prints every sample; a later version brings a page",
+    "html": "`assay report RUN -o report.html` writes one page with tables, drawings and samples",
     "jsonl": "records.jsonl in the run folder is JSON lines already, one for each answer and verdict",
     "json": "summary.json in the run folder holds the numbers, `assay export RUN --to lm-eval-json` lm-eval's form",
     "xlsx": "`--to csv` opens in a spreadsheet",

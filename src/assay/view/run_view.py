@@ -143,7 +143,7 @@ class RunView:
             columns[name] = small[name][rows].tolist() if (small[name] >= 0).any() else None
         for name, reals in index.real.items():
             column = np.array(reals)[:count]
-            columns[name] = None if np.isnan(column).all() else _rounded(column[rows])
+            columns[name] = None if np.isnan(column).all() else _rounded(column[rows], 4)
         return columns
 
     def snippets(self, rows: Iterable[int]) -> list[dict[str, Any]]:
@@ -245,10 +245,10 @@ def rows_of(columns: dict[str, Any]) -> list[int]:
     return list(range(columns["n"])) if columns["row"] is None else columns["row"]
 
 
-def _rounded(column: Any) -> list[float]:
+def _rounded(column: Any, digits: int = 6) -> list[float]:
     """Numbers with as many digits as a page can use; what is not a number becomes null in JSON."""
     import numpy as np
 
     if np.isfinite(column).all() and (column == np.round(column)).all():
         return column.astype(np.int64).tolist()  # type: ignore[no-any-return]
-    return np.round(column.astype(np.float64), 6).tolist()  # type: ignore[no-any-return]
+    return np.round(column.astype(np.float64), digits).tolist()  # type: ignore[no-any-return]

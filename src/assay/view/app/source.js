@@ -22,15 +22,11 @@ async function json(path, options) {
   } catch {
     throw new Told("The viewer does not answer.", "Is `assay view` still running in its terminal?");
   }
+  if (response.ok) return response.json().catch(() => { throw new Told("The answer is not complete.", "Reload the page."); });
   const text = await response.text();
   let value = null;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    if (response.ok) throw new Told("The answer is not complete.", "Reload the page.");
-  }
-  if (!response.ok) throw new Told(value?.error ?? (text.slice(0, 300) || `error ${response.status}`), value?.fix, response.status);
-  return value;
+  try { value = JSON.parse(text); } catch { /* a sentence and no JSON */ }
+  throw new Told(value?.error ?? (text.slice(0, 300) || `error ${response.status}`), value?.fix, response.status);
 }
 
 /** A server on this machine. */
@@ -204,7 +200,9 @@ export class FileSource {
 /** Columns with those written out that go without saying. @param {any} columns */
 export function expanded(columns) {
   const { n } = columns;
-  return { ...columns, row: columns.row ?? Int32Array.from({ length: n }, (_, i) => i), cell: columns.cell ?? new Int32Array(n) };
+  const row = columns.row ?? new Int32Array(n);
+  if (!columns.row) for (let i = 0; i < n; i++) row[i] = i;
+  return { ...columns, row, cell: columns.cell ?? new Int32Array(n) };
 }
 
 /** All texts of a sample, one under another. @param {any} value @returns {string} */
