@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,14 +47,19 @@ QUICK_STARTED = {"is wrong", "equals everything", "writes a verdict to every des
 NOBODY = 65534
 
 
-def tried(attacks: dict[str, str]) -> list[tuple[str, str]]:
+def tried(way: str, attacks: Iterable[str]) -> list[str]:
     """All of them in every way at night; else those that need no deadline to end them, and in other ways a few."""
     if COUNTS is NIGHT:
-        pairs = [(way, name) for way in WAYS for name in attacks]
-        return [(way, name) for way, name in pairs if not (way.endswith(STARTED) and name in NOT_STARTED)]
-    first = next(iter(WAYS), "")
+        return [name for name in attacks if not (way.endswith(STARTED) and name in NOT_STARTED)]
     quick = [name for name in attacks if name not in SLOW]
-    return [(way, name) for way in WAYS for name in quick if way == first or name in QUICK_STARTED]
+    return quick if way == next(iter(WAYS)) else [name for name in quick if name in QUICK_STARTED]
+
+
+def that_succeed(names: Iterable[str], attack: Callable[[str], str]) -> dict[str, str]:
+    """Those that get through, with why; three at a time, for most of an attack is waiting."""
+    names = list(names)
+    with ThreadPoolExecutor(3) as threads:
+        return {name: why for name, why in zip(names, threads.map(attack, names), strict=True) if why}
 
 
 @pytest.fixture(scope="module")
@@ -70,21 +77,21 @@ def test_a_tier_holds_on_this_machine():
 @pytest.mark.parametrize("way", WAYS)
 def test_no_attack_gets_out(way: str, there):
     if COUNTS is NIGHT:
-        found = {name: escape(WAYS[way], name, there) for name in OUTSIDE}
+        found = that_succeed(tried(way, OUTSIDE), lambda name: escape(WAYS[way], name, there))
     else:
-        found = {"": escape_by_any(WAYS[way], OUTSIDE, there)}
+        found = that_succeed([""], lambda _: escape_by_any(WAYS[way], OUTSIDE, there))
 
-    assert {name: why for name, why in found.items() if why} == {}
-
-
-@pytest.mark.parametrize(("way", "name"), tried(GREEDY))
-def test_no_attack_takes_more_than_its_share(way: str, name: str, there):
-    assert escape(WAYS[way], name, there) == ""
+    assert found == {}
 
 
-@pytest.mark.parametrize(("way", "name"), tried(FORGED))
-def test_no_wrong_program_passes(way: str, name: str):
-    assert forgery(WAYS[way], name) == ""
+@pytest.mark.parametrize("way", WAYS)
+def test_no_attack_takes_more_than_its_share(way: str, there):
+    assert that_succeed(tried(way, GREEDY), lambda name: escape(WAYS[way], name, there)) == {}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_wrong_program_passes(way: str):
+    assert that_succeed(tried(way, FORGED), lambda name: forgery(WAYS[way], name)) == {}
 
 
 @pytest.mark.parametrize("way", WAYS)

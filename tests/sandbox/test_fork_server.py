@@ -207,5 +207,5 @@ def test_a_fork_that_gets_no_file_system_is_a_failure_of_ours_and_no_verdict(mon
     monkeypatch.setattr(Bubblewrap, "fork_settings", lambda self, *args: {**settings(self, *args), "disk": "none"})
 
     for work in (lambda: run(FORKING, "print(1)"), lambda: judge_functions(FORKING, RIGHT, TESTS)):
-        with pytest.raises(SandboxError, match="the sandbox could not be started: .*Invalid argument"):
+        with pytest.raises(SandboxError, match=r"the sandbox could not be started: .*Invalid argument"):
             work()

@@ -259,6 +259,8 @@ def _pid_of(pidfd: int) -> int:
 _servers: dict[tuple[Bubblewrap, Role], ForkServer] = {}
 _starts: dict[tuple[Bubblewrap, Role], int] = {}
 _starting = threading.Lock()
+_of_another: list[ForkServer] = []
+"""Those of the process that this one is a copy of."""
 
 
 def server_for(tier: Bubblewrap, role: Role) -> ForkServer:
@@ -290,10 +292,12 @@ def close_servers() -> None:
 
 
 def _forget() -> None:
+    """In a copy of this process: the servers are the other's, who also waits for their end."""
     global _starting
     _starting = threading.Lock()
     for server in _servers.values():
         server.forget()
+    _of_another.extend(_servers.values())
     _servers.clear()
 
 
