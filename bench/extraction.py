@@ -57,7 +57,7 @@ def precision_table(rows: Iterable[dict[str, Any]]) -> str:
 
 
 def agreement(paths: Sequence[Path]) -> int:
-    """Prints both rates on the outputs that declare a letter, and how many of the others are read; 0, as it judges none."""
+    """Prints both rates on the outputs that declare a letter, and how many of the others are read; returns 0."""
     print(f"{'outputs':<44} {'answers':>7} {'wrong':>15} {'unparsed':>15} {'undeclared':>11} {'read':>6}")
     for path in paths:
         rows = [(one, extract_choice(one.text, one.options)) for one in published(path)]
@@ -87,7 +87,7 @@ def main() -> int:
     parser.add_argument("file", nargs="?", type=Path, default=CORPUS)
     parser.add_argument("--attacks", nargs="*", metavar="HALF", help="hostile phrasings: of some halves, or all")
     parser.add_argument("--answers", action="store_true", help="hostile answers of the last two rounds")
-    parser.add_argument("--published", nargs="*", type=Path, metavar="FILE", help="published outputs: shared/data, or files")
+    parser.add_argument("--published", nargs="*", type=Path, metavar="FILE", help="published outputs, or shared/data")
     given = parser.parse_args()
     if given.published is not None:
         return agreement(given.published or [SHARED])

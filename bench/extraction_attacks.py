@@ -70,4 +70,5 @@ def answers() -> Iterator[Attack]:
     """The attacks that are whole answers."""
     with gzip.open(ANSWERS, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
-            yield Attack(row["family"], row["half"], "", row["answer"], row["choices"], row["expected"], row["truncated"])
+            expected, is_cut = row["expected"], row["truncated"]
+            yield Attack(row["family"], row["half"], "", row["answer"], row["choices"], expected, is_cut)

@@ -63,7 +63,7 @@ def test_the_corpus_is_large_and_opens_with_the_table_of_metrics() -> None:
 def attacks() -> Iterator[Any]:
     sys.path.insert(0, str(HERE.parents[2] / "bench"))
     rounds = importlib.import_module("extraction_attacks")
-    # Every seventh meets each phrasing with eight or nine of its sixty sets of options; `bench/extraction.py` tries all.
+    # Every seventh: each phrasing meets eight or nine of its sixty sets of options; `bench/extraction.py` tries all.
     return itertools.chain(itertools.islice(rounds.attacks(), 0, None, 7), rounds.answers())
 
 
@@ -148,7 +148,7 @@ def test_a_preface_a_farewell_and_headings_do_not_hide_the_answer(text: str) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["\\boxed{B \\text{ and } C}", "I pick B. I also pick C.", "B) dog and C) bird", "B; C", "The answer is B & C"]
+    "text", ["\\boxed{B \\text{ and } C}", "I pick B. I also pick C.", "B) dog and C) bird", "B; C", "Answer: B & C"]
 )
 def test_two_options_named_together_are_none(text: str) -> None:
     assert extract_choice(text, PETS).answer is None

@@ -210,9 +210,9 @@ LEADING = _any(rf"""(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:i_(?:think|believe|guess|wou
     |of_course|for_sure|i_think|i_believe)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))|(?P<remark>[:\]】、]
     |(?<=[)\]】])\s|\)|\s?[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\s?[.–—]\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)
     |argued|was|has|et\b|and)[a-z({MARK}]|,\W*(?:as|the|this|it|i)\b))""")
-_AND = _words(r"""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve
-    hoặc hay và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과] أو
-    या और""")
+_AND = _words(r"""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da
+    ve hoặc hay và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과]
+    أو या और""")
 _TO = r"_?(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b_?)*(?:(?:option|choice|选项)_?)?(?:\\f?boxed)?"
 _TO += r"[(\[\"'{}$\s【]*"
 JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])
@@ -225,7 +225,6 @@ JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}
 LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?:option_)?(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
 SENTENCE_END = _any(r"""\n|[!?。;।]["')]?|(?<!\b[A-Za-z])\.["')\]\x5f$\\]*(?=\s|$)|\.(?=\s{1,4}(?-i:[A-Z])[a-z])
     |(?<=[\d$}\]\x5f])\s*(?=(?-i:The|So|Thus|Therefore)\s)""")
-TEXT_JOINED = _any(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")
 BESIDE = _any(rf"[^.!?。\n{MARK}]*\Z|[^\S\n]*[^\w\n{MARK}]*(?:(?:the|and|or|so|和|或)[^\w\n{MARK}]*){{0,3}}")
 RULES = {rule: _any(f"(?P<cue>{cue})") for rule, cue in DECLARATIONS.items()}
 RULES |= {"verdict": _any(_VERDICT), "concluded": _any(_CONCLUDED)}
