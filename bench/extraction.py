@@ -3,6 +3,8 @@
     python bench/extraction.py                 the repository's corpus: both rates, precision per rule, wrong letters
     python bench/extraction.py FILE            your own outputs in the same form (docs/extraction.md)
     python bench/extraction.py --attacks [HALF …]   hostile phrasings: wrong letters and unparsed answers per family
+    python bench/extraction.py --answers       hostile answers of the last two rounds, each with options of its own
+    python bench/extraction.py --published [FILE …]  published outputs against the letter they declare (shared/data)
 
 Exits 1 where a letter is wrong.
 """
@@ -14,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from extraction_attacks import attacks
+from extraction_attacks import Attack, answers, attacks
+from extraction_published import SHARED, published
 
 from assay.scorers.choice.choice_rules import Extraction, extract_choice
 
@@ -53,11 +56,22 @@ def precision_table(rows: Iterable[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def attacked(halves: Sequence[str]) -> int:
+def agreement(paths: Sequence[Path]) -> int:
+    """Prints both rates on the outputs that declare a letter, and how many of the others are read; returns 0."""
+    print(f"{'outputs':<44} {'answers':>7} {'wrong':>15} {'unparsed':>15} {'undeclared':>11} {'read':>6}")
+    for path in paths:
+        rows = [(one, extract_choice(one.text, one.options)) for one in published(path)]
+        declared = rates(verdict(one.declared, found) for one, found in rows if one.declared)
+        others = [found for one, found in rows if not one.declared]
+        print(f"{path.stem[-44:]:<44} {declared} {len(others):>11} {sum(bool(one.answer) for one in others):>6}")
+    return 0
+
+
+def attacked(hostile: Iterable[Attack]) -> int:
     """Prints both rates for each half and family; returns the number of wrong letters."""
     rows = [
         (one.half, one.family, verdict(one.expected, extract_choice(one.text, one.options, is_cut=one.is_cut)))
-        for one in attacks(*halves)
+        for one in hostile
     ]
     print(f"{'half':<8} {'family':<26} {'answers':>7} {'wrong':>15} {'unparsed':>15}")
     for half, family in dict.fromkeys((half, family) for half, family, _ in rows):
@@ -72,9 +86,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", type=Path, default=CORPUS)
     parser.add_argument("--attacks", nargs="*", metavar="HALF", help="hostile phrasings: of some halves, or all")
+    parser.add_argument("--answers", action="store_true", help="hostile answers of the last two rounds")
+    parser.add_argument("--published", nargs="*", type=Path, metavar="FILE", help="published outputs, or shared/data")
     given = parser.parse_args()
-    if given.attacks is not None:
-        return 1 if attacked(given.attacks) else 0
+    if given.published is not None:
+        return agreement(given.published or [SHARED])
+    if given.attacks is not None or given.answers:
+        return 1 if attacked(answers() if given.answers else attacks(*given.attacks)) else 0
     rows = read_corpus(given.file)
     found = [extract_choice(row["output"], row["options"]) for row in rows]
     verdicts = [verdict(row["expected"], one) for row, one in zip(rows, found, strict=True)]

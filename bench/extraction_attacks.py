@@ -6,14 +6,19 @@ the token limit. `half` says what it was for: the rules were written with `tune`
 the rounds `second` to `seventh` came later, each written before the rules were run on it. Of the fifth round one part
 was tried at once and `fifth-held` only when the rules were rewritten. Every phrasing meets every set of options with
 six choices of letters.
+
+`answers.jsonl.gz` beside it has two later rounds, `eighth` and `ninth`, of answers that each have options of their own.
+They were written by somebody who did not know the rules.
 """
 
+import gzip
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 PHRASINGS = Path(__file__).resolve().parents[1] / "tests" / "scorers" / "choice" / "corpus" / "attacks.jsonl"
+ANSWERS = PHRASINGS.with_name("answers.jsonl.gz")
 LETTERS = "ABCDEFGHIJ"
 OPTION_SETS: tuple[tuple[str, ...], ...] = (
     ("cat", "dog", "bird", "fish"),
@@ -59,3 +64,11 @@ def attacks(*halves: str) -> Iterator[Attack]:
                 text = row["template"].format(**names)
                 takes, is_cut = x if row["takes"] else None, row.get("is_cut", False)
                 yield Attack(row["family"], row["half"], row["template"], text, options, takes, is_cut)
+
+
+def answers() -> Iterator[Attack]:
+    """The attacks that are whole answers."""
+    with gzip.open(ANSWERS, "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            expected, is_cut = row["expected"], row["truncated"]
+            yield Attack(row["family"], row["half"], "", row["answer"], row["choices"], expected, is_cut)

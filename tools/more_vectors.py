@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Any
 
 from fixture_files import BY_HAND, FOLDER, HAN, WORDS, Plain, called, case, sentence, write
-from peer_answers import FLOATS, NUMBERS
+from peer_answers import FLOATS, NUMBER_WORDS, NUMBERS
 
 ENOUGH = 24
 
@@ -477,6 +477,8 @@ def by_hand() -> None:
         [case(t, a, v) for a, t, v in NUMBERS],
         scorer="number",
     )
+    write("number@words", "numbers in words and with scales", BY_HAND, [case(t, a, v) for a, t, v in NUMBER_WORDS],
+          scorer="number")  # fmt: skip
     write("exact_match@floats", "a float target in plain digits", BY_HAND, [case(t, a, v) for t, a, v in FLOATS],
           scorer="exact_match")  # fmt: skip
 

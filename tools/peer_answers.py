@@ -332,3 +332,19 @@ FLOATS: list[tuple[float, str, float]] = [
     (1000.0, "100", 0.0),
 ]  # fmt: skip
 """A number as a table holds it, an answer, and whether it is the same number in plain digits."""
+NUMBER_WORDS: tuple[tuple[str, str, float], ...] = (
+    ("The answer is twelve.", "12", 1.0), ("Twenty-one", "21", 1.0), ("one hundred and five", "105", 1.0),
+    ("The answer is two thousand and twelve.", "2012", 1.0), ("three million, four hundred thousand", "3400000", 1.0),
+    ("The answer is one.", "1", 1.0), ("one", "1", 1.0), ("Answer: zero", "0", 1.0), ("nineteen apples", "19", 1.0),
+    ("a hundred", "100", 1.0), ("The answer is ninety-nine", "99", 1.0), ("fifteen hundred", "1500", 1.0),
+    ("答案是二十五", "25", 1.0), ("一百零五", "105", 1.0), ("两万", "20000", 1.0), ("二〇二四", "2024", 1.0),
+    ("答案是十二个", "12", 1.0), ("三千五百", "3500", 1.0), ("一亿", "100000000", 1.0), ("答案是一", "1", 1.0),
+    ("Die Antwort ist zwölf.", "12", 1.0), ("La réponse est sept.", "7", 1.0), ("La respuesta es nueve.", "9", 1.0),
+    ("A resposta é três.", "3", 1.0), ("Ответ: пять", "5", 1.0), ("fünf", "5", 1.0), ("onze", "11", 1.0),
+    ("The answer is three million.", "3000000", 1.0), ("3 million", "3000000", 1.0), ("2.5k", "2500", 1.0),
+    ("3万", "30000", 1.0), ("1.5亿", "150000000", 1.0), ("5만", "50000", 1.0), ("1.200 €", "1200", 1.0),
+    ("1.200 m", "1.2", 1.0), ("x = 10 or so; 2x = 20 confirms it", "10", 1.0), ("The answer is twelve.", "13", 0.0),
+    ("二十五", "205", 0.0), ("one hundred and five", "1005", 0.0), ("两万", "2000", 0.0),
+    ("fifteen hundred", "115", 0.0), ("1.200 €", "1.2", 0.0),
+)  # fmt: skip
+"""Numbers in words, and forms that a sign or a scale decides: answer, target, score."""

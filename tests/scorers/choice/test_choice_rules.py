@@ -1,6 +1,7 @@
 """Letter extraction against the labelled corpus, real outputs, random text and hostile text."""
 
 import importlib
+import itertools
 import json
 import sys
 from collections import Counter
@@ -61,7 +62,9 @@ def test_the_corpus_is_large_and_opens_with_the_table_of_metrics() -> None:
 
 def attacks() -> Iterator[Any]:
     sys.path.insert(0, str(HERE.parents[2] / "bench"))
-    return importlib.import_module("extraction_attacks").attacks()
+    rounds = importlib.import_module("extraction_attacks")
+    # Every seventh: each phrasing meets eight or nine of its sixty sets of options; `bench/extraction.py` tries all.
+    return itertools.chain(itertools.islice(rounds.attacks(), 0, None, 7), rounds.answers())
 
 
 def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_three_unparsed() -> None:
@@ -71,7 +74,8 @@ def test_every_round_of_attacks_gives_at_most_one_wrong_letter_in_a_hundred_and_
         verdict = "right" if found == attack.expected else "unparsed" if found is None else "wrong"
         verdicts.setdefault(attack.half, Counter())[verdict] += 1
 
-    assert verdicts.keys() == {"tune", "report", "second", "third", "fourth", "fifth", "fifth-held", "sixth", "seventh"}
+    assert list(verdicts)[-2:] == ["eighth", "ninth"]
+    assert len(verdicts) == 11
     assert all(one["wrong"] <= 0.01 * one.total() for one in verdicts.values()), verdicts
     assert all(one["unparsed"] <= 0.03 * one.total() for one in verdicts.values()), verdicts
 
@@ -114,6 +118,62 @@ def test_a_cut_answer_keeps_the_letter_it_declared_or_consists_of(text: str) -> 
 )
 def test_the_first_declaration_stands_unless_it_is_corrected_or_another_is_final(text: str, answer: str | None) -> None:
     assert extract_choice(text, PETS).answer == answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My neighbour swears the answer is B.", "Rumour has it that the answer is B.", "On Mars, the answer is B.",
+        "In the previous edition the answer is B.", "The answer is B in the German version.", "The usual answer is B.",
+        "The answer is B, if you ask my uncle.", "The answer is B. Or so they say.", "I nearly picked B.",
+        "Suppose it barks. Then the answer is B.", "Imagine a dog. The answer would be B.", "Half the class chose B.",
+        "Mi tío jura que la respuesta es B.", "Auf dem Mars ist die Antwort B.", "听说答案是B。",
+    ],
+)  # fmt: skip
+def test_a_sentence_with_a_word_that_no_table_knows_declares_nothing(text: str) -> None:
+    assert extract_choice(text, PETS).answer is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you for the question! I'll think first.\n\nB. The other animals do not bark.\n\nI hope this helps!",
+        "Dogs bark.\n\n**dog**\n\nGood luck!", "The answer is A. Wait, no, it is B.\n\nLet me know if you need more.",
+        "**Answer: B** If cats were asked for, it would be A.", "So A is correct. But wait: it barks. So B is correct.",
+        "### A) cat\nDoes not fit.\n\n### C) bird\nDoes not fit.\n\n### B) dog\nFits.\n\n### Verdict\n**B**",
+    ],
+)  # fmt: skip
+def test_a_preface_a_farewell_and_headings_do_not_hide_the_answer(text: str) -> None:
+    assert extract_choice(text, PETS).answer == "B"
+
+
+@pytest.mark.parametrize(
+    "text", ["\\boxed{B \\text{ and } C}", "I pick B. I also pick C.", "B) dog and C) bird", "B; C", "Answer: B & C"]
+)
+def test_two_options_named_together_are_none(text: str) -> None:
+    assert extract_choice(text, PETS).answer is None
+
+
+def test_an_option_whose_text_begins_with_initials_is_read_as_a_text() -> None:
+    writers = {"A": "Jules Verne", "B": "H. G. Wells", "G": "a Roman", "H": "Mary Shelley"}
+
+    assert extract_choice("H. G. Wells", writers).answer == "B"
+
+
+def test_the_bench_reads_published_outputs_of_both_kinds(tmp_path: Path) -> None:
+    sys.path.insert(0, str(HERE.parents[2] / "bench"))
+    published = importlib.import_module("extraction_published").published
+    rows = [{"options": ["cat", "dog"], "generated_text": "So the answer is (B)."}, {"options": ["cat"], "pred": "A"}]
+    (tmp_path / "mmlu.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    outputs = [{"input": "Q: x\n(A) z\nQ: y\n(A) cat\n(B) dog", "prediction": "None", "target": "(B)"}]
+    (tmp_path / "bbh.json").write_text(json.dumps({"outputs": outputs}), "utf-8")
+
+    found = [*published(tmp_path / "mmlu.jsonl"), *published(tmp_path / "bbh.json")]
+
+    assert [(one.declared, one.options) for one in found] == [
+        ("B", {"A": "cat", "B": "dog"}),
+        (None, {"A": "cat", "B": "dog"}),
+    ]
 
 
 @pytest.mark.skipif(not MMLU_PRO.exists(), reason="shared/data/mmlu_pro is not beside this checkout")

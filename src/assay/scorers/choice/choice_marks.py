@@ -69,7 +69,7 @@ def flatten(text: str) -> str:
 
 def tokens(text: str, most: int | None = None) -> list[tuple[str, int]]:
     """The first `most` lower-case words, numbers, operators and single CJK characters with their ends; no articles."""
-    found = []
+    found: list[tuple[str, int]] = []
     for match in islice(_TOKEN.finditer(text), most):
         word = match[0].lower()
         if word[0].isdigit() or word[0] == "-":
@@ -130,8 +130,8 @@ def mark(plain: str, texts: OptionTexts, *, is_cut: bool) -> str:
         place, end, name = found.start(), found.end(), found[0].upper()
         own_end = texts.own_end(name, plain, end)
         is_article = name == "A" and own_end == end and plain[end : end + 1] == " " and texts.at(plain, end)  # "A dog"
-        is_word = is_article or (name == "I" and name not in texts.options)
-        is_word = is_word or (own_end == end and _NO_MENTION.match(plain, end))
+        is_word = bool(is_article) or (name == "I" and name not in texts.options)
+        is_word = is_word or (own_end == end and _NO_MENTION.match(plain, end) is not None)
         is_cut_off = is_cut and name in "AI" and 2 < len(plain) == end
         is_unit = done < place - 1 and plain[place - 1] == " " and plain[place - 2].isdigit()
         if place < done or is_word or is_cut_off or is_unit:

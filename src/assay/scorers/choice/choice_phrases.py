@@ -92,7 +92,8 @@ CORRECTION = _any(r"(?:^|[.!?\n]\s?)(?:hmm+|actually|no(?!_es)|however)\b|\bactu
 WITHDRAWN = _any(r"""(?:that|this|it)(?:'s|_is|_was)_(?:not_(?:quite_)?(?:right|correct)|wrong|incorrect)\b|n't_(?:right
     |correct)\b|(?:can't|cannot)_be_(?:right|correct)|contradicts|stimmt_nicht|(?:scratch|strike)_that|kidding
     |my_mistake|take_that_back|不对|不對|错了|有误""")
-_CONTRAST = "(?<!anything.)but however yet still instead(?!_of) بل aber pero mais mas ma но 但是? 而是 不过 改 其实 ですが ましたが 지만 实际上 しかし"
+_CONTRAST = """(?<!anything.)but however yet still instead(?!_of) aber pero mais mas ma но بل 但是? 而是 不过 改 其实
+    实际上 しかし ですが ましたが 지만"""
 CONTRAST = _any(CORRECTION.pattern, _words(_CONTRAST))
 BREAK = _any(CORRECTION.pattern, r"[;→⇒…]|[-=]>|#{2,}|\.\.\.|[,–—-]_and\b|,_which\b|\bi\.e\.", _words(f"""
     leaving(?:_only|_us_with)? {_CONTRAST} so(?!_(?:is|are|was)) therefore thus hence consequently accordingly makes
@@ -209,9 +210,9 @@ LEADING = _any(rf"""(?:[^\w{MARK}]|\\[a-z]+)*+(?:(?:i_(?:think|believe|guess|wou
     |of_course|for_sure|i_think|i_believe)\b|(?:选项|项)?(?:,(?=[\u3040-\ud7ff])|。|因))|(?P<remark>[:\]】、]
     |(?<=[)\]】])\s|\)|\s?[.–—-]\W*(?:{_REMARK}|[{MARK}](?!\.)|\d)|\s?[.–—]\s+(?-i:[A-Z])[a-z]+,?_(?!wrote|sa(?:id|ys)
     |argued|was|has|et\b|and)[a-z({MARK}]|,\W*(?:as|the|this|it|i)\b))""")
-_AND = _words("""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da ve
-    hoặc hay và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과] أو
-    या और""")
+_AND = _words(r"""and/or and or plus i_also_\w+ as_well_as but_also y o u und oder et ou e of en lub albo i veya ya_da
+    ve hoặc hay và atau dan и или 和 或者? 与 及 以及 跟 还是 とか? か または それとも および 및 또는 아니면 이나 [와과]
+    أو या और""")
 _TO = r"_?(?:(?:and|or|also|und|oder|possibly|maybe|perhaps)\b_?)*(?:(?:option|choice|选项)_?)?(?:\\f?boxed)?"
 _TO += r"[(\[\"'{}$\s【]*"
 JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}(?P<strong>[{MARK}])
@@ -224,7 +225,6 @@ JOINED = _any(rf"""[)\]"'.}}{{$:\s(】{OWN}]*+(?:(?:,\s*)?{_AND}|[/&+|、]){_TO}
 LINE_MARK = _any(rf"^[^\w\n{MARK}]{{0,6}}(?:option_)?(?P<mark>[{MARK}])[^\w\n{MARK}]{{0,6}}$")
 SENTENCE_END = _any(r"""\n|[!?。;।]["')]?|(?<!\b[A-Za-z])\.["')\]\x5f$\\]*(?=\s|$)|\.(?=\s{1,4}(?-i:[A-Z])[a-z])
     |(?<=[\d$}\]\x5f])\s*(?=(?-i:The|So|Thus|Therefore)\s)""")
-TEXT_JOINED = _any(r"\s*(?:,|/|\bor\b|\band\b|或|和)\s*(?:or\b|and\b)?\s*")
 BESIDE = _any(rf"[^.!?。\n{MARK}]*\Z|[^\S\n]*[^\w\n{MARK}]*(?:(?:the|and|or|so|和|或)[^\w\n{MARK}]*){{0,3}}")
 RULES = {rule: _any(f"(?P<cue>{cue})") for rule, cue in DECLARATIONS.items()}
 RULES |= {"verdict": _any(_VERDICT), "concluded": _any(_CONCLUDED)}

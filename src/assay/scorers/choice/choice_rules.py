@@ -36,6 +36,10 @@ class _Claim(NamedTuple):
 
 
 _MOST_CUES = 50  # of a phrase repeated without end only the first and the last are read
+_SHORT = re.compile(
+    r"(?i)\s*(?P<claim>(?P<cue>(?:(?:so |thus |therefore,? )?the )?(?:(?:correct |final )?answer(?: is:?|:) ?))?"
+    r"[(\[\"']?(?P<letter>[A-Z]))[)\]\"']?[.:,)]?\s*"
+)
 _STRUCTURED = ("boxed", "answer-tag", "answer-key")
 
 
@@ -46,8 +50,11 @@ def extract_choice(text: str, options: Mapping[str, str], *, is_cut: bool = Fals
     declared is read, or its letter where that is all it says.
     """
     texts = OptionTexts(options)
-    if len(text) == 1 and text.upper() in texts.options:  # what most models are asked for
-        return Extraction(text.upper(), "lone-letter", "scored", text)
+    # What most models are asked for, a letter or one sentence, is read at once as the rules below would read it.
+    short = _SHORT.fullmatch(text) if len(text) < 60 else None
+    if short and short["letter"].upper() in texts.options and not (is_cut and text[-3:-1].strip()):
+        rule = "declared" if short["cue"] else "lone-letter"
+        return Extraction(short["letter"].upper(), rule, "scored", short["claim"])
     spoken = strip_reasoning(text)
     turn = first_turn(spoken)
     found = _read(flatten(turn), texts, is_cut)
@@ -130,7 +137,9 @@ class _Answer:
     def joined_end(self, name: str | None, end: int) -> int:
         """Where the option ends that is named together with this one; 0 where this one stands alone."""
         joined = phrases.JOINED.match(self.text, end)
-        step = ord(joined[joined.lastgroup]) - ord(FIRST) + ord("A") - ord(name or " ") if joined else 0
+        if joined is None or joined.lastgroup is None:
+            return 0
+        step = ord(joined[joined.lastgroup]) - ord(FIRST) + ord("A") - ord(name or " ")
         return joined.end() if step == 1 or (step and joined.lastgroup != "next") else 0
 
     def named_at(self, start: int) -> tuple[str | None, int]:
@@ -140,10 +149,7 @@ class _Answer:
         if phrases.A_MARK.match(self.text, begin):
             letter = chr(ord(self.text[begin]) - ord(FIRST) + ord("A"))
             return letter if letter in self.texts.options else None, begin + 1
-        name, end = self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
-        after = phrases.TEXT_JOINED.match(self.text, end)
-        other = self.texts.at(self.plain, after.end()) if name and after else None
-        return (None if other and other[0] != name else name), end
+        return self.texts.at(self.plain, skipped) or self.texts.at(self.plain, start) or ("", 0)
 
     def leading(self) -> Extraction | None:
         """The first paragraph with an option opens with its letter, then its text, a reason or nothing, and no list."""

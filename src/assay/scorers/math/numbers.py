@@ -34,7 +34,8 @@ _IN_UNITS = re.compile(
 _ASIDE = re.compile(
     r"(?<=\d)\s(?:out\s)?of\s(?:(?:the|all|its|these|those)\s)?\d[\d,]*(?!\d|\.\d|%)"
     r"|\((?:check|see|verify|because|since|as\sin|from|between)\b[^()\n]{0,120}\)"
-    r"|(?<=\d),?\s(?:because|since)\s[^.;!?\n]{0,120}",
+    r"|(?<=\d),?\s(?:because|since)\s[^.;!?\n]{0,120}"
+    r"|[;.]\s[^;.!?\n]{0,60}\b(?:confirms|verifies|checks out)\b[^;.!?\n]{0,60}",
     re.IGNORECASE,
 )
 """What an answer says beside its number: the whole it is a part of (`3 of the 4`), a check, a reason."""
@@ -73,7 +74,8 @@ def _number(has_blanks: bool, has_comma: bool) -> re.Pattern[str]:
         # After a bracket or another number it may be a pair or a list: (3,45).
         rf"|(?<!\d,)(?<![(\[{{])(?P<comma>{comma})(?!\d|[,.]\d)"
         rf"|(?P<whole>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,2}}(?:,\d\d){{1,4}},\d{{3}}(?![\d,])"
-        r"|\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)|\d{1,3}(?:['’]\d{3}){1,9}(?!\d)"
+        # A euro sign behind shows which point it is: 1.200 €.
+        r"|\d{1,3}(?:\.\d{3}){2,9}(?!\.?\d)|\d{1,3}\.\d{3}(?=\s?€)|\d{1,3}(?:['’]\d{3}){1,9}(?!\d)"
         rf"|[1-9]\d{{0,2}}(?:{group}\d{{3}})+(?!\d)|\d+)?(?P<part>\.\d+)?"
         r"(?P<power>[eE][-+]?\d{1,3}(?!\d))?(?:\s?/\s?(?P<below>\d{1,40}))?)"
         rf"(?:\s?(?P<factor>{_FACTOR}))?"
