@@ -34,6 +34,7 @@ class Facts:
 
 IMAGE = "an image of ours"
 """Stands for an image as base64."""
+_HUB = "../.cache/huggingface/hub"
 _FOUR = "['cat', 'dog', 'cow', 'hen']"
 _LETTERS = "['A. cat', 'B. dog', 'C. cow', 'D. hen']"
 _VIDEO = {"video_path": "clip0.mp4", "candidates": _LETTERS, "options": _LETTERS}
@@ -81,6 +82,12 @@ FACTS: dict[str, Facts] = {
         },
         reply="Final verdict is: [[A>B]]\nResponse A Visual Factuality Score: 7/10\nResponse B Visual Factuality Score: 5/10",
         name="Creation_MMBench",
+    ),
+    "da2k": Facts(
+        {"image": "a.png"},
+        "point1",
+        files=(f"{_HUB}/DA-2K-extracted/da2k.tsv", f"{_HUB}/DA-2K-extracted/DA-2K/a.png"),
+        judge="exact_matching",
     ),
     "dude": Facts({"answers": "['cat']"}, "cat", reply="cat", options={"model": "GPT4"}),
     "dynamath": Facts(
@@ -242,12 +249,12 @@ FACTS: dict[str, Facts] = {
                 *(f"A_{what}({kind})" for what in ("orientation", "position") for kind in ("option", "float")),
                 *(f"AO_{what}({kind})" for what in ("direction", "distance") for kind in ("int", "float")),
             ],
-            "option": "[2, 3]",
+            "option": "['cat', 'dog']",
             "image_path": "['a.jpg']",
             "question": "What is shown in <image>?",
-            "answer": 2,
+            "answer": [*["cat"] * 6, *["2"] * 3, *["cat"] * 3, "cat", "2", "cat", *["2"] * 5],
         },
-        2,
+        "cat",
         files=("images/OST/a.jpg",),
     ),
     "qbench_video": Facts(

@@ -11,6 +11,7 @@ import importlib
 import inspect
 import json
 import os
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -35,6 +36,8 @@ def prepare() -> None:
 def work(arguments: list[str]) -> dict[str, Any]:
     """Does what the arguments say."""
     dialect, kind, file, folder = arguments[:4]
+    if "--upstream" not in arguments:
+        shutil.rmtree(folder, ignore_errors=True)
     os.environ.update(LMUData=f"{folder}/LMUData", HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", HOME=folder)
     os.environ.setdefault("OPENAI_API_KEY", "sk-none")
     Path(os.environ[DATA]).mkdir(parents=True, exist_ok=True)

@@ -309,11 +309,11 @@ def test_torchrun_is_refused(mine, early_model, monkeypatch):
 def test_flags_of_no_effect_are_said_to_be(mine, early_model, capsys):
     model = early_model(dict.fromkeys(range(3), "A"))
 
-    code = command(["--data", "Mine", "--model", model, "--reuse", "--verbose", "--api-mode", "--json"])
+    code = command(["--data", "Mine", "--model", model, "--ignore", "--verbose", "--api-mode", "--json"])
 
     said = capsys.readouterr()
     assert code == 0
-    assert "note: --reuse, --verbose, --api-mode: assay decides that by itself" in said.err
+    assert "note: --ignore, --verbose, --api-mode: assay decides that by itself" in said.err
     assert len(json.loads(said.out)["runs"]) == 1
 
 
@@ -368,6 +368,34 @@ def test_modes_infer_then_eval_with_another_judge(mine, early_model, file):
     assert judged.value("judge") == pytest.approx(2 / 3)
     assert judged.folder == inferred.folder
     assert any("#judge" in task for task, _ in RunReader(judged.folder).index.cells)
+
+
+@pytest.mark.parametrize(("place", "suffix"), [("", "xlsx"), ("T20250101_G1a2b3c4d", "tsv"), ("T20250101", "json")])
+@pytest.mark.parametrize("more", [["--mode", "eval"], ["--reuse"]])
+def test_predictions_that_upstream_wrote_are_evaluated_without_asking_a_model(mine, tmp_path, place, suffix, more):
+    import pandas
+
+    rows = pandas.read_csv(mine, sep="\t").drop(columns=["image"])
+    rows["prediction"] = ["A", "Failed to obtain answer via API.", rows["answer"][2]]
+    folder = tmp_path / "outputs" / "Elsewhere" / place
+    folder.mkdir(parents=True)
+    target = folder / f"Elsewhere_Mine.{suffix}"
+    writers = {"xlsx": rows.to_excel, "tsv": lambda path, index: rows.to_csv(path, sep="\t", index=index)}
+    writers.get(suffix, lambda path, index: rows.to_json(path, orient="records"))(target, index=False)
+
+    (result,) = evaluate(["--data", "Mine", "--model", "nobody.py:Elsewhere", *more])
+
+    assert result.results[0].outcomes == {"scored": 2, "model_error": 1}
+    assert [path.name for path in (tmp_path / "outputs/Elsewhere").glob("T*/Elsewhere_Mine.xlsx")]
+
+
+def test_a_table_without_predictions_is_refused(mine, tmp_path):
+    folder = tmp_path / "outputs" / "Elsewhere"
+    folder.mkdir(parents=True)
+    (folder / "Elsewhere_Mine.tsv").write_text("index\tanswer\n0\tA\n")
+
+    with pytest.raises(UsageError, match=r"it needs `index` and `prediction`, and has index, answer"):
+        list(evaluate(["--data", "Mine", "--model", "nobody.py:Elsewhere", "--mode", "eval"]))
 
 
 def test_eval_without_predictions_says_what_to_run_first(mine, early_model):

@@ -20,6 +20,7 @@ from .era import note_newest
 from .evaluating import SetEvaluation
 from .flags import idle, key_variable, parse
 from .formats import prediction_format
+from .imported import imported, prediction_file
 from .judging import assay_name, model_args
 from .models import is_early
 from .outputs import noted_revision, write_files
@@ -68,10 +69,14 @@ def _run(
     options = _options(pair, given)
     name = file_name(pair.name, 80)
     home = work_dir / pair.label
-    earlier = _earlier(home, name)
-    if given.mode == "eval" and earlier is None:
-        what = f"no predictions of {pair.label} on {pair.name}"
-        raise UsageError(what, where=str(home), fix="run --mode infer first")
+    earlier, answers = _earlier(home, name), None
+    if earlier is None and (given.mode == "eval" or given.reuse):
+        found = prediction_file(home, f"{pair.label}_{name}")
+        if found is None and given.mode == "eval":
+            what = f"no predictions of {pair.label} on {pair.name}"
+            raise UsageError(what, where=str(home), fix="run --mode infer first")
+        if found is not None:
+            answers, options, given = imported(found, pair.label), options.but(model_args={}), _scored(given)
     fresh = earlier is None or (given.fresh and given.mode != "eval")
     folder = _new_folder(home, name, stamp) if fresh or earlier is None else earlier.parent
     run_folder = folder / f"run_{name}"
@@ -91,12 +96,17 @@ def _run(
             )  # fmt: skip
         else:
             options = _with_judge(options, given)
-            result = run(options=options, watcher=watcher)
+            result = run(model=answers, options=options, watcher=watcher)
         stem = f"{pair.label}_{name}"
         write_files(folder, stem, _task(options), options.data, run_folder, result, documented=documented)
     finally:
         session.work_folder, session.label = None, None
     return result
+
+
+def _scored(given: argparse.Namespace) -> argparse.Namespace:
+    """The same flags for answers that are read from a file: they are read and evaluated in one go."""
+    return argparse.Namespace(**{**vars(given), "mode": "all" if given.mode == "eval" else given.mode})
 
 
 def _is_documented(pair: Pair, work_dir: Path) -> bool:

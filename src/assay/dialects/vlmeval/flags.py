@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from ...core import UsageError, nearest
 
-IDLE = ("reuse", "ignore", "verbose", "api_mode", "stream", "monitor_interval", "debug")
+IDLE = ("ignore", "verbose", "api_mode", "stream", "monitor_interval", "debug")
 """Flags that are taken and change nothing: assay retries, resumes and spreads the work by itself."""
 REFUSED = {
     "thinker": "it doubled --max-tokens and --timeout: give those",
