@@ -37,6 +37,7 @@ def main() -> None:
             "samples": (f"{runs['quickstart']}/samples?id=choices-03&of=quickstart_choices&by=smollm2", ".sample h1"),
             "audio": (f"{runs['speech-out']}/samples?id=sentence-02", ".wave rect"),
             "compare": (f"#/compare/{first}/{second}", ".sentence"),
+            "label": (f"{runs['quickstart']}/label?cell=1", ".verdict-keys button"),
         }
         for name, (page, ready) in pages.items():
             window.open(f"{viewer.address}/{page}")
@@ -54,10 +55,11 @@ def main() -> None:
 
 
 def take(window: Browser, name: str) -> None:
-    """What the window shows, once it has come to rest."""
+    """What the window shows, once it has come to rest and its images are there."""
     from PIL import Image
 
     time.sleep(1.2)
+    window.wait("[...document.images].every((one) => one.complete || one.getBoundingClientRect().top > innerHeight)")
     path = ROOT / "docs" / "images" / f"viewer-{name}.webp"
     Image.open(io.BytesIO(window.driver.get_screenshot_as_png())).convert("RGB").save(path, quality=QUALITY, method=6)
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")

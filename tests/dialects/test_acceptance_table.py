@@ -1,4 +1,4 @@
-"""The table of docs/dialects.md: every item of every acceptance list has a test that exists, or says why not."""
+"""The table of docs/development/dialects.md: every item of every acceptance list has a test, or says why not."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import pytest
 from assay.dialects.recognise import DIALECTS
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "dialects.md"
+PAGE = ROOT / "docs" / "development" / "dialects.md"
 CONTRACTS = ROOT.parent / "shared" / "seeds" / "CONTRACTS.md"
 HEADING = re.compile(r"^### (\w+) \(CONTRACTS (\d\.4)\)$", re.MULTILINE)
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+) \|$", re.MULTILINE)

@@ -6,11 +6,11 @@ Ends = tuple[float, float]
 """The lowest and the highest value a number can have."""
 FEWEST_UNITS = 12
 """Below this many clusters, or samples without clusters, no method that rests on their spread covers 93.5 % throughout
-(docs/statistics.md has the figures)."""
+(docs/development/coverage.md has the figures)."""
 
 RARE_SHARE = 0.3
 """Where one sample or cluster makes more than this share of a number on an open scale, the next such sample may double
-it: an error rate with one loop in 100 recordings (docs/statistics.md has the figures)."""
+it: an error rate with one loop in 100 recordings (docs/development/coverage.md has the figures)."""
 
 
 @dataclass(frozen=True, slots=True)
