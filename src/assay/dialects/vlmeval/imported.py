@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ...code.userfiles import file_digest
 from ...core import Abilities, Candidate, Output, Request, Text, UsageError
 from ...datasets.suffix_files import load_by_suffix
 from ...datasets.tsv_images import is_blank
-from ...userfiles import file_digest
 
 SUFFIXES = ("xlsx", "tsv", "json")
 FAILED = "Failed to obtain answer via API."
