@@ -84,7 +84,7 @@ def dialect(out: str) -> None:
 
 def bare_row(out: str) -> None:
     """What pandas itself takes to give out every row once."""
-    from assay.datasets.suffix_files import load_by_suffix
+    from assay.dialects.kits.suffix_files import load_by_suffix
 
     frame = load_by_suffix(Path("LMUData/Bench.tsv"))
     started = time.process_time()

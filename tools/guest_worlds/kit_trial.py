@@ -311,8 +311,8 @@ def helpers(file: Path) -> list[Path]:
 
 def attempt(trial: Trial, way: Way) -> Any:
     """What `evaluate` of the class returns for the rows at hand."""
+    from assay.dialects.kits.judge_desk import Desk
     from assay.dialects.kits.state import of_process
-    from assay.runner.flow.desk import Desk
 
     instance = built(trial.cls, trial.name, trial.columns, trial.folder, way.options)
     judges = trial.folder / "judges.py"

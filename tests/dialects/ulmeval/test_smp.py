@@ -56,7 +56,7 @@ def test_a_pickle_from_elsewhere_is_refused_unread_without_consent(place):
 
 
 def test_a_pickle_that_dump_wrote_in_an_earlier_process_is_read(place):
-    from assay.datasets import suffix_files
+    from assay.dialects.kits import suffix_files
 
     smp.dump({"1_0": "yes"}, "judge.pkl")
     suffix_files._pickles.clear()  # as in a new process
@@ -66,7 +66,7 @@ def test_a_pickle_that_dump_wrote_in_an_earlier_process_is_read(place):
 
 @pytest.mark.parametrize("change", ["content", "place", "key"])
 def test_a_signed_pickle_that_changed_or_moved_or_came_from_another_user_is_refused(place, monkeypatch, change):
-    from assay.datasets import suffix_files
+    from assay.dialects.kits import suffix_files
 
     smp.dump({"a": 1}, "a.pkl")
     suffix_files._pickles.clear()

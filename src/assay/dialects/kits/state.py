@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...runner.flow.desk import Desk
+    from .judge_desk import Desk
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any
 
 from ...core import DataError
-from ...datasets.declared_fetch import fetch_declared
+from ..declared_fetch import fetch_declared
 
 CACHE = Path("~/.cache/assay/scripts")
 MOST_GROWTH, SMALL = 200, 1 << 30

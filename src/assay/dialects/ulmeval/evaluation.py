@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from ...code.fingerprint import code_digest
 from ...core import EMPTY, Output, Sample, Score, digest_of
 from ...registry import scorers
-from ...runner.flow.desk import Desk
 from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
+from ..kits.judge_desk import Desk
 from ..kits.numbers import as_numbers
 from .context import Surroundings, around, promised_folder
 from .kept_tables import keep_table

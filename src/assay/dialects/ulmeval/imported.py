@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ...code.userfiles import file_digest
 from ...core import Abilities, Candidate, Output, Request, UsageError
-from ...datasets.suffix_files import load_pickle
+from ..kits.suffix_files import load_pickle
 from .drawing import as_medium, is_image
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, Text
 from ...core.request import OPTION_NAMES
-from ...runner.flow.desk import Desk
+from ..kits.judge_desk import Desk
 from .context import current
 from .core_models import is_known
 from .messages import as_prompt

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ...core import Media, Message, Prompt, Text, UsageError, shorten
-from ...media.picture_files import media_file
-from ...templates.message_lists import flat_list, message_turns
+from ..kits.image_files import media_file
+from ..kits.message_lists import flat_list, message_turns
 
 Entries = list[dict[str, str]]
 

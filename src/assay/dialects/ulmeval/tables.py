@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ...core import DataError, UsageError
-from ...datasets.declared_fetch import fetch_declared, has_checksum
 from ...datasets.faults import RowFault
 from ...datasets.files import open_file
 from ...datasets.list_literals import as_text_list
-from ...datasets.suffix_files import frame_of
 from ...datasets.tsv_images import RowImages, is_blank
+from ..declared_fetch import fetch_declared, has_checksum
+from ..kits.suffix_files import frame_of
 from .context import current
 
 ALWAYS_TEXT = ("index", "prompt", "text")

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ...core import EMPTY, Output, Sample, digest_of
-from ...datasets.suffix_files import frame_of, write_table
-from ...runner.flow.desk import Desk
 from ...runner.options import RunOptions
 from ...runner.plan.cell import Cell
 from ...store import RunWriter
 from ...store.file_ledger import FileLedger
 from ..file_names import file_name
 from ..kits.evaluation_files import evaluation_files, judge_digest, table_digest
+from ..kits.judge_desk import Desk
 from ..kits.numbers import as_numbers
+from ..kits.suffix_files import frame_of, write_table
 from .classes import ClassDataset
 from .formats import prediction_format
 from .judging import model_args

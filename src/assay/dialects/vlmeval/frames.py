@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...datasets.suffix_files import dump_by_suffix, frame_of, write_table
 from ...store.file_ledger import FileLedger
+from ..kits.suffix_files import dump_by_suffix, frame_of, write_table
 
 LETTERS = frozenset(string.ascii_uppercase)
 

@@ -10,8 +10,8 @@ from ...core import DEFAULT_OPTIONS, GenerateOptions, Message, Output, Prompt, T
 from ...core.request import OPTION_NAMES
 from ...models.embedded import CATALOGUE
 from ...registry import models as registry
-from ...runner.flow.desk import Desk
-from ...templates.message_lists import message_turns
+from ..kits.judge_desk import Desk
+from ..kits.message_lists import message_turns
 from .prompts import fetched
 from .session import session
 

@@ -28,11 +28,11 @@ from ...core import (
     UnknownName,
     UsageError,
 )
-from ...media.picture_files import file_path, media_path
 from ...models.answers import failure
 from ...models.building import Builder
-from ...templates.message_lists import chat_list, flat_list, message_turns
-from ..kits.row_pictures import file_names, is_written, picture_path
+from ..kits.image_files import file_path, media_path
+from ..kits.message_lists import chat_list, flat_list, message_turns
+from ..kits.row_images import file_names, is_written, picture_path
 from .answers import read_answer
 from .era import upstreams_rule
 from .facade.config import supported_VLM

@@ -9,13 +9,13 @@ from typing import Any
 from ...code.sources import digest_behind
 from ...code.userfiles import split_reference
 from ...core import EMPTY, Sample, Task, UnknownName, UsageError
-from ...datasets.declared_fetch import fetch_declared
 from ...datasets.files import open_file
 from ...runner.options import RunOptions
 from ...scorers.answered import answered
 from ...scorers.vision.mmvet import MmVet
 from ...scorers.vision.vlmeval_published import MmVetVlmeval
 from ...summarizers.mmvet import MmVet as MmVetScores
+from ..declared_fetch import fetch_declared
 from .classes import ClassDataset, dataset_classes, idle_classes
 from .config_file import dataset_entry, read_config
 from .era import upstreams_rule

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core import EMPTY, DataError, Json, Media, Message, Prompt, Sample, TemplateError, Text
-from ...datasets.declared_fetch import fetch_declared
 from ...datasets.list_literals import looks_like_list
 from ...datasets.tsv_images import is_blank
-from ...templates.message_lists import SUFFIX_KINDS, message_turns
+from ..declared_fetch import fetch_declared
+from ..kits.message_lists import SUFFIX_KINDS, message_turns
 from .kinds import Kind
 from .loading import parameters_of
 from .places import data_root

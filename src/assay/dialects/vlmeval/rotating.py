@@ -11,9 +11,9 @@ from typing import Any
 
 from ...core import DataError, UsageError
 from ...datasets.files import open_file
-from ...datasets.suffix_files import write_table
 from ...datasets.tsv_images import LONGEST_REFERENCE, is_blank
 from ...store.file_ledger import own_file
+from ..kits.suffix_files import write_table
 from .kinds import ROTATION, whole_index
 from .prompts import options_of
 

@@ -11,8 +11,8 @@ from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.reach import is_inside
 from ...datasets.tsv_images import RowImages, TableLookup, inline, is_picture_path
-from ...media.picture_files import file_path
-from ..kits.row_pictures import file_names, keeps_bytes, picture_path
+from ..kits.image_files import file_path
+from ..kits.row_images import file_names, keeps_bytes, picture_path
 from .era import upstreams_rule
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import added_url, data_root, image_folder

@@ -15,13 +15,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ....core import AssayError, UsageError
-from ....datasets.declared_fetch import fetch_declared
-from ....datasets.own_pickles import is_ours, sign
-from ....datasets.suffix_files import dump_by_suffix, load_by_suffix
-from ....media.base64_images import decode_base64_to_image_file
 from ....store.file_ledger import FileLedger
+from ...declared_fetch import fetch_declared
+from ..base64_images import decode_base64_to_image_file
+from ..own_pickles import is_ours, sign
 from ..rules import as_upstream
 from ..state import current
+from ..suffix_files import dump_by_suffix, load_by_suffix
 from ..upstream_tables import dump_table, is_table, load_table
 
 LONGEST_PATH = 4096

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....media import base64_images
+from .. import base64_images
 from ..rules import as_upstream
 from .files import md5
 from .texts import toliststr

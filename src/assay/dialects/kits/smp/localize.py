@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from ....media.base64_images import decode_base64_to_image_file
+from ..base64_images import decode_base64_to_image_file
 from .files import LMUDataRoot, load
 from .texts import toliststr
 

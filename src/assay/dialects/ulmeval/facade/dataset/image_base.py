@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from .....datasets.faults import RowFault
 from .....datasets.list_literals import as_text_list
 from .....datasets.tsv_images import inline, is_blank, is_picture_path
-from ....kits.row_pictures import file_names, picture_path
+from ....kits.row_images import file_names, picture_path
 from ....kits.rules import as_upstream
 from ...tables import fetched_table, read_table, with_index, with_pictures
 from ..smp.file import LMUDataRoot

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .....core import UsageError
-from .....datasets.declared_fetch import fetch_declared
 from .....datasets.faults import RowFault
 from .....datasets.files import open_file
 from .....datasets.tsv_images import is_blank, pieces_of
+from ....declared_fetch import fetch_declared
 from ...era import note_class, upstreams_rule
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source

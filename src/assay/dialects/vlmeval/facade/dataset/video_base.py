@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from .....core import UsageError
-from ...films import Spacing, film_frames
 from ...places import image_folder
+from ...videos import Spacing, film_frames
 from ..smp.file import load
 from .image_base import ImageBaseDataset
 from .reporting import Reporting

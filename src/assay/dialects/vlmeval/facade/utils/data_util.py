@@ -5,7 +5,7 @@ from typing import Any
 
 from .....datasets.faults import RowFault
 from .....datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
-from ....kits.row_pictures import picture_path
+from ....kits.row_images import picture_path
 from ...era import note_documented, upstreams_rule
 from ...kinds import early_type
 from ...places import DATASET_URLS as dataset_URLs

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .....media.picture_files import media_file
-from .....templates.message_lists import chat_list, flat_list, message_turns
 from ....kits.api_calls import without_first
+from ....kits.image_files import media_file
 from ....kits.message_content import checked, content_kind, prepared
+from ....kits.message_lists import chat_list, flat_list, message_turns
 from ....kits.smp.files import media_path
 from ....kits.smp.images import concat_images
 from ...era import note_class, upstreams_rule

@@ -9,7 +9,7 @@ import hmac
 import os
 from pathlib import Path
 
-from ..core import StoreError
+from ...core import StoreError
 
 _KEY_BYTES = 32
 

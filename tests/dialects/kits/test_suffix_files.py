@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from assay.core import UsageError
-from assay.datasets.suffix_files import dump_by_suffix, load_by_suffix
+from assay.dialects.kits.suffix_files import dump_by_suffix, load_by_suffix
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("openpyxl")

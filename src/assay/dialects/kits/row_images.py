@@ -13,8 +13,8 @@ from pathlib import Path
 
 from ...core import Image
 from ...datasets.faults import RowFault
-from ...media.base64_images import needs_rgb
 from ...media.images import decode_image, to_rgb
+from .base64_images import needs_rgb
 
 _FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP", ".tif": "TIFF"}
 _written: dict[str, str] = {}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..core import EMPTY, Audio, Image, Json, Media, Message, Part, Text, Video, shorten
+from ...core import EMPTY, Audio, Image, Json, Media, Message, Part, Text, Video, shorten
 
 SUFFIX_KINDS: Mapping[str, type[Media]] = {
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"), Image),

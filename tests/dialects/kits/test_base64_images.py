@@ -2,19 +2,23 @@
 
 import base64
 import io
+import sys
+from pathlib import Path
 
 import pytest
-from made_media import bomb
 from PIL import Image as pillow
 
 from assay.core import DataError, Image
-from assay.media.base64_images import (
+from assay.dialects.kits.base64_images import (
     decode_base64_to_image,
     decode_base64_to_image_file,
     encode_image_file_to_base64,
     encode_image_to_base64,
     needs_rgb,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "media"))
+from made_media import bomb
 
 
 @pytest.fixture

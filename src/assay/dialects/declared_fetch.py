@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 from ..core import DataError
-from .fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, opened
+from ..datasets.fetch import CHUNK_BYTES, HEADERS, MAX_BYTES, opened
 
 
 def fetch_declared(

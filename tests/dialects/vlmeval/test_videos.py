@@ -7,7 +7,7 @@ from PIL import Image as pillow
 
 from assay.core import DataError, UsageError
 from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.films import Spacing, film_frames
+from assay.dialects.vlmeval.videos import Spacing, film_frames
 
 av = pytest.importorskip("av")
 

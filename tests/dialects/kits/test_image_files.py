@@ -5,7 +5,7 @@ import io
 from PIL import Image as pillow
 
 from assay.core import Image
-from assay.media.picture_files import media_file
+from assay.dialects.kits.image_files import media_file
 
 
 def png(mode: str, colour) -> bytes:

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from assay.core import DataError, UsageError
-from assay.datasets.declared_fetch import fetch_declared
+from assay.dialects.declared_fetch import fetch_declared
 
 BODY = b"index\tquestion\n" + b"1\twhat?\n" * 2000
 MD5 = hashlib.md5(BODY).hexdigest()

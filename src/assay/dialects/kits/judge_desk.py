@@ -14,14 +14,14 @@ from typing import Any
 from ...core import EMPTY, GenerateOptions, Model, Output, Prompt, Request, Sample, UsageError, digest_of
 from ...core.record import prompt_to_plain
 from ...models import build_model
+from ...runner.ask.asking import Asking
+from ...runner.ask.calls import close_model
+from ...runner.ask.schedule import Scheduler
+from ...runner.ask.standing import Standing, Unkept
+from ...runner.ask.work import Job
+from ...runner.events import CellProgress
+from ...runner.flow.helpers import Helper
 from ...store import RunWriter
-from ..ask.asking import Asking
-from ..ask.calls import close_model
-from ..ask.schedule import Scheduler
-from ..ask.standing import Standing, Unkept
-from ..ask.work import Job
-from ..events import CellProgress
-from .helpers import Helper
 
 ROLE = "judge"
 

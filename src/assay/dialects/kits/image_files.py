@@ -9,10 +9,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from ..core import Image, Media
-from ..core.media import is_inline
+from ...core import Image, Media
+from ...core.media import is_inline
+from ...media.images import decode_image
 from .base64_images import needs_rgb
-from .images import decode_image
 
 CONVERTED = "-rgb.png"
 """How names of images end whose file is not their own bytes."""

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from assay.core import Image, Message, Text, Video
-from assay.templates.message_lists import chat_list, flat_list, message_turns
+from assay.dialects.kits.message_lists import chat_list, flat_list, message_turns
 
 PIXEL = "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
 

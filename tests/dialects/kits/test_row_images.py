@@ -9,7 +9,7 @@ from PIL import Image as pillow
 
 from assay.core import Image
 from assay.datasets.faults import RowFault
-from assay.dialects.kits.row_pictures import file_names, is_written, picture_path
+from assay.dialects.kits.row_images import file_names, is_written, picture_path
 
 
 def drawn(colour, fmt="PNG", mode="RGB"):

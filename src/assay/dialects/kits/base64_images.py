@@ -9,11 +9,11 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..core import DataError, Image
-from ..core.media import SNIFFED_BYTES, sniff
-from .base64_text import image_bytes
-from .checks import check_image
-from .images import FORMATS, to_rgb
+from ...core import DataError, Image
+from ...core.media import SNIFFED_BYTES, sniff
+from ...media.base64_text import image_bytes
+from ...media.checks import check_image
+from ...media.images import FORMATS, to_rgb
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage

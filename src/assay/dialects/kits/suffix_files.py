@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core import DataError, MissingExtra, UsageError
-from .column_types import ALWAYS_TEXT, column_type, typed
-from .excel import read_excel, write_excel
-from .faults import CELL_LIMIT
+from ...core import DataError, MissingExtra, UsageError
+from ...datasets.column_types import ALWAYS_TEXT, column_type, typed
+from ...datasets.excel import read_excel, write_excel
+from ...datasets.faults import CELL_LIMIT
 
 KEPT_AS_TEXT = ("prediction",)
 _pickles: dict[Path, str] = {}
