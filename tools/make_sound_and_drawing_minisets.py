@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw
 DATA = Path(__file__).parent.parent / "src" / "assay" / "benchmarks" / "data"
 RATE = 16_000
 SECONDS = 0.25
-SOUNDS = 8
+AUDIO_COLUMNS = 8
 Row = dict[str, Any]
 
 
@@ -41,7 +41,7 @@ def tone(number: int) -> bytes:
 
 def spoken(rows: Sequence[Row], start: int = 0) -> list[Row]:
     """Rows with a key and a sound each."""
-    made = [{"key": f"s{n + 1}", "audio": f"sounds/tone{(start + n) % SOUNDS}.wav"} for n in range(len(rows))]
+    made = [{"key": f"s{n + 1}", "audio": f"sounds/tone{(start + n) % AUDIO_COLUMNS}.wav"} for n in range(len(rows))]
     return [{**sound, **row} for sound, row in zip(made, rows, strict=True)]
 
 
@@ -56,7 +56,7 @@ def noisy(rows: Sequence[Row]) -> list[Row]:
     made = []
     for number, row in enumerate(rows):
         for place, (family, level) in enumerate(conditions):
-            sound = f"sounds/tone{(number * len(conditions) + place) % SOUNDS}.wav"
+            sound = f"sounds/tone{(number * len(conditions) + place) % AUDIO_COLUMNS}.wav"
             made.append({"key": f"r{number}-{place}", "audio": sound, **row, "family": family, "level": level,
                          "source": f"r{number}"})  # fmt: skip
     return made
@@ -269,7 +269,7 @@ def write(rows: Sequence[Row], path: Path) -> None:
 def main(folder: Path = DATA) -> None:
     """Writes all sets."""
     (folder / "speech" / "sounds").mkdir(parents=True, exist_ok=True)
-    for number in range(SOUNDS):
+    for number in range(AUDIO_COLUMNS):
         (folder / "speech" / "sounds" / f"tone{number}.wav").write_bytes(tone(number))
     for name, rows in SPEECH.items():
         write(rows, folder / "speech" / f"{name}.jsonl")

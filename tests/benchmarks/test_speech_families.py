@@ -262,7 +262,7 @@ def test_references_keep_any_and_all():
 @pytest.mark.parametrize(
     ("row", "read", "what"),
     [
-        ({"query": "Who?", "ref": "me"}, Spoken(), "the row has no audio clip"),
+        ({"query": "Who?", "ref": "me"}, Spoken(), "the row has no audio"),
         ({"audio": "a.wav", "query": "Which?", "answer": "A"}, Spoken(options=True), "the row has no options"),
         ({"user_audio1": "a.wav", "user_text1": "Hi."}, Spoken(rounds=True), "fewer than two rounds"),
         (
@@ -310,7 +310,7 @@ def test_readings_of_one_sentence_are_samples_of_one_cluster(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("mode", "what"), [("text", "the row has no text of what is said"), ("audio", "the row has no audio clip")]
+    ("mode", "what"), [("text", "the row has no text of what is said"), ("audio", "the row has no audio")]
 )
 def test_a_mode_the_row_has_nothing_for_is_an_error_of_that_sample(mode, what):
     with pytest.raises(TemplateError, match=what):

@@ -5,7 +5,7 @@ import pytest
 from assay.core import StoreError
 from assay.dialects.kits.evaluation_files import evaluation_files, forget
 from assay.dialects.pipeline.engine import Engine
-from assay.dialects.televal.audio import SoundFolder
+from assay.dialects.televal.audio import AudioFolder
 from assay.dialects.televal.files import Folder
 from assay.dialects.vlmeval.frames import put_table
 from assay.dialects.vlmeval.outputs import _link, _write_status, write_snapshot
@@ -102,6 +102,6 @@ def test_a_half_written_file_of_somebody_else_stays_when_sounds_are_written(tmp_
 
     (tmp_path / "key.part").write_text("mine")
 
-    SoundFolder(tmp_path).put(audio_from(np.zeros(160), 16_000), "key")
+    AudioFolder(tmp_path).put(audio_from(np.zeros(160), 16_000), "key")
 
     assert (tmp_path / "key.part").read_text() == "mine" and (tmp_path / "key.wav").is_file()

@@ -61,7 +61,7 @@ class RowImages:
             lent = self._lent(row)
             return [] if lent is None else self._referred(lent)
         pieces = pieces_of(cell, "image")
-        if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE and not is_picture_path(pieces[0]):
+        if len(pieces) == 1 and len(pieces[0]) <= LONGEST_REFERENCE and not is_image_path(pieces[0]):
             lent = self._lent(row)
             return self._referred(pieces[0] if lent is None or not is_blank(self._lookup(pieces[0])) else lent)
         return pieces
@@ -74,7 +74,7 @@ class RowImages:
         pieces = self.cells(row)
         if pieces:
             return tuple(
-                Image(self.file(piece), name=piece) if is_picture_path(piece) else inline(piece) for piece in pieces
+                Image(self.file(piece), name=piece) if is_image_path(piece) else inline(piece) for piece in pieces
             )
         return tuple(Image(self.file(name), name=name) for name in self.names(row))
 
@@ -162,6 +162,6 @@ def inline(cell: str) -> Image:
     return Image(cell, read=image_bytes)
 
 
-def is_picture_path(text: str) -> bool:
+def is_image_path(text: str) -> bool:
     """Whether a short text is the name of an image file."""
     return len(text) <= 4096 and text[-LONGEST_SUFFIX:].lower().endswith(IMAGE_SUFFIXES)

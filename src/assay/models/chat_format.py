@@ -177,7 +177,7 @@ def _piece(piece: Any, audio_format: str | None) -> Part | None:
         return image_at(piece.get("image_url"))
     if kind in ("audio", "input_audio", "output_audio"):
         sound = piece[kind]
-        return _sound(sound, audio_format) or Text(_words(sound))
+        return _audio(sound, audio_format) or Text(_words(sound))
     return Text(piece["text"]) if isinstance(piece.get("text"), str) else None
 
 
@@ -195,14 +195,14 @@ def _made_media(message: Mapping[str, Any], audio_format: str | None) -> list[Pa
         made.append(image_at(image["image_url"]))
     audio = message.get("audio")
     if isinstance(audio, Mapping) and audio.get("data") is not None:
-        sound = _sound(audio, audio_format, said=bool(message.get("content")))
+        sound = _audio(audio, audio_format, said=bool(message.get("content")))
         made += [sound] if sound is not None else []
     if isinstance(audio, Mapping) and not message.get("content") and (words := _words(audio)):
         made.append(Text(words))
     return made
 
 
-def _sound(holder: Mapping[str, Any], audio_format: str | None, *, said: bool = False) -> Audio | None:
+def _audio(holder: Mapping[str, Any], audio_format: str | None, *, said: bool = False) -> Audio | None:
     """The audio of an answer; `None` where it is left empty beside words, which are then the answer."""
     if holder["data"] == "" and (said or _words(holder)):
         return None

@@ -37,7 +37,7 @@ class Mme:
     """The tag that names the category."""
 
     def __call__(self, records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
-        rows, flags = self._pictures(records, Counting.of(records, context), reducer_of(context))
+        rows, flags = self._by_image(records, Counting.of(records, context), reducer_of(context))
         flags = [*_reduced_flags(records, context), *flags]
         present = {group for group, _, _ in rows}
         scores = {name: self._of_category(name, rows, records, context) for name in sorted(present)}
@@ -78,7 +78,7 @@ class Mme:
         result = grouped_result(own, sum_of_scores, members, context, Heading("mme", details=details), ends=_ends(own))
         return replace(result, n_expected=None)
 
-    def _pictures(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
+    def _by_image(self, records: Sequence[ScoreRecord], counted: Counting, reducer: str) -> tuple[list[Row], list[str]]:
         """For each image: questions right, questions, images with all right, images; in fractions of 1."""
         images: dict[tuple[str, str], list[ScoreRecord]] = {}
         for record in records:

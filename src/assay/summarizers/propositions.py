@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def dpg(records: Sequence[ScoreRecord], context: SummaryContext) -> Iterator[Result]:
     """`dpg` over images and `dpg_questions` over questions, 0 to 1, with the categories beside the first."""
     details = {"categories": _categories(records)}
-    by_picture = OneEach(records, Counting.of(records, context), context)
-    pooled = ("no reducer: every answer counts",) if by_picture.flags else ()
-    yield corpus_result(records, context, "dpg", by_picture, details=details, ends=(0.0, 1.0), flags=by_picture.flags)
+    by_image = OneEach(records, Counting.of(records, context), context)
+    pooled = ("no reducer: every answer counts",) if by_image.flags else ()
+    yield corpus_result(records, context, "dpg", by_image, details=details, ends=(0.0, 1.0), flags=by_image.flags)
     yield corpus_result(records, context, "dpg_questions", _by_question, ends=(0.0, 1.0), flags=pooled)
 
 

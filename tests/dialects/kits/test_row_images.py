@@ -9,7 +9,7 @@ from PIL import Image as pillow
 
 from assay.core import Image
 from assay.datasets.faults import RowFault
-from assay.dialects.kits.row_images import file_names, is_written, picture_path
+from assay.dialects.kits.row_images import file_names, image_file_path, is_written
 
 
 def drawn(colour, fmt="PNG", mode="RGB"):
@@ -29,7 +29,7 @@ def test_names_are_those_of_upstream(count, named, names):
 def test_a_picture_keeps_its_bytes_under_the_name_it_is_given(tmp_path):
     picture = drawn("red")
 
-    path = picture_path(picture, str(tmp_path), "sub/7.jpg")
+    path = image_file_path(picture, str(tmp_path), "sub/7.jpg")
 
     assert path == str(tmp_path / "sub/7.jpg") and Path(path).read_bytes() == picture.data()
     assert is_written(path, picture)
@@ -38,7 +38,7 @@ def test_a_picture_keeps_its_bytes_under_the_name_it_is_given(tmp_path):
 def test_another_picture_under_the_same_name_gets_a_name_of_its_own(tmp_path):
     (tmp_path / "7.png").write_bytes(drawn("blue").data())
 
-    path = picture_path(drawn("red"), str(tmp_path), "7.png")
+    path = image_file_path(drawn("red"), str(tmp_path), "7.png")
 
     assert path != str(tmp_path / "7.png")
     assert pillow.open(path).getpixel((0, 0)) == (255, 0, 0)
@@ -46,19 +46,19 @@ def test_another_picture_under_the_same_name_gets_a_name_of_its_own(tmp_path):
 
 
 def test_rows_that_share_a_picture_share_its_bytes(tmp_path):
-    paths = [picture_path(drawn("red"), str(tmp_path), name) for name in ("1.png", "1000001.png")]
+    paths = [image_file_path(drawn("red"), str(tmp_path), name) for name in ("1.png", "1000001.png")]
 
     assert len({os.stat(path).st_ino for path in paths}) == 1
 
 
 def test_a_picture_with_alpha_becomes_rgb(tmp_path):
-    path = picture_path(drawn((255, 0, 0, 255), mode="RGBA"), str(tmp_path), "a.png")
+    path = image_file_path(drawn((255, 0, 0, 255), mode="RGBA"), str(tmp_path), "a.png")
 
     assert pillow.open(path).mode == "RGB"
 
 
 def test_upstreams_way_is_the_format_of_the_suffix(tmp_path):
-    path = picture_path(drawn("red"), str(tmp_path), "a.jpg", encodes=True)
+    path = image_file_path(drawn("red"), str(tmp_path), "a.jpg", encodes=True)
 
     assert pillow.open(path).format == "JPEG"
 
@@ -66,4 +66,4 @@ def test_upstreams_way_is_the_format_of_the_suffix(tmp_path):
 @pytest.mark.parametrize("name", ["../x.png", "/etc/x.png", "a/../../x.png"])
 def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
     with pytest.raises(RowFault, match="outside the data folder"):
-        picture_path(drawn("red"), str(tmp_path / "images"), name)
+        image_file_path(drawn("red"), str(tmp_path / "images"), name)

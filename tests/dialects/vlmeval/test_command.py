@@ -283,7 +283,7 @@ def test_flags_of_an_endpoint_are_refused_for_a_class(mine, models, flag):
     [
         (["--thinker"], "it doubled --max-tokens"),
         (["--custom-prompt", "x"], "write use_custom_prompt"),
-        (["--video-llm"], "films reach an endpoint as pictures"),
+        (["--video-llm"], "videos reach an endpoint as images"),
         (["--local-media"], "pictures are sent"),
         (["--reuse-aux", "none"], "--fresh begins anew"),
         (["--judge-args", '{"key": "sk-x"}'], "--judge-key VARIABLE"),

@@ -7,7 +7,7 @@ from PIL import Image as pillow
 
 from assay.core import DataError, UsageError
 from assay.dialects.vlmeval.command import evaluate
-from assay.dialects.vlmeval.videos import Spacing, film_frames
+from assay.dialects.vlmeval.videos import Spacing, video_frames
 
 av = pytest.importorskip("av")
 
@@ -81,10 +81,10 @@ def test_frames_are_those_upstream_takes(spacing, places):
 def test_frames_become_files_that_are_made_once(film, tmp_path):
     folder = tmp_path / "frames"
 
-    files = film_frames(film, folder, Spacing(3, -1))
+    files = video_frames(film, folder, Spacing(3, -1))
     greys = [pillow.open(file).convert("L").getpixel((16, 16)) for file in files]
     (folder / "frame-1-of-3.jpg").write_bytes(b"kept")
-    again = film_frames(film, folder, Spacing(3, -1))
+    again = video_frames(film, folder, Spacing(3, -1))
 
     assert [file.rpartition("/")[2] for file in files] == [f"frame-{n}-of-3.jpg" for n in (1, 2, 3)]
     assert greys == sorted(greys) and greys[0] < greys[2]
@@ -127,8 +127,8 @@ def test_what_is_no_film_says_so(tmp_path):
     path = tmp_path / "words.mp4"
     path.write_text("words")
 
-    with pytest.raises(DataError, match="the film cannot be read"):
-        film_frames(path, tmp_path, Spacing(2, -1))
+    with pytest.raises(DataError, match="the video cannot be read"):
+        video_frames(path, tmp_path, Spacing(2, -1))
 
 
 def test_packed_questions_are_refused(film, table, file):
@@ -136,5 +136,5 @@ def test_packed_questions_are_refused(film, table, file):
 
     table("Films", "index video question answer", [[0, "clip", "?", "x"]])
 
-    with pytest.raises(UsageError, match="pack=True would ask all questions of a film at once"):
+    with pytest.raises(UsageError, match="pack=True would ask all questions of a video at once"):
         load_guest(file("films.py", FILMS)).Films(pack=True)

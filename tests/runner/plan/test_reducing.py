@@ -120,9 +120,9 @@ def test_propositions_are_reduced_by_picture_and_say_that_questions_are_not(tmp_
         right = output.text == RIGHT
         return Score(float(right), details={"fulfilled": [int(right), 1]})
 
-    by_picture, by_question = run(tmp_path, scorers=drawn, summarizers=["dpg"], reducer="max")
+    by_image, by_question = run(tmp_path, scorers=drawn, summarizers=["dpg"], reducer="max")
 
-    assert (by_picture.value, by_picture.flags) == (1.0, ("reducer max",))
+    assert (by_image.value, by_image.flags) == (1.0, ("reducer max",))
     assert by_question.value == pytest.approx(1 / 3) and by_question.flags == ("no reducer: every answer counts",)
 
 

@@ -73,7 +73,7 @@ def user_turn(asked: Heard | HeardRounds, sample: Sample, text: str, audio: Any)
             )
         return Message("user", (Text(f"{text}\n\n{asked.instruction}" if asked.instruction else text),))
     if not isinstance(audio, Audio):
-        raise TemplateError("the row has no audio clip", where=f"sample {sample.id!r}", fix="give a column `audio`")
+        raise TemplateError("the row has no audio", where=f"sample {sample.id!r}", fix="give a column `audio`")
     parts: tuple[Part, ...] = (audio,)
     if asked.mode == BOTH and asked.instruction:
         parts = (audio, Text(asked.instruction))

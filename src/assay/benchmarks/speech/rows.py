@@ -21,7 +21,7 @@ from ..vision.tables import options_of
 
 RowOf = Mapping[str, Any]
 IDS = ("key", "id", "index", "idx", "uid")
-SOUNDS = ("audio", "audio_path", "context", "wav")
+AUDIO_COLUMNS = ("audio", "audio_path", "context", "wav")
 QUERIES = ("query", "question", "instruction", "prompt")
 TARGETS = ("ref", "answer", "answers", "reference", "target", "text")
 TRANSCRIPTS = ("ref", "text", "sentence", "transcription", "transcript", "answer")
@@ -82,7 +82,7 @@ class ToSample:
         row = {**row, **{name: row[there] for name, there in read.aliases.items() if there in row}}
         texts, clips = self._rounds(row) if read.rounds else self._single(row)
         if read.heard and not clips:
-            raise RowFault("the row has no audio clip", column=SOUNDS[0], fix="give it a path or bytes in `audio`")
+            raise RowFault("the row has no audio", column=AUDIO_COLUMNS[0], fix="give it a path or bytes in `audio`")
         options = options_of(row) if read.options else tuple(read.letters)
         if read.options and not options:
             raise RowFault("the row has no options", column="A", fix="give columns A, B, … or a list in `choices`")
@@ -105,7 +105,7 @@ class ToSample:
 
     def _single(self, row: RowOf) -> tuple[list[str], tuple[Media, ...]]:
         query = first_of(row, self.read.query)
-        column = next((name for name in SOUNDS if row.get(name) not in (None, "")), None)
+        column = next((name for name in AUDIO_COLUMNS if row.get(name) not in (None, "")), None)
         clips = () if column is None else media_of(row, ((column, Audio),), self.folder)
         return [] if query is None else [str(query)], clips
 

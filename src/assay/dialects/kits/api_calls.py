@@ -95,7 +95,7 @@ class ApiCalls:
         ]
 
     def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, Any]:
-        """The texts joined by line ends with `<image>` where one of several pictures stands, and the first picture."""
+        """The texts joined by line ends with `<image>` where one of several images stands, and the first image."""
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         place = "<image>" if len(images) > 1 else None
         text = "\n".join(

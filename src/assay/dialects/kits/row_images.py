@@ -1,8 +1,8 @@
 """Pictures of rows as files, under the names the kits give them: `<index>.png`, or what `image_path` says.
 
-A file is written when somebody asks for its path. Where another picture lies under that name already, as after an edit
+A file is written when somebody asks for its path. Where another image lies under that name already, as after an edit
 of the table, the new one gets a name of its own beside it: nobody is ever shown the pixels of another row or another
-table. Rows that share a picture share its bytes on the disk.
+table. Rows that share an image share its bytes on the disk.
 """
 
 import io
@@ -18,65 +18,65 @@ from .base64_images import needs_rgb
 
 _FORMATS = {".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".bmp": "BMP", ".webp": "WEBP", ".tif": "TIFF"}
 _written: dict[str, str] = {}
-"""By whole path: the digest of the picture that this process wrote there, or found there."""
+"""By whole path: the digest of the image that this process wrote there, or found there."""
 _kept: dict[tuple[str, str, str], str] = {}
 """By folder, suffix and digest: a file with the same bytes, to link to."""
 
 
 def file_names(index: object, count: int, named: Sequence[str], single: str) -> list[str]:
-    """The names of a row's pictures: those that `image_path` gives, else after the row's index.
+    """The names of a row's images: those that `image_path` gives, else after the row's index.
 
-    `single` is the suffix of a row's only picture; one of several is `<index>_<place>.png`.
+    `single` is the suffix of a row's only image; one of several is `<index>_<place>.png`.
     """
     if named:
         return list(named)
     return [f"{index}{single}"] if count == 1 else [f"{index}_{place}.png" for place in range(count)]
 
 
-def picture_path(picture: Image, folder: str, name: str, *, encodes: bool = False) -> str:
-    """The path of a file with this picture: `folder/name`, unless another picture has that name.
+def image_file_path(image: Image, folder: str, name: str, *, encodes: bool = False) -> str:
+    """The path of a file with this image: `folder/name`, unless another image has that name.
 
-    `encodes` writes what upstream writes, the pixels in the format of the suffix; else a picture's own bytes are kept,
+    `encodes` writes what upstream writes, the pixels in the format of the suffix; else an image's own bytes are kept,
     and one with a palette or alpha becomes RGB.
     """
     path = os.path.join(folder, name)
-    if is_written(path, picture):
+    if is_written(path, image):
         return path
     if not os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep):
         raise RowFault("the image file lies outside the data folder", column="image_path", got=name)
-    data = _encoded(picture, name) if encodes else _own_bytes(picture)
+    data = _encoded(image, name) if encodes else _own_bytes(image)
     if os.path.lexists(path) and not _holds(path, data):
         stem, suffix = os.path.splitext(path)
-        path = f"{stem}-{picture.digest[:8]}{suffix}"
+        path = f"{stem}-{image.digest[:8]}{suffix}"
     if not os.path.exists(path):
-        _put(path, data, (os.path.abspath(folder), os.path.splitext(name)[1], picture.digest))
-    _written[os.path.abspath(path)] = picture.digest
+        _put(path, data, (os.path.abspath(folder), os.path.splitext(name)[1], image.digest))
+    _written[os.path.abspath(path)] = image.digest
     return path
 
 
-def is_written(path: str, picture: Image) -> bool:
-    """Whether this process knows a file to hold a picture."""
+def is_written(path: str, image: Image) -> bool:
+    """Whether this process knows a file to hold an image."""
     whole = path if path[:1] == os.sep else os.path.abspath(path)
-    return _written.get(whole) == picture.digest and os.path.exists(whole)
+    return _written.get(whole) == image.digest and os.path.exists(whole)
 
 
-def keeps_bytes(picture: Image, *, encodes: bool) -> bool:
-    """Whether a file of `picture_path` is the picture's own bytes."""
-    return not encodes and not needs_rgb(picture)
+def keeps_bytes(image: Image, *, encodes: bool) -> bool:
+    """Whether a file of `image_file_path` is the picture's own bytes."""
+    return not encodes and not needs_rgb(image)
 
 
-def _own_bytes(picture: Image) -> bytes:
-    if not needs_rgb(picture):
-        return picture.data()
+def _own_bytes(image: Image) -> bytes:
+    if not needs_rgb(image):
+        return image.data()
     buffer = io.BytesIO()
-    decode_image(picture).save(buffer, format="PNG")
+    decode_image(image).save(buffer, format="PNG")
     return buffer.getvalue()
 
 
-def _encoded(picture: Image, name: str) -> bytes:
+def _encoded(image: Image, name: str) -> bytes:
     from PIL import Image as pillow
 
-    opened = pillow.open(io.BytesIO(picture.data()))
+    opened = pillow.open(io.BytesIO(image.data()))
     fmt = _FORMATS.get(os.path.splitext(name)[1].lower(), "PNG")
     plain = opened.convert("RGB") if opened.mode in ("RGBA", "P", "LA") else opened
     buffer = io.BytesIO()

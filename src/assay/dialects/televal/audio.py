@@ -1,6 +1,6 @@
 """Sounds as a guest model takes them: files with one channel at its rate, written once and reused.
 
-A file keeps the name the guest expects (`<key>.wav`) where the key is fit for one; another sound under the same name
+A file keeps the name the guest expects (`<key>.wav`) where the key is fit for one; another clip under the same name
 gets a name of its own, so that nothing is ever overwritten.
 """
 
@@ -29,11 +29,11 @@ def file_stem(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()[:24]
 
 
-class SoundFolder:
-    """A folder of decoded sounds: a kept one, or a temporary one that goes when it is closed or forgotten."""
+class AudioFolder:
+    """A folder of decoded audio clips: a kept one, or a temporary one that goes when it is closed or forgotten."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._removal: weakref.finalize[[str, bool], SoundFolder] | None = None
+        self._removal: weakref.finalize[[str, bool], AudioFolder] | None = None
         self._folder = folder
         self._known: dict[str, str] | None = None
         self._lock = threading.Lock()
@@ -52,7 +52,7 @@ class SoundFolder:
         self._folder, self._known = folder, None
 
     def put(self, audio: Audio, name: str, *, rate: int = RATE, mono: bool = True) -> tuple[Path, tuple[str, ...]]:
-        """A file with the sound, one channel at `rate`, and what was changed for it."""
+        """A file with the audio, one channel at `rate`, and what was changed for it."""
         with self._lock:
             known = self._index()
             wanted = f"{audio.digest}/{rate}/{mono}"
@@ -83,7 +83,7 @@ class SoundFolder:
 
 
 def as_wav(audio: Audio, *, rate: int = RATE, mono: bool = True) -> tuple[bytes, tuple[str, ...]]:
-    """A sound as 16-bit WAV, and what was changed for it."""
+    """An audio clip as 16-bit WAV, and what was changed for it."""
     import numpy as np
 
     from ...media import audio_from, decode_audio
@@ -95,7 +95,7 @@ def as_wav(audio: Audio, *, rate: int = RATE, mono: bool = True) -> tuple[bytes,
 
 
 def audio_bytes(cell: Any) -> bytes | None:
-    """The bytes of a Parquet cell with a sound: as they are, or in the struct that Hugging Face writes."""
+    """The bytes of a Parquet cell with an audio clip: as they are, or in the struct that Hugging Face writes."""
     if isinstance(cell, dict):
         cell = cell.get("bytes")
     return bytes(cell) if isinstance(cell, (bytes, bytearray, memoryview)) and cell else None

@@ -1,6 +1,6 @@
 """How a guest model is asked: the words of `generate_once` and `generate_multiturn`, and what may come back.
 
-A dialogue's lists are given in one of two shapes: `newest` hands over all earlier sounds of the assistant, `seed`
+A dialogue's lists are given in one of two shapes: `newest` hands over all earlier audio clips of the assistant, `seed`
 only the last one, and none in the first round.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core import AssayError, Audio, shorten
 from ...media import check_media
-from .audio import RATE, SoundFolder
+from .audio import RATE, AudioFolder
 from .eras import Era, era_here
 from .spoken import Question, Script, read_structure
 from .upstream_calling import round_path
@@ -37,11 +37,11 @@ class Dialogue:
         return len(self.answers)
 
     def heard(self, place: int) -> str | None:
-        """The sound of a round."""
+        """The audio of a round."""
         return self.audio[place] if self.audio else self.script.users[place].audio
 
     def arguments(self) -> tuple[str | None, list[Any], list[Any]]:
-        """The sound of this round, the earlier ones, and what was answered to them."""
+        """The audio of this round, the earlier ones, and what was answered to them."""
         now = self.round
         earlier = [self.heard(place) for place in range(now)]
         if self.own_history:
@@ -104,8 +104,8 @@ def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
         words = {**spoken.keywords(), "audio": heard, **options}
         return checked(model.generate_once(**words), model, "generate_once")
     era = era_here()
-    sounds = [fitted(model, user.audio) for user in spoken.users]
-    dialogue = Dialogue(spoken, bool(flags["use_model_history"]), era, sounds)
+    clips = [fitted(model, user.audio) for user in spoken.users]
+    dialogue = Dialogue(spoken, bool(flags["use_model_history"]), era, clips)
     path = options.get("pred_audio")
     for place in range(len(spoken.users)):
         dialogue.ask(model, round_path(str(path), place + 1) if path else None)
@@ -114,20 +114,20 @@ def converse(model: Any, structure: Any, options: Mapping[str, Any]) -> Any:
 
 
 def fitted(model: Any, path: str | None) -> str | None:
-    """The file of a sound as the class declares it: one channel, its rate; another one is converted."""
+    """The file of an audio clip as the class declares it: one channel, its rate; another one is converted."""
     if path is None:
         return None
     try:
         facts = check_media(audio := Audio(Path(path).resolve()))
     except (AssayError, OSError) as error:
-        raise FileNotFoundError(f"cannot read the sound {path}") from error
+        raise FileNotFoundError(f"cannot read the audio {path}") from error
     rate, mono = int(getattr(model, "inputs_sr", RATE)), bool(getattr(model, "mono_only", True))
     if facts.rate == rate and (facts.channels == 1 or not mono):
         return path
     return str(_converted.put(audio, audio.digest[:24], rate=rate, mono=mono)[0])
 
 
-_converted = SoundFolder()
+_converted = AudioFolder()
 """Sounds that were converted for models that are asked directly; gone when the process ends."""
 
 

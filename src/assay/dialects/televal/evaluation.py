@@ -152,11 +152,11 @@ class AwaitedBuiltIn(BuiltIn):
 
 
 def _spoken(line: Mapping[str, Any]) -> Output:
-    """The answer of one round, with its sound where there is one."""
-    sound = line.get("pred_audio")
+    """The answer of one round, with its audio where there is one."""
+    audio = line.get("pred_audio")
     parts: list[Part] = [Text(str(line["pred"]))]
-    if sound and Path(str(sound)).is_file():
-        parts.append(Audio(Path(str(sound))))
+    if audio and Path(str(audio)).is_file():
+        parts.append(Audio(Path(str(audio))))
     return Output((Candidate(tuple(parts)),))
 
 

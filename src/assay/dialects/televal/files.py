@@ -1,4 +1,4 @@
-"""The files a TELEVAL user expects: predictions, results and summaries as JSONL, sounds, and one table of all."""
+"""The files a TELEVAL user expects: predictions, results and summaries as JSONL, audio clips, and one table of all."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ class Folder:
         return self.root / stage / self._model_folder / f"{label}.jsonl"
 
     def sounds(self, label: str) -> Path:
-        """Where the sounds of a prediction file lie."""
+        """Where the audio clips of a prediction file lie."""
         return self.root / "prediction" / self._model_folder / label
 
     def write(self, stage: str, label: str, lines: Sequence[Mapping[str, Any]]) -> Path:
@@ -68,13 +68,13 @@ class Folder:
 
 
 def predictions_of(task: Task, reader: RunReader, model: str, folder: Folder, era: Era) -> list[dict[str, Any]]:
-    """The prediction lines of a run, in the order of the data; sounds get the names the guest gives them."""
+    """The prediction lines of a run, in the order of the data; audio clips get the names the guest gives them."""
     loader = task.to_sample.loader
     lines: list[dict[str, Any]] = []
     for sample, output in _answered(task, reader, model):
         for line in prediction_lines(sample, output, loader, era):
             if line.get("pred_audio") and STRUCTURE not in sample.fields:
-                line["pred_audio"] = _named_sound(line, sample, folder, task.name)
+                line["pred_audio"] = _named_audio(line, sample, folder, task.name)
             lines.append(line)
     return lines
 
@@ -129,7 +129,7 @@ def _answered(task: Task, reader: RunReader, model: str) -> Iterator[tuple[Sampl
         yield sample, last
 
 
-def _named_sound(line: Mapping[str, Any], sample: Sample, folder: Folder, label: str) -> str:
+def _named_audio(line: Mapping[str, Any], sample: Sample, folder: Folder, label: str) -> str:
     source = Path(str(line["pred_audio"]))
     nround = f"_round{line['nround']}" if "nround" in line else ""
     target = folder.sounds(label) / f"{file_stem(sample.id)}_pred{nround}{source.suffix or '.wav'}"

@@ -1,7 +1,7 @@
-"""A guest model class as a model of assay: asked with files and keywords, answered with text and sound.
+"""A guest model class as a model of assay: asked with files and keywords, answered with text and audio.
 
 The class is built from the YAML file's arguments when it is first asked. What it returns beside `pred` is kept:
-`pred_audio` as a sound in the run, `cache` and `his` as the state that the next round of the dialogue gets.
+`pred_audio` as an audio clip in the run, `cache` and `his` as the state that the next round of the dialogue gets.
 """
 
 import os
@@ -29,7 +29,7 @@ from ...core import (
 )
 from ...media import check_media
 from ...models.answers import failure
-from .audio import RATE, SoundFolder, file_stem
+from .audio import RATE, AudioFolder, file_stem
 from .calling import FLAGS, Dialogue, checked
 from .classes import Classes
 from .eras import PLAIN_RULE, Rule
@@ -37,13 +37,13 @@ from .inference_mode import without_gradients
 from .lines import RETURNED
 from .own_inference import infer_dialogue, infer_once, infers_itself
 from .references import decoded, encoded
-from .rows import SOUND, SPOKEN, STRUCTURE, SWITCHES
+from .rows import AUDIO_FIELD, SPOKEN, STRUCTURE, SWITCHES
 from .secrets import hidden, known_secrets, without_secrets
 from .spoken import Question, Script, Turn
 from .tree import Entry
 
 AUDIO = "pred_audio"
-"""The folder of sounds in a run's own."""
+"""The folder of audio clips in a run's own."""
 HEAD = "televal"
 """The role of the message that carries what only a guest model is told."""
 PLAIN = (str, int, float, bool, type(None))
@@ -66,7 +66,7 @@ class GuestModel:
     classes: Classes
     rule: Rule = PLAIN_RULE
     audio_folder: Path = Path("runs") / AUDIO
-    """Where the model may write its sounds."""
+    """Where the model may write its audio clips."""
     prediction_folder: str | None = None
     """Where upstream has it write them, as the command names it."""
     built: Any = None
@@ -75,7 +75,7 @@ class GuestModel:
 
     def __post_init__(self) -> None:
         self.name = self.entry.name
-        self._sounds: dict[Path | None, SoundFolder] = {None: SoundFolder()}
+        self._clips: dict[Path | None, AudioFolder] = {None: AudioFolder()}
         self._secrets = known_secrets(self.entry.args)
 
     @property
@@ -97,7 +97,7 @@ class GuestModel:
         }
 
     def write_under(self, folder: Path) -> None:
-        """Told where the run is kept: sounds are written there."""
+        """Told where the run is kept: audio clips are written there."""
         self.audio_folder = folder / AUDIO
 
     def load(self) -> None:
@@ -107,8 +107,8 @@ class GuestModel:
                 self.built = self.classes.build(self.entry)
 
     def close(self) -> None:
-        """Deletes the sounds that were converted for it."""
-        for folder in self._sounds.values():
+        """Deletes the audio clips that were converted for it."""
+        for folder in self._clips.values():
             folder.close()
         close = getattr(self.built, "close", None)
         if callable(close):
@@ -129,7 +129,7 @@ class GuestModel:
         if SWITCHES in sample.fields:
             told["flags"] = dict(sample.fields[SWITCHES])
         if "audio" in prompt.produces:
-            told["sound"] = sample.fields.get(SOUND) or file_stem(sample.id)
+            told["sound"] = sample.fields.get(AUDIO_FIELD) or file_stem(sample.id)
         if STRUCTURE in sample.fields:
             told["structure"] = encoded(sample.fields[STRUCTURE])
         if not told:
@@ -235,7 +235,7 @@ class GuestModel:
         return self.built.inference([decoded(told["structure"])], **flags, **paths)[0]
 
     def _output_path(self, request: Request, told: Mapping[str, Any], number: int | None = None) -> str | None:
-        """Where a sound goes: `<key>_pred.wav`, of a round of a dialogue `<key>_pred_round<i>.wav`."""
+        """Where an audio clip goes: `<key>_pred.wav`, of a round of a dialogue `<key>_pred_round<i>.wav`."""
         if "audio" not in request.prompt.produces:
             return None
         name = f"{told.get('sound', request.key)}_pred{f'_round{number}' if number else ''}.wav"
@@ -246,7 +246,7 @@ class GuestModel:
         # The key of a request is its own: two rows of one key, or two tasks, never share a file.
         own = self.audio_folder.resolve() / request.key[:16] / name
         own.parent.mkdir(parents=True, exist_ok=True)
-        # An earlier run may have left a sound there; one that the model does not write now is not its answer.
+        # An earlier run may have left an audio clip there; one that the model does not write now is not its answer.
         own.unlink(missing_ok=True)
         return str(own)
 
@@ -264,7 +264,7 @@ class GuestModel:
         return Output((Candidate(tuple(parts)),), details=details)
 
     def _file(self, audio: Audio, changes: list[str]) -> str:
-        """A sound as a file with the channels and the rate the class declares."""
+        """An audio clip as a file with the channels and the rate the class declares."""
         rate = int(getattr(self.built, "inputs_sr", RATE))
         mono = bool(getattr(self.built, "mono_only", True))
         if isinstance(audio.source, Path):
@@ -275,7 +275,7 @@ class GuestModel:
         else:
             # Bytes of a table: they get the file their row names.
             place, stem = Path(str(audio.name)).parent, Path(str(audio.name)).stem
-        folder = self._sounds.setdefault(place, SoundFolder(place))
+        folder = self._clips.setdefault(place, AudioFolder(place))
         path, made = folder.put(audio, stem, rate=rate, mono=mono)
         changes += made
         return str(path)

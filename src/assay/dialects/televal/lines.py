@@ -61,24 +61,24 @@ def _as_returned(
 
 def _answer(output: Output) -> dict[str, Any]:
     answer: dict[str, Any] = {"pred": output.text, **output.details.get("returned", {})}
-    if spoken := sound_path(output):
+    if spoken := audio_path(output):
         answer["pred_audio"] = spoken
     return answer
 
 
 def _answers(output: Output) -> Sequence[Mapping[str, Any]]:
-    """The answers of all rounds; a model that is no guest gives their texts only, and the last sound."""
+    """The answers of all rounds; a model that is no guest gives their texts only, and the last audio."""
     own = output.details.get("answers")
     if own is not None:
-        return [*own[:-1], {**own[-1], "pred_audio": sound_path(output) or own[-1].get("pred_audio")}]
+        return [*own[:-1], {**own[-1], "pred_audio": audio_path(output) or own[-1].get("pred_audio")}]
     texts = output.details.get("rounds") or [output.text]
     answers: list[dict[str, Any]] = [{"pred": text} for text in texts]
-    answers[-1]["pred_audio"] = sound_path(output)
+    answers[-1]["pred_audio"] = audio_path(output)
     return answers
 
 
-def sound_path(output: Output) -> str | None:
-    """The file of the sound a model made, if it made one."""
+def audio_path(output: Output) -> str | None:
+    """The file of the audio a model made, if it made one."""
     for medium in output.media:
         if medium.kind == "audio" and isinstance(medium.source, (str, Path)):
             return str(medium.source)

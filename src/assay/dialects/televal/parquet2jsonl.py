@@ -1,4 +1,4 @@
-"""Parquet with sounds in it as `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`: faster to read again."""
+"""Parquet with clips in it as `<root>/<name>/<name>.jsonl` and `<root>/<name>/audios/*.wav`: faster to read again."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from .references import encoded
 def convert(
     source: str | Path, root: str | Path, *, name: str | None = None, key_col: str = "key"
 ) -> tuple[Path, int, int]:
-    """The JSONL file, and how many rows and sounds there are; running it again writes only what is missing."""
+    """The JSONL file, and how many rows and audio clips there are; running it again writes only what is missing."""
     given = Path(source).expanduser()
     if not given.exists():
         raise UsageError("no such file or folder", where=str(source))
@@ -22,12 +22,12 @@ def convert(
     loader.sounds.place(folder / "audios")
     file = own_file(folder / f"{label}.jsonl")
     part = own_file(folder / f"{label}.part")
-    rows = sounds = 0
+    rows = clips = 0
     with part.open("w", encoding="utf-8") as lines:
         for batch in loader:
             for row in batch:
                 rows += 1
-                sounds += sum(isinstance(row.get(column), str) for column in AUDIO_COLUMNS)
+                clips += sum(isinstance(row.get(column), str) for column in AUDIO_COLUMNS)
                 lines.write(json.dumps(encoded(row), ensure_ascii=False, default=str) + "\n")
     part.replace(file)
-    return file, rows, sounds
+    return file, rows, clips

@@ -67,7 +67,7 @@ class Predictions:
 
     name: str
     folder: Path = field(compare=False)
-    """Where relative paths of sounds start, if not in the working folder."""
+    """Where relative paths of audio clips start, if not in the working folder."""
     is_upstream: bool = False
     """A line without an answer is judged too."""
     abilities: Abilities = field(

@@ -1,4 +1,4 @@
-"""From a row to a sample: the guest's template rendered, its sounds opened late, its reference with OR and AND kept."""
+"""From a row to a sample: the guest's template rendered, its clips opened late, its reference with OR and AND kept."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +17,8 @@ SPOKEN = "televal"
 """The field of a sample that holds what the template said, where the messages alone do not tell."""
 STRUCTURE = "televal_structure"
 """The field that holds what the template gave, where upstream's rule was chosen."""
-SOUND = "televal_sound"
-"""The field with the folder and the name of a sound that the model is to make, without `_pred.wav`."""
+AUDIO_FIELD = "televal_sound"
+"""The field with the folder and the name of an audio clip that the model is to make, without `_pred.wav`."""
 KEY = "televal_key"
 """The field with the key of a row as upstream writes it; its id may say more."""
 PLACE = "televal_place"
@@ -43,7 +43,7 @@ class Reader:
     is_streamed: bool = False
     """Whether the rows come as the file has them, and are made ready here."""
     label: str = ""
-    """The folder of sounds under upstream's rule."""
+    """The folder of audio clips under upstream's rule."""
 
     @classmethod
     def of(
@@ -69,7 +69,7 @@ class Reader:
 
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         loader = self.loader
-        made, sounds = loader.prepare(row) if self.is_streamed else (dict(row), {})
+        made, clips = loader.prepare(row) if self.is_streamed else (dict(row), {})
         place = made.pop(PLACE, None)
         key = made.get(self.id_column)
         id = "" if key is None else str(key)
@@ -86,48 +86,48 @@ class Reader:
             made[SWITCHES] = self.switches
         if self.rule.is_upstream:
             made[STRUCTURE] = structure
-            made[SOUND] = f"{self.label}/{made.get(KEY, id)}"
+            made[AUDIO_FIELD] = f"{self.label}/{made.get(KEY, id)}"
         if isinstance(spoken, Script):
-            return self._dialogue(id, made, spoken, sounds)
+            return self._dialogue(id, made, spoken, clips)
         target = as_target(made.get(getattr(loader, "ref_col", None) or ""))
         if spoken.instruct or spoken.assistant is not None:
             made[SPOKEN] = spoken
-        return Sample(id, self._messages(spoken, sounds), target, fields=made)
+        return Sample(id, self._messages(spoken, clips), target, fields=made)
 
-    def _messages(self, question: Question, sounds: Mapping[str, Audio]) -> tuple[Message, ...]:
+    def _messages(self, question: Question, clips: Mapping[str, Audio]) -> tuple[Message, ...]:
         parts: list[Part] = [Text(question.instruct)] if question.instruct else []
         if question.audio:
-            parts.append(self._sound(question.audio, sounds))
+            parts.append(self._audio(question.audio, clips))
         if question.query is not None:
             parts.append(Text(str(question.query)))
         asked = Message("user", tuple(parts))
         return (Message("system", (Text(question.system),)), asked) if question.system else (asked,)
 
-    def _dialogue(self, id: str, row: dict[str, Any], script: Script, sounds: Mapping[str, Audio]) -> Sample:
-        turns = [self._user(turn, sounds) for turn in script.users]
+    def _dialogue(self, id: str, row: dict[str, Any], script: Script, clips: Mapping[str, Audio]) -> Sample:
+        turns = [self._user(turn, clips) for turn in script.users]
         first = turns[0]
         if script.instruct:
             first = Message("user", (Text(script.instruct), *(first.parts or ())))
         row[SPOKEN] = script
         if not self.switches.get("use_model_history", True):
             # Where the runner looks for what was answered in the data.
-            row["references"] = [self._reply(reply, sounds) for reply in script.replies]
+            row["references"] = [self._reply(reply, clips) for reply in script.replies]
         return Sample(id, (first,), as_target(script.replies[-1].text), fields=row, turns=tuple(turns[1:]))
 
-    def _user(self, turn: Turn, sounds: Mapping[str, Audio]) -> Message:
-        """What a user says: the sound where there is one, since the text beside it only is its transcript."""
+    def _user(self, turn: Turn, clips: Mapping[str, Audio]) -> Message:
+        """What a user says: the audio where there is one, since the text beside it only is its transcript."""
         if turn.audio:
-            return Message("user", (self._sound(turn.audio, sounds),))
+            return Message("user", (self._audio(turn.audio, clips),))
         if turn.text is None:
             raise DataError("a round of the dialogue has neither audio nor text")
         return Message("user", (Text(str(turn.text)),))
 
-    def _reply(self, turn: Turn, sounds: Mapping[str, Audio]) -> tuple[Part, ...]:
+    def _reply(self, turn: Turn, clips: Mapping[str, Audio]) -> tuple[Part, ...]:
         said = first_text(turn.text)
-        return (Text(said), self._sound(turn.audio, sounds)) if turn.audio else (Text(said),)
+        return (Text(said), self._audio(turn.audio, clips)) if turn.audio else (Text(said),)
 
-    def _sound(self, path: str, sounds: Mapping[str, Audio]) -> Audio:
-        return sounds[path] if path in sounds else Audio(self._located(path), name=path)
+    def _audio(self, path: str, clips: Mapping[str, Audio]) -> Audio:
+        return clips[path] if path in clips else Audio(self._located(path), name=path)
 
     def _located(self, path: str) -> Path:
         """A relative path starts beside the registry, else in the working folder, else beside the data."""
@@ -148,7 +148,7 @@ def first_text(reference: Any) -> str:
 
 @dataclass(frozen=True)
 class Spoken:
-    """A sample's own messages as a prompt; a sound that cannot be read is the fault of that sample."""
+    """A sample's own messages as a prompt; an audio clip that cannot be read is the fault of that sample."""
 
     produces: tuple[str, ...] = ("text",)
 
@@ -157,12 +157,12 @@ class Spoken:
         for message in (*messages, *sample.turns):
             for part in message.parts:
                 if type(part) is Audio:
-                    check_sound(part)
+                    check_clip(part)
         return Prompt(messages, self.produces)
 
 
-def check_sound(audio: Audio) -> None:
-    """Raises where a sound is missing, cut off or none; its digest is known afterwards."""
+def check_clip(audio: Audio) -> None:
+    """Raises where an audio clip is missing, cut off or none; its digest is known afterwards."""
     from ...media import check_media
 
     check_media(audio)

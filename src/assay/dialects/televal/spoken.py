@@ -11,7 +11,7 @@ ROLES = ("user", "assistant", "instruct", "system")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says: a sound, its text, and whatever else the template gives with it."""
+    """What one speaker says: an audio clip, its text, and whatever else the template gives with it."""
 
     audio: str | None = None
     text: Any = None

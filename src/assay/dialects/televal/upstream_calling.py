@@ -59,17 +59,17 @@ def _content(model: Any, turn: Mapping[str, Any]) -> tuple[Any, Any, dict[str, A
     content = turn.get("content", {})
     audio = content.get("audio")
     if audio:
-        _check_sound(model, audio)
+        _check_audio(model, audio)
     meta = {name: value for name, value in content.items() if name not in ("audio", "text")}
     return audio, content.get("text"), meta
 
 
-def _check_sound(model: Any, path: str) -> None:
+def _check_audio(model: Any, path: str) -> None:
     """Raises for a file that cannot be heard, and for one with other channels or another rate than the model's."""
     try:
         facts = check_media(Audio(os.path.abspath(path)))
     except (AssayError, OSError) as error:
-        raise FileNotFoundError(f"cannot read the sound {path}") from error
+        raise FileNotFoundError(f"cannot read the audio {path}") from error
     if not is_upstream("televal"):
         return  # converted where the model is asked
     if model.mono_only and facts.channels != 1:
@@ -138,6 +138,6 @@ def _rounds(model: Any, apart: Mapping[str, Any], options: Mapping[str, Any], er
 
 
 def round_path(path: str, number: int) -> str:
-    """The sound of one round of a dialogue, beside that of the whole."""
+    """The audio of one round of a dialogue, beside that of the whole."""
     base, suffix = os.path.splitext(path)
     return f"{base}_round{number}{suffix}"

@@ -129,15 +129,15 @@ class Workshop:
         datasets = task.dataset if isinstance(task.dataset, list) else [task.dataset]
         speaks = task.save_pred_audio if save_pred_audio is None else save_pred_audio
         switches = {flag: bool(getattr(task, flag)) for flag in FLAGS}
-        # Upstream puts the sounds of all datasets of a task into the folder of the last one.
-        sounds = str(datasets[-1]) if self.is_upstream else ""
+        # Upstream puts the audio clips of all datasets of a task into the folder of the last one.
+        clips = str(datasets[-1]) if self.is_upstream else ""
         made: list[Task] = []
         for dataset in datasets:
             loader = self.loader(dataset)
             loader.batch_size = batch_size or getattr(loader, "batch_size", 1)
             label = dataset if by_dataset else label_of(name, dataset, datasets)
             template = self._built("template", task.template)
-            reader = Reader.of(loader, template, self.tree.root, switches, self.rule, sounds)
+            reader = Reader.of(loader, template, self.tree.root, switches, self.rule, clips)
             produces = ("text", "audio") if speaks else ("text",)
             judges: tuple[Any, ...] = (answered,)
             if judged:

@@ -15,7 +15,7 @@ _ENCODED = frozenset({"bytes", "path"})
 
 
 def as_item(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as a retriever expects it: a dictionary of its own, pictures kept as `{"bytes", "path"}` opened."""
+    """A row as a retriever expects it: a dictionary of its own, images kept as `{"bytes", "path"}` opened."""
     item = dict(row)
     for name, value in row.items():
         if type(value) is dict or type(value) is list:
@@ -38,10 +38,10 @@ def _opened(value: Any) -> Any:
     source = value.get("bytes") or value.get("path")
     if source is None:
         return None
-    picture = pillow.open(BytesIO(source) if isinstance(source, bytes) else source)
-    # Kept beside the picture, so that the dataset's own bytes are sent as long as nobody changed it.
-    picture.assay_origin = source if isinstance(source, bytes) else Path(source)  # type: ignore[attr-defined]
-    return picture
+    image = pillow.open(BytesIO(source) if isinstance(source, bytes) else source)
+    # Kept beside the image, so that the dataset's own bytes are sent as long as nobody changed it.
+    image.assay_origin = source if isinstance(source, bytes) else Path(source)  # type: ignore[attr-defined]
+    return image
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class ToSample:
     def __call__(self, row: Mapping[str, Any]) -> Sample:
         asked, answer, has_media = self.retrieval.question_and_answer(row)
         target = row[self.column] if self.column is not None else answer
-        # Pictures stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
+        # Images stay where they lie until the prompt is made: the rows of a whole pool of shots may be in memory.
         return Sample("", "" if has_media else asked, target, (), row)
 
 

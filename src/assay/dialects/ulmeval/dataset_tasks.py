@@ -87,14 +87,14 @@ def _from_config(path: str, wanted: str | None, run: RunOptions) -> list[Task]:
 
 
 def _from_table(path: Path, run: RunOptions) -> Task:
-    """A TSV that no class speaks for: text, or pictures and text; there is nothing to evaluate it by."""
+    """A TSV that no class speaks for: text, or images and text; there is nothing to evaluate it by."""
     from ...datasets.files import open_file
 
     if not path.is_file():
         raise UsageError("no such table", where=str(path))
     columns = open_file(path).columns or ()
-    has_pictures = "image" in columns or "image_path" in columns
-    base: type = ImageBaseDataset if has_pictures else TextBaseDataset
+    has_images = "image" in columns or "image_path" in columns
+    base: type = ImageBaseDataset if has_images else TextBaseDataset
     return make_task(base, path.stem, run.but(data=str(path)))
 
 

@@ -20,7 +20,7 @@ HOOKS = ("batch_generation_inner", "batch_generate_inner")
 DEFAULT_SEED = "42"
 PNG_MODES = frozenset({"1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"})
 SMALL_PIXELS = 64 * 64
-"""Of a picture that is not encoded in the model's thread: encoding lets the other threads run, and until this one has
+"""Of an image that is not encoded in the model's thread: encoding lets the other threads run, and until this one has
 its turn again, a model that answers at once seems to be slow."""
 _calls: Counter[str] = Counter()
 
@@ -49,12 +49,12 @@ def checked(made: Any, n: int, what: str) -> list[Any]:
 
 
 def is_image(thing: Any) -> bool:
-    """Whether a thing is a Pillow picture, or one of assay's own."""
+    """Whether a thing is a Pillow image, or one of assay's own."""
     return isinstance(thing, Image) or (hasattr(thing, "save") and hasattr(thing, "size"))
 
 
 def as_medium(picture: Any) -> Image:
-    """A drawn picture as PNG, as it is now; modes that PNG does not have become RGB."""
+    """A drawn image as PNG, as it is now; modes that PNG does not have become RGB."""
     if isinstance(picture, Image):
         return picture
     if picture.mode not in PNG_MODES:

@@ -1,4 +1,4 @@
-"""Messages as ULMEvalKit passes them: lists of `dict(type, value)`, pictures as local files."""
+"""Messages as ULMEvalKit passes them: lists of `dict(type, value)`, images as local files."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

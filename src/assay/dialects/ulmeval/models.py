@@ -80,8 +80,8 @@ class GuestModel:
 
     def _output(self, request: Request, found: str) -> Output:
         try:
-            pictures = self._draw(request, found)
-            return Output(tuple(Candidate((as_medium(picture),)) for picture in pictures))
+            images = self._draw(request, found)
+            return Output(tuple(Candidate((as_medium(image),)) for image in images))
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             return failure(error, self.name)
 
@@ -143,12 +143,12 @@ class GuestApi(GuestModel):
             drawn = self._drawn.setdefault(request.key, [])
             settings = {**getattr(model, "default_kwargs", {}), "dataset": request.hints.get("dataset")}
             while len(drawn) < request.options.n:
-                code, picture, log = model.generate_inner([dict(entry) for entry in entries], **settings)
+                code, image, log = model.generate_inner([dict(entry) for entry in entries], **settings)
                 if code != 0:
                     return Output.failed("api", f"{type(model).__name__}: code {code}: {log}")
-                if not is_image(picture):
-                    checked([picture], 1, f"{type(model).__name__}.generate_inner")
-                drawn.append(picture)
+                if not is_image(image):
+                    checked([image], 1, f"{type(model).__name__}.generate_inner")
+                drawn.append(image)
         except Exception as error:  # noqa: BLE001 - a user's code: becomes the failure of one sample
             return failure(error, self.name)
-        return Output(tuple(Candidate((as_medium(picture),)) for picture in self._drawn.pop(request.key)))
+        return Output(tuple(Candidate((as_medium(image),)) for image in self._drawn.pop(request.key)))

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 
-class Pictures(list[Any]):
+class Images(list[Any]):
     """The images drawn for one prompt, in the order they were drawn; each is opened when it is looked at.
 
-    A picture that somebody still holds is given out again as the same object.
+    An image that somebody still holds is given out again as the same object.
     """
 
     def __init__(self, candidates: Sequence[Candidate]) -> None:
@@ -34,11 +34,11 @@ class Pictures(list[Any]):
         if isinstance(medium, str):
             return medium
         held = self._held[at]
-        picture = held() if held is not None else None
-        if picture is None:
-            picture = opened(medium.data())
-            self._held[at] = weakref.ref(picture)
-        return picture
+        image = held() if held is not None else None
+        if image is None:
+            image = opened(medium.data())
+            self._held[at] = weakref.ref(image)
+        return image
 
     def __iter__(self) -> Iterator[Any]:
         return (self[at] for at in range(len(self)))
@@ -55,15 +55,15 @@ class Pictures(list[Any]):
         return repr(list(self))
 
     def __deepcopy__(self, memo: Any) -> list[Any]:
-        return [picture.copy() if hasattr(picture, "copy") else picture for picture in self]
+        return [image.copy() if hasattr(image, "copy") else image for image in self]
 
     def __reduce__(self) -> Any:
-        # As a plain list of pictures in their own format: readable by everybody who has Pillow.
+        # As a plain list of images in their own format: readable by everybody who has Pillow.
         return list, (tuple(_Packed(m.data()) if isinstance(m, Media) else m for m in self._media),)
 
 
 class _Packed:
-    """One picture inside a pickle: its file's bytes, opened by Pillow when the pickle is read."""
+    """One image inside a pickle: its file's bytes, opened by Pillow when the pickle is read."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -75,18 +75,18 @@ class _Packed:
 
 
 def opened(data: bytes) -> "Picture":
-    """The picture in a file's bytes, decoded."""
+    """The image in a file's bytes, decoded."""
     from PIL import Image
 
-    picture = Image.open(io.BytesIO(data))
-    picture.load()
-    return picture
+    image = Image.open(io.BytesIO(data))
+    image.load()
+    return image
 
 
 def prediction_table(data: GuestData, rows: Sequence[tuple[Sample, Output]]) -> Any:
     """The guest's own rows that were answered, with `prediction` beside them: a list of images in each."""
     frame = data.frame.iloc[[data.place(sample) for sample, _ in rows]].reset_index(drop=True)
-    return frame.assign(prediction=objects([Pictures(output.candidates) for _, output in rows], frame))
+    return frame.assign(prediction=objects([Images(output.candidates) for _, output in rows], frame))
 
 
 def write_pickle(table: Any, path: Path) -> None:

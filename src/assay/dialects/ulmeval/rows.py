@@ -17,7 +17,7 @@ from .context import Surroundings, around
 from .tables import FAULTS, TABLE, objects
 
 DIGEST_ROWS = 256
-"""Rows whose cells are written out at once; a picture in a cell may have megabytes."""
+"""Rows whose cells are written out at once; an image in a cell may have megabytes."""
 
 
 class GuestData:

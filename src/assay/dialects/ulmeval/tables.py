@@ -1,6 +1,6 @@
 """A benchmark's TSV as the data frame its class works on; rows that cannot be used are kept apart as faults.
 
-Only `index` is required. Cells of `image` are resolved (other rows' pictures, list literals) without running them.
+Only `index` is required. Cells of `image` are resolved (other rows' images, list literals) without running them.
 """
 
 from collections.abc import Mapping
@@ -83,7 +83,7 @@ def _is_whole(text: str) -> bool:
     return digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
 
 
-def with_pictures(data: Any, owner: Any, name: str) -> Any:
+def with_images(data: Any, owner: Any, name: str) -> Any:
     """The frame with `image` as base64 or a list of it, `image_path` as a path or a list; faulty rows taken out."""
     texts = [str(value) for value in data["index"]]
     cells = dict(zip(texts, data["image"], strict=True)) if "image" in data else {}

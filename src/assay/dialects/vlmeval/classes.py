@@ -12,7 +12,7 @@ from .kinds import Kind, kind_of
 from .loading import own_classes, parameters_of
 from .places import DATASET_URLS, added_url, data_root
 from .rows import FrameRows, Source
-from .tables import PicturedRows
+from .tables import RowsWithImages
 
 _KINDS: dict[str, Kind] = {
     "MCQ": "MCQ", "MULTI-CHOICE": "MCQ", "Y/N": "Y/N", "VQA": "VQA", "QA": "VQA", "MT": "MT", "VIDEO-MCQ": "MCQ",
@@ -157,7 +157,7 @@ class ClassDataset:
         """The rows as a task's dataset: the file where they stream, else the frame's rows."""
         if self.path is None:
             return FrameRows(self._frame())
-        return PicturedRows(self.path, self.name) if getattr(self.instance, "skip_noimg", False) else self.path
+        return RowsWithImages(self.path, self.name) if getattr(self.instance, "skip_noimg", False) else self.path
 
     @property
     def is_dialogue(self) -> bool:
@@ -165,8 +165,8 @@ class ClassDataset:
         return str(getattr(self.kind_class, "TYPE", "")).upper() == "MT"
 
     @property
-    def is_film(self) -> bool:
-        """Whether rows are about films, given as numbers to `build_prompt(line, video_llm)`."""
+    def is_video(self) -> bool:
+        """Whether rows are about videos, given as numbers to `build_prompt(line, video_llm)`."""
         return str(getattr(self.kind_class, "MODALITY", "")).upper() == "VIDEO"
 
     @property

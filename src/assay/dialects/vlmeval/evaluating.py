@@ -107,7 +107,7 @@ def _without_connection(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prediction_rows(rows: Rows, dialogue: bool = False) -> tuple[list[str], list[list[Any]]]:
-    """The table of a prediction file: every column but the picture itself, and the prediction."""
+    """The table of a prediction file: every column but the image itself, and the prediction."""
     names = dict.fromkeys(name for sample, _ in rows for name in sample.fields if name not in ("image", "prediction"))
     columns = [*names, "prediction"]
     table = [

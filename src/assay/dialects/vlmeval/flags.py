@@ -12,7 +12,7 @@ IDLE = ("ignore", "verbose", "api_mode", "stream", "monitor_interval", "debug")
 REFUSED = {
     "thinker": "it doubled --max-tokens and --timeout: give those",
     "custom_prompt": "prompts of VLMEvalKit's own models are not here: write use_custom_prompt and build_prompt",
-    "video_llm": "films reach an endpoint as pictures: give nframe or fps in --data-config",
+    "video_llm": "videos reach an endpoint as images: give nframe or fps in --data-config",
     "local_media": "pictures are sent, not their paths: the server need not share a disk",
 }
 

@@ -39,7 +39,7 @@ def is_circular(name: str) -> bool:
 
 
 def is_mme(name: str) -> bool:
-    """Whether two questions of one picture count together."""
+    """Whether two questions of one image count together."""
     return name.split("_")[0].upper() == "MME"
 
 

@@ -32,7 +32,7 @@ from ...models.answers import failure
 from ...models.building import Builder
 from ..kits.image_files import file_path, media_path
 from ..kits.message_lists import chat_list, flat_list, message_turns
-from ..kits.row_images import file_names, is_written, picture_path
+from ..kits.row_images import file_names, image_file_path, is_written
 from .answers import read_answer
 from .era import upstreams_rule
 from .facade.config import supported_VLM
@@ -105,9 +105,9 @@ class GuestModel:
             images_per_prompt=None if several else 1,
             interleaved=bool(getattr(kind, "INTERLEAVE", False)) or self.is_newer,
         )
-        self._takes_films = bool(getattr(kind, "VIDEO_LLM", False))
+        self._takes_videos = bool(getattr(kind, "VIDEO_LLM", False))
         self._prompts_itself = self._builds_prompts()
-        if self._prompts_itself or self._takes_films:
+        if self._prompts_itself or self._takes_videos:
             self.prompt = self._own_prompt
 
     def load(self) -> None:
@@ -190,7 +190,7 @@ class GuestModel:
         if not isinstance(medium, Image) or not isinstance(dataset, str) or not name or os.path.isabs(name):
             return media_path(medium, self._folder)
         root = "images" if upstreams_rule() and not self.is_newer else str(data_root() / "images")
-        return picture_path(medium, os.path.join(root, IMAGE_FOLDERS[dataset]), name, encodes=upstreams_rule())
+        return image_file_path(medium, os.path.join(root, IMAGE_FOLDERS[dataset]), name, encodes=upstreams_rule())
 
     @cached_property
     def _folder(self) -> str:
@@ -208,8 +208,8 @@ class GuestModel:
         if not isinstance(row, LineRow):
             return None  # a task of another kind: its rows are no lines of a TSV
         source = row.source
-        if self._takes_films and source.whole_film is not None:
-            return replace(source.whole_film(sample), details={"prompt_by": "model"})
+        if self._takes_videos and source.whole_video is not None:
+            return replace(source.whole_video(sample), details={"prompt_by": "model"})
         if not self._prompts_itself or source.is_dialogue:
             return None
         try:

@@ -42,7 +42,7 @@ class Predictions:
 
     @property
     def columns(self) -> list[str]:
-        """Every column of the table but the picture, and what was answered."""
+        """Every column of the table but the image, and what was answered."""
         return [*self._own, "prediction"]
 
     def rows(self) -> Iterator[list[Any]]:

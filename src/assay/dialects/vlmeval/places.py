@@ -1,4 +1,4 @@
-"""Where VLMEvalKit keeps things: `$LMUData`, its TSV files, and the pictures taken out of them."""
+"""Where VLMEvalKit keeps things: `$LMUData`, its TSV files, and the images taken out of them."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ _FOLDERS = {
 
 
 class ImageFolders(dict[str, str]):
-    """The folder of a dataset's pictures under `images/`: a dictionary for early code, a function for newer code.
+    """The folder of a dataset's images under `images/`: a dictionary for early code, a function for newer code.
 
     The dictionary holds what the documented revision lists. A dataset that nobody lists has a folder of its own name.
     """
@@ -39,7 +39,7 @@ class ImageFolders(dict[str, str]):
 
 IMAGE_FOLDERS = ImageFolders({name: _FOLDERS.get(name, name) for name in _DOCUMENTED})
 SNAPSHOT = "rows.jsonl"
-"""The rows of a run without their pictures, in its folder: enough to judge on a machine that has only that folder."""
+"""The rows of a run without their images, in its folder: enough to judge on a machine that has only that folder."""
 DATASET_URLS: dict[str, str] = {name: f"{_BENCH}/{name}.tsv" for name in _DOCUMENTED}
 """URLs of datasets: those of the documented revision, which nothing is fetched from, and what user files add."""
 
@@ -51,5 +51,5 @@ def added_url(dataset: str) -> str | None:
 
 
 def image_folder(dataset: str) -> Path:
-    """Where the pictures of a dataset lie."""
+    """Where the images of a dataset lie."""
     return data_root() / "images" / IMAGE_FOLDERS[dataset]

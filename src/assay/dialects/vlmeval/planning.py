@@ -23,7 +23,7 @@ from .evaluating import SetEvaluation
 from .kinds import Kind, is_mme, kind_of
 from .loading import load_guest
 from .places import SNAPSHOT, added_url, data_root
-from .prompts import DialoguePrompt, FilmPrompt, GuestPrompt, TsvPrompt
+from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
 from .samples import ToSample
 from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScores, yes_no_rule
@@ -75,7 +75,7 @@ def table_task(path: Path, name: str, run: RunOptions) -> Task:
     return Task(
         name=name,
         dataset=path,
-        to_sample=ToSample(Source(name, source_path), kind, with_pictures=not is_snapshot),
+        to_sample=ToSample(Source(name, source_path), kind, with_images=not is_snapshot),
         template=TsvPrompt(kind),
         scorers=chosen,
         summarizers=summarizers,
@@ -147,7 +147,7 @@ def _class_task(
     return Task(
         name=name,
         dataset=rows,
-        to_sample=ToSample(dataset.source, kind_name, with_pictures=False),
+        to_sample=ToSample(dataset.source, kind_name, with_images=False),
         template=_template(dataset, dataset_name, f"{code}{dict(settings) or ''}"),
         scorers=scorers,
         summarizers=summarizers,
@@ -158,11 +158,11 @@ def _class_task(
 
 
 def _template(dataset: ClassDataset, name: str, code: str) -> GuestPrompt:
-    """How rows of a class become prompts: a dialogue turn by turn, a film as pictures unless the model sees films."""
-    if dataset.is_film:
-        film = FilmPrompt(dataset.instance, name, code)
-        dataset.source.whole_film = film.whole
-        return film
+    """How rows of a class become prompts: a dialogue turn by turn, a video as images unless the model sees videos."""
+    if dataset.is_video:
+        video = VideoPrompt(dataset.instance, name, code)
+        dataset.source.whole_video = video.whole
+        return video
     if dataset.is_dialogue:
         dataset.source.is_dialogue = True
         return DialoguePrompt(dataset.instance, name, code)

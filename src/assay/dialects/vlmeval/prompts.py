@@ -49,7 +49,7 @@ def options_of(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 class TsvPrompt:
-    """The prompt of a plain TSV's row: its pictures, then its question."""
+    """The prompt of a plain TSV's row: its images, then its question."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
@@ -118,8 +118,8 @@ class DialoguePrompt(GuestPrompt):
         return turns
 
 
-class FilmPrompt(GuestPrompt):
-    """The prompt that a user's `build_prompt(line, video_llm)` makes: the film as pictures, or whole."""
+class VideoPrompt(GuestPrompt):
+    """The prompt that a user's `build_prompt(line, video_llm)` makes: the video as images, or whole."""
 
     def __init__(self, dataset: Any, name: str, code: str) -> None:
         super().__init__(dataset, name, code)
@@ -131,7 +131,7 @@ class FilmPrompt(GuestPrompt):
         return self._made(sample, whole=False)
 
     def whole(self, sample: Sample) -> Prompt:
-        """The prompt for a model that takes films as they are."""
+        """The prompt for a model that takes videos as they are."""
         return self._made(sample, whole=True)
 
     def _made(self, sample: Sample, whole: bool) -> Prompt:

@@ -18,15 +18,15 @@ AMBER_KINDS = {
 
 
 def mme_rating(rows: Iterable[tuple[str, str, Any]], *, strict: bool = False) -> dict[str, float]:
-    """MME's sums and its categories in the order they appear; rows are category, picture and whether it is right.
+    """MME's sums and its categories in the order they appear; rows are category, image and whether it is right.
 
-    A category scores 100 acc + 100 acc+, where acc+ is the share of pictures with both questions right. Upstream cannot
-    do without any of the fourteen categories, nor with a picture that has a single question: `strict` neither.
+    A category scores 100 acc + 100 acc+, where acc+ is the share of images with both questions right. Upstream cannot
+    do without any of the fourteen categories, nor with an image that has a single question: `strict` neither.
     """
-    pictures: dict[str, dict[str, list[float]]] = {}
-    for category, picture, right in rows:
-        pictures.setdefault(category, {}).setdefault(picture, []).append(float(right))
-    scores = {category: _mme_score(own.values(), strict) for category, own in pictures.items()}
+    images: dict[str, dict[str, list[float]]] = {}
+    for category, image, right in rows:
+        images.setdefault(category, {}).setdefault(image, []).append(float(right))
+    scores = {category: _mme_score(own.values(), strict) for category, own in images.items()}
     sums = {
         name: sum(scores[category] for category in categories if strict or category in scores)
         for name, categories in (("perception", PERCEPTION), ("reasoning", REASONING))
@@ -35,8 +35,8 @@ def mme_rating(rows: Iterable[tuple[str, str, Any]], *, strict: bool = False) ->
     return {**sums, **scores}
 
 
-def _mme_score(pictures: Iterable[Sequence[float]], strict: bool) -> float:
-    own = list(pictures)
+def _mme_score(images: Iterable[Sequence[float]], strict: bool) -> float:
+    own = list(images)
     values = [value for pair in own for value in pair]
     pairs = own if strict else [pair for pair in own if len(pair) > 1]
     both = [pair[0] * pair[1] for pair in pairs]

@@ -1,6 +1,6 @@
 """`circular`: a table of choices with every question under every rotation of its options.
 
-The copy rotated k times has the index i + k * offset and the picture of row i; `g_index` says which question it is of.
+The copy rotated k times has the index i + k * offset and the image of row i; `g_index` says which question it is of.
 A question whose options speak of each other by letter, or whose answer is no letter of its own, is kept as it is.
 """
 
@@ -56,7 +56,7 @@ def rotations(row: Mapping[str, Any], offset: int = ROTATION) -> Iterator[dict[s
         copy = {**first, "index": str(index + turn * offset), "answer": moved[str(row["answer"]).strip()]}
         copy |= {moved[letter]: row[letter] for letter in letters}
         if not is_blank(row.get("image")) and len(str(row["image"])) > LONGEST_REFERENCE:
-            copy["image"] = str(index)  # one hop: a row that itself borrows its picture lends it on as it is
+            copy["image"] = str(index)  # one hop: a row that itself borrows its image lends it on as it is
         yield copy
 
 

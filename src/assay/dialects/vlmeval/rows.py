@@ -10,9 +10,9 @@ from ...core import Image, MissingExtra, Prompt, Sample, TemplateError
 from ...datasets.column_types import Types, typed, types_of_file
 from ...datasets.faults import RowFault
 from ...datasets.reach import is_inside
-from ...datasets.tsv_images import RowImages, TableLookup, inline, is_picture_path
+from ...datasets.tsv_images import RowImages, TableLookup, inline, is_image_path
 from ..kits.image_files import file_path
-from ..kits.row_images import file_names, keeps_bytes, picture_path
+from ..kits.row_images import file_names, image_file_path, keeps_bytes
 from .era import upstreams_rule
 from .kinds import ROTATION, is_circular, is_mme, whole_index
 from .places import added_url, data_root, image_folder
@@ -29,14 +29,14 @@ class Source:
         self.dataset = dataset
         """The user's dataset object, where there is one."""
         self.dumped: dict[str, Image] = {}
-        """The pictures of the row at hand by the files they were written to: a prompt need not read them again."""
+        """The images of the row at hand by the files they were written to: a prompt need not read them again."""
         self.is_dialogue = False
         """Whether rows are dialogues: their turns are the dataset's, whatever prompts a model builds by itself."""
-        self.whole_film: Callable[[Sample], Prompt] | None = None
-        """The prompt of a row about a film, for a model that takes films as they are."""
+        self.whole_video: Callable[[Sample], Prompt] | None = None
+        """The prompt of a row about a video, for a model that takes videos as they are."""
         self._cell: Any = None
         self._made: tuple[Any, Any, int] = (None, None, 0)
-        """The last line with a picture, its index, and the place of the picture's cell."""
+        """The last line with an image, its index, and the place of the picture's cell."""
         self._called: tuple[int, Sequence[str]] = (-1, ())
         """Where the index of the line made last stands, and what its `image_path` names."""
         self._frame = frame
@@ -50,7 +50,7 @@ class Source:
 
     @cached_property
     def folder(self) -> Path:
-        """Where pictures of this dataset lie."""
+        """Where images of this dataset lie."""
         return image_folder(self.name)
 
     @cached_property
@@ -59,7 +59,7 @@ class Source:
 
     @cached_property
     def images(self) -> RowImages:
-        """The pictures of these rows."""
+        """The images of these rows."""
         beside = [self.path.parent] if self.path is not None else []
         folders = [self.folder, *beside, *([session.media_root] if session.media_root is not None else [])]
         lookup = TableLookup(self.path) if self.path is not None else self._in_frame
@@ -122,11 +122,11 @@ class Source:
         return lambda length: numpy.empty(length, dtype=kind)
 
     def pictures(self, row: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The pictures of a row or a line."""
+        """The images of a row or a line."""
         return self.images.of(row)
 
     def dump_image(self, line: Mapping[str, Any]) -> list[str]:
-        """The pictures of a line as files, under the names upstream gives them."""
+        """The images of a line as files, under the names upstream gives them."""
         try:
             pictures = self._at_hand(line) or self.images.of(line)
             if not pictures:
@@ -139,20 +139,20 @@ class Source:
         names: Sequence[str] | None = None
         paths = []
         encodes = upstreams_rule()
-        for place, picture in enumerate(pictures):
-            own = file_path(picture)
+        for place, image in enumerate(pictures):
+            own = file_path(image)
             if own is None:
                 if names is None:
                     names = self._names_of(line, len(pictures))
-                own = picture_path(picture, self.target_folder, names[place], encodes=encodes)
-                if keeps_bytes(picture, encodes=encodes):
-                    picture.name = own
-                    self.dumped[own] = picture
+                own = image_file_path(image, self.target_folder, names[place], encodes=encodes)
+                if keeps_bytes(image, encodes=encodes):
+                    image.name = own
+                    self.dumped[own] = image
             paths.append(own)
         return paths
 
     def _names_of(self, line: Mapping[str, Any], count: int) -> list[str]:
-        """What the pictures of a line are called; of the line made last without asking pandas for its cells."""
+        """What the images of a line are called; of the line made last without asking pandas for its cells."""
         place, named = self._called
         if line is self._made[0] and place >= 0:
             return file_names(line.values[place], count, named, ".png")  # type: ignore[index]
@@ -160,13 +160,13 @@ class Source:
 
     @property
     def target_folder(self) -> str:
-        """Where pictures of these rows are written: the dataset object's `img_root`, which a user may have set."""
+        """Where images of these rows are written: the dataset object's `img_root`, which a user may have set."""
         return str(getattr(self.dataset, "img_root", None) or self._folder_name)
 
     def _at_hand(self, line: Mapping[str, Any]) -> tuple[Image, ...]:
-        """The one picture of the line made last, whose cell was understood then; none if this is another line."""
+        """The one image of the line made last, whose cell was understood then; none if this is another line."""
         cell = self._cell
-        if type(cell) is not str or is_picture_path(cell):
+        if type(cell) is not str or is_image_path(cell):
             return ()
         made, index, place = self._made
         if line is made and line.index is index:  # type: ignore[attr-defined]
@@ -228,7 +228,7 @@ def _prompt_fault(fault: RowFault) -> TemplateError:
 
 
 def lender(name: str, row: Mapping[str, Any]) -> str | None:
-    """The index of the row whose picture an empty cell stands for, where the benchmark's name says so."""
+    """The index of the row whose image an empty cell stands for, where the benchmark's name says so."""
     index = whole_index(row.get("index"))
     if index is None:
         return None

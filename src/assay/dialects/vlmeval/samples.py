@@ -16,12 +16,12 @@ BREAKDOWNS = ("split", "l2-category", "category")
 
 
 class ToSample:
-    """Makes samples of rows; for a user's class, pictures are left to its own `build_prompt`."""
+    """Makes samples of rows; for a user's class, images are left to its own `build_prompt`."""
 
-    def __init__(self, source: Source, kind: Kind, *, with_pictures: bool, circular: bool | None = None) -> None:
+    def __init__(self, source: Source, kind: Kind, *, with_images: bool, circular: bool | None = None) -> None:
         self._source = source
         self._kind = kind
-        self._with_pictures = with_pictures
+        self._with_images = with_images
         self._circular = is_circular(source.name) if circular is None else circular
         self._is_mme = is_mme(source.name)
 
@@ -34,19 +34,19 @@ class ToSample:
             target=self._target(row, options),
             choices=_contiguous(options),
             fields=LineRow(row, self._source),
-            media=self._pictures(row) if self._with_pictures else (),
+            media=self._images_of(row) if self._with_images else (),
             tags={**_tags(row), **self._rotation(row)},
             group=self._group(row),
         )
 
-    def _pictures(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        pictures = self._source.pictures(row)
-        if not pictures and ("image" in row or "image_path" in row):
+    def _images_of(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        images = self._source.pictures(row)
+        if not images and ("image" in row or "image_path" in row):
             raise RowFault("the row has no picture", column="image", fix="give it an image or an image_path")
         if not is_blank(row.get("image")) and not is_blank(row.get("image_path")):
-            for picture, name in zip(pictures, self._source.images.names(row), strict=False):
-                picture.name = picture.name or name
-        return pictures
+            for image, name in zip(images, self._source.images.names(row), strict=False):
+                image.name = image.name or name
+        return images
 
     def _target(self, row: Mapping[str, Any], options: Mapping[str, str]) -> Any:
         answer = row.get("answer")
@@ -66,14 +66,14 @@ class ToSample:
         if not is_blank(row.get("g_index")):
             return str(row["g_index"])
         if self._is_mme:
-            return picture_of_mme(row)
+            return image_of_mme(row)
         index = whole_index(row.get("index")) if self._kind == "MCQ" else None
         if index is None:
             return None
         return str(index % ROTATION) if index < ROTATION or self._is_rotated(row, index) else str(index)
 
     def _is_rotated(self, row: Mapping[str, Any], index: int) -> bool:
-        """Whether a row of a high index is a copy of another: by the benchmark's name, or as it lends its picture."""
+        """Whether a row of a high index is a copy of another: by the benchmark's name, or as it lends its image."""
         return self._circular or row.get("image") == str(index % ROTATION)
 
     def _rotation(self, row: Mapping[str, Any]) -> dict[str, str]:
@@ -95,8 +95,8 @@ def _contiguous(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(options.get(letter, "") for letter in LETTERS[: last + 1])
 
 
-def picture_of_mme(row: Mapping[str, Any]) -> str | None:
-    """What the two questions of a picture have in common: its path, else the index of the first of them."""
+def image_of_mme(row: Mapping[str, Any]) -> str | None:
+    """What the two questions of an image have in common: its path, else the index of the first of them."""
     if not is_blank(row.get("image_path")):
         return f"{row.get('category', '')}/{row['image_path']}"
     index = whole_index(row.get("index"))

@@ -1,4 +1,4 @@
-"""Tables that a user's class streams: the rows of a TSV that have a picture, as `skip_noimg=True` wishes."""
+"""Tables that a user's class streams: the rows of a TSV that have an image, as `skip_noimg=True` wishes."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -13,8 +13,8 @@ from .places import SNAPSHOT
 from .rows import lender
 
 
-class PicturedRows:
-    """The rows of a table without those that have neither a picture of their own, nor a lent one, nor a path to one."""
+class RowsWithImages:
+    """The rows of a table without those that have neither an image of their own, nor a lent one, nor a path to one."""
 
     known_length: int | None = None
 
@@ -25,15 +25,15 @@ class PicturedRows:
         self._split = split
 
     def reading_from(self, data: str | None) -> Any:
-        """The rows of another file; the snapshot of a run holds those that were asked, without their pictures."""
+        """The rows of another file; the snapshot of a run holds those that were asked, without their images."""
         if data is None:
             return self
         path = Path(data).expanduser()
-        return path if path.name == SNAPSHOT else PicturedRows(path, self._dataset)
+        return path if path.name == SNAPSHOT else RowsWithImages(path, self._dataset)
 
-    def of_split(self, split: str | None) -> "PicturedRows":
+    def of_split(self, split: str | None) -> "RowsWithImages":
         """The rows of one split; all without a name."""
-        return self if split is None else PicturedRows(self._path, self._dataset, split)
+        return self if split is None else RowsWithImages(self._path, self._dataset, split)
 
     @cached_property
     def _table(self) -> Shard:
@@ -55,26 +55,26 @@ class PicturedRows:
         return self._table.seekable
 
     def rows(self) -> Iterator[Row]:
-        """The rows with a picture, under the numbers they have in the file."""
+        """The rows with an image, under the numbers they have in the file."""
         all_splits = self._split is None
         for entry in self._table.rows():
             row = entry[2]
-            # Most rows hold their picture: those are let through without a closer look.
+            # Most rows hold their image: those are let through without a closer look.
             holds_one = type(row) is dict and all_splits and row.get("image")
-            if holds_one or not isinstance(row, Mapping) or (self._is_pictured(row) and self._is_chosen(row)):
+            if holds_one or not isinstance(row, Mapping) or (self._shows_images(row) and self._is_chosen(row)):
                 yield entry
 
     def row_at(self, number: int, offset: int) -> RowData:
         """One row again."""
         return self._table.row_at(number, offset)
 
-    def _is_pictured(self, row: Mapping[str, Any]) -> bool:
-        return "image" not in row or not is_blank(row["image"]) or is_pictured(row, self._dataset)
+    def _shows_images(self, row: Mapping[str, Any]) -> bool:
+        return "image" not in row or not is_blank(row["image"]) or shows_images(row, self._dataset)
 
     def _is_chosen(self, row: Mapping[str, Any]) -> bool:
         return self._split is None or str(row.get(SPLIT_COLUMN, "")) == self._split
 
 
-def is_pictured(row: Mapping[str, Any], dataset: str) -> bool:
-    """Whether a row with an empty `image` has a picture all the same: one that is lent to it, or a file's name."""
+def shows_images(row: Mapping[str, Any], dataset: str) -> bool:
+    """Whether a row with an empty `image` has an image all the same: one that is lent to it, or a file's name."""
     return not is_blank(row.get("image_path")) or lender(dataset, row) is not None

@@ -1,4 +1,4 @@
-"""Films as picture files: the frames VLMEvalKit takes of them, by number or by rate."""
+"""Films as image files: the frames VLMEvalKit takes of them, by number or by rate."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ class Spacing:
     fps: float
 
     def places(self, total: int, rate: float) -> list[int]:
-        """The numbers of the frames, of a film of `total` frames at `rate` a second."""
+        """The numbers of the frames, of a video of `total` frames at `rate` a second."""
         if self.nframe > 0:
             return [min(int(part * total / (self.nframe + 1)), total - 1) for part in range(1, self.nframe + 1)]
         if self.fps > 0:
             return [int(part * rate / self.fps) for part in range(int(total / rate * self.fps))]
-        raise UsageError("neither nframe nor fps says which frames of a film", fix="give nframe=8, or fps=1")
+        raise UsageError("neither nframe nor fps says which frames of a video", fix="give nframe=8, or fps=1")
 
     def name(self, number: int, count: int) -> str:
         """The file of one frame, counted from 1."""
@@ -30,71 +30,71 @@ class Spacing:
         return f"frame-{number}-of-{count}{rate}.jpg"
 
 
-def film_frames(film: Path, folder: Path, spacing: Spacing) -> list[str]:
-    """The frames as files under `folder`; those that are there and not older than the film are used again."""
-    if not film.is_file():
-        raise DataError("no such film", file=str(film), fix="put it there, or let `prepare_dataset` say where it is")
-    total, rate = _measured(film)
+def video_frames(video: Path, folder: Path, spacing: Spacing) -> list[str]:
+    """The frames as files under `folder`; those that are there and not older than the video are used again."""
+    if not video.is_file():
+        raise DataError("no such film", file=str(video), fix="put it there, or let `prepare_dataset` say where it is")
+    total, rate = _measured(video)
     places = spacing.places(total, rate)
     if not places:
-        raise DataError("the film is too short for a frame", file=str(film), fix="give nframe, or a higher fps")
+        raise DataError("the video is too short for a frame", file=str(video), fix="give nframe, or a higher fps")
     files = [folder / spacing.name(number, len(places)) for number in range(1, len(places) + 1)]
-    filmed = film.stat().st_mtime_ns
+    of_video = video.stat().st_mtime_ns
     stale = {
         file: place
         for file, place in zip(files, places, strict=True)
-        if not (file.exists() and file.stat().st_mtime_ns >= filmed)
+        if not (file.exists() and file.stat().st_mtime_ns >= of_video)
     }
     if stale:
         ledger = FileLedger(folder)
-        _write(film, {ledger.claim(file): place for file, place in stale.items()})
+        _write(video, {ledger.claim(file): place for file, place in stale.items()})
     return [str(file) for file in files]
 
 
-def _measured(film: Path) -> tuple[int, float]:
+def _measured(video: Path) -> tuple[int, float]:
     """The number of frames, counted, since containers are often wrong about it; and their rate."""
-    with _opened(film) as container:
+    with _opened(video) as container:
         stream = container.streams.video[0]
         total = sum(1 for packet in container.demux(stream) if packet.pts is not None)
         rate = float(stream.average_rate or stream.guessed_rate or 1)
     if total == 0:
-        raise DataError("the film has no frames", file=str(film))
+        raise DataError("the video has no frames", file=str(video))
     return total, rate
 
 
-def _write(film: Path, wanted: dict[Path, int]) -> None:
+def _write(video: Path, wanted: dict[Path, int]) -> None:
     by_place: dict[int, list[Path]] = {}
     for file, place in wanted.items():
         by_place.setdefault(place, []).append(file)
-    picture: Any = None
-    with _opened(film) as container:
+    image: Any = None
+    with _opened(video) as container:
         for place, frame in enumerate(container.decode(container.streams.video[0])):
             if place in by_place:
-                picture = frame.to_image()
-                _save(picture, by_place.pop(place))
+                image = frame.to_image()
+                _save(image, by_place.pop(place))
             if not by_place:
                 return
-    if picture is None:
-        raise DataError("no frame of the film can be decoded", file=str(film))
-    for files in by_place.values():  # packets that gave no picture: the last that did stands for them
-        _save(picture, files)
+    if image is None:
+        raise DataError("no frame of the video can be decoded", file=str(video))
+    for files in by_place.values():  # packets that gave no image: the last that did stands for them
+        _save(image, files)
 
 
-def _save(picture: Any, files: Sequence[Path]) -> None:
+def _save(image: Any, files: Sequence[Path]) -> None:
     for file in files:
-        picture.convert("RGB").save(file, quality=95)
+        image.convert("RGB").save(file, quality=95)
 
 
-def _opened(film: Path) -> Any:
+def _opened(video: Path) -> Any:
     try:
         import av
     except ImportError as error:
-        raise MissingExtra("PyAV, which reads films,", "assay[video]") from error
+        raise MissingExtra("PyAV, which reads videos,", "assay[video]") from error
     try:
-        container = av.open(str(film))
+        container = av.open(str(video))
     except av.FFmpegError as error:
-        raise DataError(f"the film cannot be read: {error.strerror}", file=str(film)) from error
+        raise DataError(f"the video cannot be read: {error.strerror}", file=str(video)) from error
     if not container.streams.video:
         container.close()
-        raise DataError("the file has no video stream", file=str(film))
+        raise DataError("the file has no video stream", file=str(video))
     return container

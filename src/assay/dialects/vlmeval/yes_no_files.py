@@ -9,7 +9,7 @@ from .formats import evaluation_format, prediction_format
 from .frames import put_frame
 from .kinds import is_mme
 from .ratings import amber_rating, default_rating, hallusion_rating, mme_rating, one_row, pope_rating, vsr_rating
-from .samples import picture_of_mme
+from .samples import image_of_mme
 
 SAID = {"yes": "Yes", "no": "No"}
 
@@ -59,7 +59,7 @@ def rating_of(name: str, table: Any) -> Any:
     if not rows or ("category" not in table and ("POPE" in name or "AMBER" in name)):
         return None
     if is_mme(name):
-        named = ((str(row.get("category", "all")), picture_of_mme(row) or "", row["score"]) for row in rows)
+        named = ((str(row.get("category", "all")), image_of_mme(row) or "", row["score"]) for row in rows)
         return one_row(mme_rating(named))
     if "Hallusion" in name and all(len(str(row["index"]).split("_")) > 5 for row in rows):
         return hallusion_rating(table)

@@ -161,7 +161,7 @@ class SpeechRenderer(MediaRenderer):
     """Renders the one audio clip of a prompt; its words are not shown to the model."""
 
     def inputs(self, prompt: Prompt) -> dict[str, Any]:
-        audio = decode_audio(self._sound(prompt), rate=self.rate, channels=1)
+        audio = decode_audio(self._audio(prompt), rate=self.rate, channels=1)
         extractor = self.extractor
         given: dict[str, Any] = {"sampling_rate": self.rate, "return_tensors": "pt"}
         if audio.seconds > float(getattr(extractor, "chunk_length", None) or audio.seconds):
@@ -176,7 +176,7 @@ class SpeechRenderer(MediaRenderer):
 
     def text(self, prompt: Prompt) -> str:
         """The mark of the audio alone."""
-        return self._mark(self._sound(prompt).kind)
+        return self._mark(self._audio(prompt).kind)
 
     def shown(self, prompt: Prompt) -> str:
         """The mark of the audio alone."""
@@ -186,7 +186,7 @@ class SpeechRenderer(MediaRenderer):
         """Nothing: no words are rendered."""
         return []
 
-    def _sound(self, prompt: Prompt) -> Audio:
+    def _audio(self, prompt: Prompt) -> Audio:
         clips = [part for part in prompt.media if isinstance(part, Audio)]
         if len(clips) != 1:
             raise UsageError(f"a speech model takes one audio clip, this prompt has {len(clips)}", where=self.where)

@@ -60,14 +60,14 @@ def speech_fields(name: str, request: Request, voice: str, audio_format: str) ->
     return {**fields, "instructions": manner} if manner else fields
 
 
-def read_sound(reply: Reply, audio_format: str) -> Output:
+def read_audio(reply: Reply, audio_format: str) -> Output:
     """The audio itself is the body."""
     if not reply.body or reply.headers.get("content-type", "").startswith("application/json"):
         raise Malformed(f"the answer holds no audio clip: {shorten(reply.body)}")
     return Output((Candidate((playable(Audio(reply.body), audio_format),), "stop"),))
 
 
-def sound_form(name: str, request: Request, more: Mapping[str, Any]) -> tuple[bytes, str]:
+def audio_form(name: str, request: Request, more: Mapping[str, Any]) -> tuple[bytes, str]:
     """The audio to transcribe, as a form and its content type.
 
     The words beside it are not sent: the endpoint takes them for what was said just before, not for a task.

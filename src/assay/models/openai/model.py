@@ -164,10 +164,10 @@ class OpenAI(HttpModel):
     async def _speak(self, request: Request) -> Output:
         body = {**media.speech_fields(self.name, request, self.voice, self.audio_format), **self.body}
         reply = await self._client.send(self._address("audio/speech"), msgspec.json.encode(body), self._headers)
-        return media.read_sound(reply, self.audio_format)
+        return media.read_audio(reply, self.audio_format)
 
     async def _transcribe(self, request: Request) -> Output:
-        form, kind = media.sound_form(self.name, request, self.body)
+        form, kind = media.audio_form(self.name, request, self.body)
         return media.read_transcript(await self._post_form("audio/transcriptions", form, kind), request)
 
     async def _weigh(self, request: Request) -> Output:

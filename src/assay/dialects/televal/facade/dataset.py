@@ -1,4 +1,4 @@
-"""`src.dataset`: rows of a JSONL file or of Parquet with sounds in it, in batches.
+"""`src.dataset`: rows of a JSONL file or of Parquet with audio clips in it, in batches.
 
 The runner streams a plain `BatchLoader` row by row. A user's subclass, and code that iterates a loader itself, see what
 TELEVAL shows them: all rows in a table, `df`, whose gaps are `nan`.
@@ -15,7 +15,7 @@ from typing import Any
 from ....core import Audio, DataError, MissingExtra, UsageError
 from ....store.file_ledger import own_file
 from ...protocol import is_upstream
-from ..audio import SoundFolder, audio_bytes, file_stem
+from ..audio import AudioFolder, audio_bytes, file_stem
 from ..eras import SEED, era_here
 from ..references import decoded, encoded
 from .utils import TupleJSONLConverter, load_and_process_parquet_dataset
@@ -31,7 +31,7 @@ class NoSuchData(UsageError, NotImplementedError):
 
 @dataclass(eq=False, init=False)
 class BatchLoader:
-    """Rows in lists of `batch_size`; sounds in Parquet become WAV files (one channel, 16 kHz) and are named by path."""
+    """Rows in lists of `batch_size`; clips in Parquet become WAV files (one channel, 16 kHz) and are named by path."""
 
     file: str | Path
     key_col: str = "key"
@@ -75,8 +75,8 @@ class BatchLoader:
         self.index = 0
         self._assay_df: Any = None
         kept = Path(save_query_audio_dir).expanduser() if save_query_audio_dir else None
-        self.sounds = SoundFolder(kept / self._assay_label if kept else None)
-        self.keeps_sounds = kept is not None
+        self.sounds = AudioFolder(kept / self._assay_label if kept else None)
+        self.keeps_audio = kept is not None
         self._assay_check_place(file)
         if is_upstream("televal"):
             self._assay_df = self._assay_table()
@@ -127,7 +127,7 @@ class BatchLoader:
         self._assay_df = table
 
     def prepare(self, row: Mapping[str, Any]) -> tuple[Row, dict[str, Audio]]:
-        """A row with its tuples restored and its sounds named by path, and those sounds by the path they will have."""
+        """A row with its tuples restored and its clips named by path, and those clips by the path they will have."""
         made = dict(row)
         if self.tuple_decode:
             for name, value in made.items():
@@ -137,7 +137,7 @@ class BatchLoader:
             return made, {}
         if self.tuple_decode and isinstance(made.get("answer"), str):
             made["answer"] = _structured(made["answer"])
-        return made, self._assay_place_sounds(made)
+        return made, self._assay_place_audio(made)
 
     def __iter__(self) -> Iterator[list[Row]]:
         self.index = 0
@@ -154,7 +154,7 @@ class BatchLoader:
         return len(self._assay_df) if self._assay_df is not None else sum(1 for _ in self._assay_cut())
 
     def cleanup(self) -> None:
-        """Deletes temporary sounds."""
+        """Deletes temporary audio clips."""
         self.sounds.close()
 
     @staticmethod
@@ -171,11 +171,11 @@ class BatchLoader:
         return rows if isinstance(rows, list) else [rows]
 
     def _process_parquet_records(self, repo_data_dir: str, save_audio_root: str | None, **options: Any) -> list[Row]:
-        """All rows of Parquet files, their sounds written; a subclass may read them another way."""
+        """All rows of Parquet files, their audio clips written; a subclass may read them another way."""
         if not is_upstream("televal"):
             return list(self._assay_ready())
         path = Path(repo_data_dir)
-        if self.keeps_sounds and path.exists() and era_here() != SEED:
+        if self.keeps_audio and path.exists() and era_here() != SEED:
             self.sounds.place(Path(str(save_audio_root)).expanduser() / "*.parquet")
         folder = str(self.sounds.folder)
         if path.exists():
@@ -200,13 +200,13 @@ class BatchLoader:
 
     def _assay_ready(self) -> Iterator[Row]:
         for row in self._assay_rows():
-            made, sounds = self.prepare(row)
-            for path, audio in () if self.keeps_sounds else sounds.items():
-                made.update({name: str(self.write_sound(path, audio)) for name, v in made.items() if v == path})
+            made, clips = self.prepare(row)
+            for path, audio in () if self.keeps_audio else clips.items():
+                made.update({name: str(self.write_audio(path, audio)) for name, v in made.items() if v == path})
             yield made
 
-    def write_sound(self, path: str, audio: Audio) -> Path:
-        """The file of a sound that so far was only named."""
+    def write_audio(self, path: str, audio: Audio) -> Path:
+        """The file of an audio clip that so far was only named."""
         return self.sounds.put(audio, Path(path).stem)[0]
 
     def _assay_cut(self) -> Iterator[Row]:
@@ -226,11 +226,11 @@ class BatchLoader:
                 yield dict(row)  # type: ignore[arg-type]
 
     def _assay_from_hub(self) -> Iterator[Row]:
-        """`org/repo/sub/folder` on the hub: the Parquet files of that folder, sounds undecoded."""
+        """`org/repo/sub/folder` on the hub: the Parquet files of that folder, audio clips undecoded."""
         parts = str(self.file).removeprefix("hf://").strip("/").split("/")
         yield from hub_rows("/".join(parts[:2]), f"{'/'.join(parts[2:])}/*.parquet")
 
-    def _assay_place_sounds(self, row: Row) -> dict[str, Audio]:
+    def _assay_place_audio(self, row: Row) -> dict[str, Audio]:
         found: dict[str, Audio] = {}
         for name in row:
             data = audio_bytes(row[name]) if name in AUDIO_COLUMNS or _holds_bytes(row[name]) else None
@@ -242,7 +242,7 @@ class BatchLoader:
             stem = file_stem(str(key)) if key is not None else f"sha-{Audio(data).digest[:24]}"
             path = str(self.sounds.folder.resolve() / f"{stem if name == 'audio' else f'{stem}_{name}'}.wav")
             audio = Audio(data, name=path)
-            if self.keeps_sounds:
+            if self.keeps_audio:
                 path = str(self.sounds.put(audio, Path(path).stem)[0].resolve())
                 audio = Audio(Path(path), name=path)
             row[name] = path
@@ -296,7 +296,7 @@ def table_of(rows: list[Any]) -> Any:
 
 
 def hub_rows(repository: str, files: str) -> Iterator[Row]:
-    """The rows of Parquet files on the hub, sounds undecoded."""
+    """The rows of Parquet files on the hub, audio clips undecoded."""
     try:
         import datasets
     except ImportError as error:
@@ -318,7 +318,7 @@ def _place(file: str | Path) -> str | Path:
 
 
 def _holds_bytes(cell: Any) -> bool:
-    """Whether a cell is a sound under a name of its own: bytes, or the struct that Hugging Face writes."""
+    """Whether a cell is an audio clip under a name of its own: bytes, or the struct that Hugging Face writes."""
     return isinstance(cell, (bytes, bytearray)) or (isinstance(cell, dict) and isinstance(cell.get("bytes"), bytes))
 
 

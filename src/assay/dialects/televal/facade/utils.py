@@ -1,4 +1,4 @@
-"""`src.utils`: the parallel evaluator, retries, references that keep their tuples, and Parquet with sounds."""
+"""`src.utils`: the parallel evaluator, retries, references that keep their tuples, and Parquet with audio clips."""
 
 import functools
 import importlib
@@ -121,9 +121,9 @@ def _made(load: Callable[[str], Any], class_name: str, options: dict[str, Any]) 
 
 
 def preprocess_audio(source: Any, target_sr: int = RATE, device: Any = None) -> Any:
-    """A sound, by path or as bytes, as a tensor of one channel at a rate."""
+    """An audio clip, by path or as bytes, as a tensor of one channel at a rate."""
     if not isinstance(source, (str, bytes)):
-        raise ValueError(f"a sound is a path or bytes, not a {type(source).__name__}")
+        raise ValueError(f"an audio clip is a path or bytes, not a {type(source).__name__}")
     try:
         import torch
     except ImportError as error:
@@ -162,7 +162,7 @@ def load_and_process_parquet_dataset(
     tuple_decode: bool = True,
     extra_audio_keys: list[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """The rows of Parquet files; sounds become WAV files in a folder and are named by path, one that is there stays."""
+    """The rows of Parquet files; clips become WAV files in a folder and are named by path, one that is there stays."""
     from ..audio import as_wav, audio_bytes
     from .dataset import hub_rows, table_of
 

@@ -1,6 +1,6 @@
 """`src.evaluator.dialect`: which dialect does a model speak? Heard by a model given as `--judge dialect=…`.
 
-That model answers a sound with JSON: probabilities by label, TELEVAL's codes or names; the most probable one is taken.
+That model answers a clip with JSON: probabilities by label, TELEVAL's codes or names; the most probable one is taken.
 """
 
 from collections.abc import Mapping
@@ -34,21 +34,21 @@ class HeardDialect:
 
 
 class DialectClassify(BuiltInEvaluator):
-    """The dialect of the sound a model made."""
+    """The dialect of the audio a model made."""
 
     def __init__(self, model: str | None = None, max_workers: int | None = None) -> None:
         set_workers(self, max_workers)
         self.model = model
         self.dialect_mapping = dict(NAMES)
         self.onnx_sess: Any = None
-        """An object with `classify(path)`, where the sound is heard here."""
+        """An object with `classify(path)`, where the audio is heard here."""
         self.scorer = HeardDialect()
 
     @parallel_batch(default_workers=4)
     def evaluate(self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """The dialect that `onnx_sess` hears in the sound."""
-        sound = pred_info["pred_audio"]
+        """The dialect that `onnx_sess` hears in the audio."""
+        audio = pred_info["pred_audio"]
         if self.onnx_sess is None:
             raise UsageError("nothing listens to dialects here", fix="--judge dialect=MODEL")
-        name = self.dialect_mapping.get(self.onnx_sess.classify(sound))
+        name = self.dialect_mapping.get(self.onnx_sess.classify(audio))
         return {"key": pred_info["key"], "score": int(name == ref) if name else 0}

@@ -28,7 +28,7 @@ class OverallMos:
 
 
 class DNSMOS(BuiltInEvaluator):
-    """DNSMOS of the sound a model made; the networks come with assay[speech], whatever path the YAML file names."""
+    """DNSMOS of the audio a model made; the networks come with assay[speech], whatever path the YAML file names."""
 
     def __init__(self, model: str | None = None, max_workers: int | None = None) -> None:
         set_workers(self, max_workers)
@@ -38,13 +38,13 @@ class DNSMOS(BuiltInEvaluator):
 
     @parallel_batch(default_workers=4)
     def evaluate(self, pred: Any, ref: Any, pred_info: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """The overall rating of one sound."""
+        """The overall rating of one audio clip."""
         rating = self.compute_score(pred_info["pred_audio"], SAMPLING_RATE)
         return {"key": pred_info["key"], "score": rating["OVRL"]}
 
 
 def _rated(path: str, sampling_rate: int) -> Mapping[str, Any]:
-    """The ratings of a sound under TELEVAL's names."""
+    """The ratings of an audio clip under TELEVAL's names."""
     score = OverallMos()(Sample(path, ""), Output((Candidate((Audio(Path(path)),)),)))
     ratings = score.details.get("ratings", {})
     return {str(name).upper(): value for name, value in ratings.items()} | {"OVRL": score.value}

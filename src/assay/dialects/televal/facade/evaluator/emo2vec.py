@@ -1,6 +1,6 @@
 """`src.evaluator.emo2vec`: the feeling in a model's speech, heard by `--judge emotion=…`, or by funasr where installed.
 
-The helper answers a sound with JSON: probabilities by label, as `{"happy": 0.7, "neutral": 0.2}`. The feelings that are
+The helper answers a clip with JSON: probabilities by label, as `{"happy": 0.7, "neutral": 0.2}`. The feelings that are
 wanted stand in the column `answer_emo`; `ref` names the user's own, and counts only where that column is missing.
 """
 
@@ -22,12 +22,12 @@ LONGEST_SECONDS = 300.0
 
 
 async def listen(models: Mapping[str, Any], role: str, output: Output) -> Mapping[str, Any] | Score:
-    """What a helper says of the sound of an output; a score that says why, where there is nothing to listen to."""
-    sound = next((medium for medium in output.media if isinstance(medium, Audio)), None)
-    if sound is None:
+    """What a helper says of the audio of an output; a score that says why, where there is nothing to listen to."""
+    audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+    if audio is None:
         return Score.unparsed(reason="no audio in the output")
     try:
-        heard = structure_of(await ask_model(models, role, Prompt((Message("user", (sound,)),))))
+        heard = structure_of(await ask_model(models, role, Prompt((Message("user", (audio,)),))))
     except ModelError as error:
         return Score(None, Outcome.JUDGE_ERROR, details={"error": str(error)})
     if not isinstance(heard, Mapping):
@@ -66,9 +66,9 @@ class HeardFeeling:
             reason = f"no feelings to listen for: neither `{WANTED}` nor a reference"
             return Score(None, Outcome.DATA_ERROR, details={"reason": reason})
         wanted = counted(labels, strict=self.strict)
-        sound = next((medium for medium in output.media if isinstance(medium, Audio)), None)
+        audio = next((medium for medium in output.media if isinstance(medium, Audio)), None)
         longest = self.longest_seconds
-        if sound is not None and longest is not None and (check_media(sound).seconds or 0.0) > longest:
+        if audio is not None and longest is not None and (check_media(audio).seconds or 0.0) > longest:
             return Score(0.0, details={"reason": f"longer than {longest:g} s"})
         heard = await listen(self.models, "emotion", output)
         if isinstance(heard, Score):
@@ -78,7 +78,7 @@ class HeardFeeling:
 
 
 class Emo2vec(BuiltInEvaluator):
-    """The feeling in the sound a model made."""
+    """The feeling in the audio a model made."""
 
     def __init__(self, model: str | None = None, strict: bool = True, max_workers: int | None = None) -> None:
         set_workers(self, max_workers)
@@ -88,13 +88,13 @@ class Emo2vec(BuiltInEvaluator):
         self.scorer = HeardFeeling(strict, self.MAX_DURATION)
 
     def evaluate(self, preds: Any, refs: Any, pred_info_list: Any, **kwargs: Any) -> list[dict[str, Any]]:
-        """All sounds at once by funasr; those that are too long come first, with 0."""
+        """All audio clips at once by funasr; those that are too long come first, with 0."""
         too_long = [info for info in pred_info_list if self._is_too_long(info["pred_audio"])]
         heard_infos = [info for info in pred_info_list if info not in too_long]
         results = [{"key": info["key"], "score": 0} for info in too_long]
-        sounds = [info["pred_audio"] for info in heard_infos]
+        clips = [info["pred_audio"] for info in heard_infos]
         options = {"output_dir": None, "granularity": "utterance", "extract_embedding": False}
-        for heard, info in zip(self.model.generate(sounds, **options) if sounds else (), heard_infos, strict=False):
+        for heard, info in zip(self.model.generate(clips, **options) if clips else (), heard_infos, strict=False):
             chances = dict(zip(heard["labels"], heard["scores"], strict=False))
             results.append({"key": info["key"], "score": chance(chances, counted(info[WANTED], strict=self.strict))})
         return results

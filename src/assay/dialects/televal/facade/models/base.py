@@ -13,9 +13,9 @@ class Model:
     """
 
     mono_only: bool = True
-    """Whether it hears one channel only; a sound with more is mixed down before it is asked."""
+    """Whether it hears one channel only; an audio clip with more is mixed down before it is asked."""
     inputs_sr: int = 16000
-    """The sampling rate it expects; other sounds are resampled before it is asked."""
+    """The sampling rate it expects; other audio clips are resampled before it is asked."""
 
     def __init__(self, sample_params: dict[str, Any] | None = None) -> None:
         self.sample_params = {} if sample_params is None else sample_params
@@ -51,7 +51,7 @@ class Model:
         return {name: value[idx] if isinstance(value, list) else value for name, value in kwargs.items()}
 
     def _process_inputs(self, input_data: Any) -> dict[str, Any]:
-        """What a template rendered, taken apart, each sound checked."""
+        """What a template rendered, taken apart, each audio clip checked."""
         from ...upstream_calling import taken_apart
 
         return taken_apart(self, input_data)

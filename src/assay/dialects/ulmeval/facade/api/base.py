@@ -30,9 +30,9 @@ class BaseAPI(ApiCalls):
         return self.taken(inputs)
 
     def set_dump_image(self, dump_image_func: Any) -> None:
-        """How pictures of a row become files."""
+        """How images of a row become files."""
         self.dump_image_func = dump_image_func
 
     def dump_image(self, line: Any, dataset: str | None = None) -> Any:
-        """The pictures of a row as files."""
+        """The images of a row as files."""
         return self.dump_image_func(line)

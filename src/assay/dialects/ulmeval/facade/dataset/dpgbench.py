@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..smp.file import dump, load
-from .shipped import each_picture, own_part, rank_and_size, table_url
+from .shipped import each_image, own_part, rank_and_size, table_url
 from .text_base import TextBaseDataset
 from .utils import build_judge
 
@@ -34,7 +34,7 @@ class DPGBench(TextBaseDataset):
         """The share of true propositions: of all, by broad category, by detailed category."""
         rank, size = rank_and_size()
         storage = eval_file.replace(".pkl", "_score.pkl")
-        rows = each_picture(own_part(load(eval_file), rank, size))
+        rows = each_image(own_part(load(eval_file), rank, size))
         model = build_judge(**{"model": "mplug", **judge_kwargs})
         found: list[tuple[str, str, float]] = []
         with open(eval_file.replace(".pkl", f"_eval_{rank}.csv"), "a", encoding="utf-8") as log:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .....core import MissingExtra
 from ....kits.rules import as_upstream
 from ..smp.file import dump, load
-from .shipped import each_picture, own_part, rank_and_size, table_url
+from .shipped import each_image, own_part, rank_and_size, table_url
 from .text_base import TextBaseDataset
 
 STANDS_IN = True
@@ -17,7 +17,7 @@ TAG_GROUPS = {
     "basic": ["attribute", "scene", "spatial relation", "action relation", "part relation", "basic"],
     "advanced": ["counting", "comparison", "differentiation", "negation", "universal", "advanced"],
 }
-PICTURES = "genai_bench_generated_images"
+IMAGES = "genai_bench_generated_images"
 t2v_metrics: Any = None
 """The library that scores, loaded when it is needed."""
 
@@ -78,10 +78,10 @@ class GenAI_Bench(TextBaseDataset):
         """VQAScore by skill and of all; `_score.pkl` beside the predictions."""
         rank, size = rank_and_size()
         storage = eval_file.replace(".pkl", "_score.pkl")
-        rows = each_picture(own_part(load(eval_file), rank, size))
+        rows = each_image(own_part(load(eval_file), rank, size))
         scorer = _library().VQAScore(model="clip-flant5-xxl")
         # Upstream's folder is shared by all models that run in one working folder.
-        folder = PICTURES if as_upstream() else os.path.join(os.path.dirname(eval_file), PICTURES)
+        folder = IMAGES if as_upstream() else os.path.join(os.path.dirname(eval_file), IMAGES)
         os.makedirs(folder, exist_ok=True)
         scores: dict[Any, Any] = {}
         for row in rows:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..smp.ulm import encode_image_to_base64
 from .judged_prompts import JudgedPrompts
-from .shipped import FAIL_MSG, only_picture, table_url
+from .shipped import FAIL_MSG, only_image, table_url
 
 STANDS_IN = True
 __all__ = ["GenEvalPP"]
@@ -48,7 +48,7 @@ class GenEvalPP(JudgedPrompts):
         except (ValueError, SyntaxError, KeyError, TypeError):
             include = []
         checklist = self.metadata_to_explanation({"include": include})
-        image = encode_image_to_base64(only_picture(row["prediction"]))
+        image = encode_image_to_base64(only_image(row["prediction"]))
         return [
             {"role": "system", "value": RULES},
             {"role": "user", "type": "text", "value": f"Instruction:\n{row['question']}\n\nChecklist:\n{checklist}"},

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..smp.ulm import encode_image_to_base64
 from .judged_prompts import JudgedPrompts
-from .shipped import FAIL_MSG, only_picture, rounded_mean, table_url
+from .shipped import FAIL_MSG, only_image, rounded_mean, table_url
 
 STANDS_IN = True
 __all__ = ["ImagineBench"]
@@ -59,7 +59,7 @@ class ImagineBench(JudgedPrompts):
     def prepare_score_prompt(self, item: Any) -> list[dict[str, str]]:
         """What the judge is asked, in our words: prompt, explanation and the image."""
         row = dict(item)
-        image = encode_image_to_base64(only_picture(row["prediction"]))
+        image = encode_image_to_base64(only_image(row["prediction"]))
         text = f'{RULES}\n\nPROMPT: "{row["question"]}"\nEXPLANATION: "{row["note"]}"\n'
         return [
             {"role": "system", "value": "You rate generated images, strictly and by the given scales alone."},

@@ -86,10 +86,10 @@ class OmniContext(ImageBaseDataset):
                 {"role": "system", "value": SYSTEM},
                 *({"role": "user", "type": "image", "value": f"data:image/jpeg;base64,{cell}"} for cell in before),
                 {"role": "user", "type": "image",
-                 "value": f"data:image/jpeg;base64,{encode_image_to_base64(picture)}"},
+                 "value": f"data:image/jpeg;base64,{encode_image_to_base64(image)}"},
                 {"role": "user", "type": "text", "value": f"{rule}\n\nInstruction: {row['question']}"},
             ]
-            for picture in made
+            for image in made
         ]  # fmt: skip
 
     def extract_scores(self, evaluation_text: str) -> dict[str, Any]:

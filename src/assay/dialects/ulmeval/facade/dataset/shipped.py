@@ -61,19 +61,19 @@ def own_part(rows: Any, rank: int, size: int) -> Any:
     return rows.iloc[rank * each : min((rank + 1) * each, len(rows))]
 
 
-def only_picture(prediction: Any) -> Any:
-    """The first of a row's pictures, or the picture itself."""
+def only_image(prediction: Any) -> Any:
+    """The first of a row's images, or the image itself."""
     return prediction[0] if isinstance(prediction, list) else prediction
 
 
-def each_picture(rows: Any) -> list[Any]:
-    """A row for each picture, `prediction` being that picture."""
+def each_image(rows: Any) -> list[Any]:
+    """A row for each image, `prediction` being that image."""
     single = []
     for place in range(len(rows)):
         row = rows.iloc[place]
-        for picture in row["prediction"]:
+        for image in row["prediction"]:
             own = row.copy()
-            own["prediction"] = picture
+            own["prediction"] = image
             single.append(own)
     return single
 

@@ -1,4 +1,4 @@
-"""What benchmarks of text and of pictures have in common: one table, known by name, with a row for each prompt."""
+"""What benchmarks of text and of images have in common: one table, known by name, with a row for each prompt."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar
@@ -47,7 +47,7 @@ class TableDataset:
         """Called when the data are there."""
 
     def display(self, line: Any) -> None:
-        """Prints a row, and shows its pictures where it has any."""
+        """Prints a row, and shows its images where it has any."""
         mmqa_display(self.data.iloc[line] if isinstance(line, int) else line)
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:

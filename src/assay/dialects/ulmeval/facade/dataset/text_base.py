@@ -26,7 +26,7 @@ class TextBaseDataset(TableDataset):
         return read_table(fetched_table(url, path, file_md5, root / f"{self.dataset_name}.tsv"), self)
 
     def dump_image(self, line: Any) -> list[str]:
-        """No pictures."""
+        """No images."""
         return []
 
     def build_prompt(self, line: Any) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""`ulmeval.ulm.base`: a model that draws images from text and pictures."""
+"""`ulmeval.ulm.base`: a model that draws images from text and images."""
 
 import warnings
 from typing import Any, ClassVar
@@ -54,17 +54,17 @@ class BaseModel:
         return prepared(inputs) if as_upstream() else as_entries(inputs)
 
     def set_dump_image(self, dump_image_func: Any) -> None:
-        """How pictures of a row become files."""
+        """How images of a row become files."""
         self.dump_image_func = dump_image_func
 
     def dump_image(self, line: Any, dataset: str | None = None) -> Any:
-        """The pictures of a row as files."""
+        """The images of a row as files."""
         return self.dump_image_func(line)
 
     def message_to_promptimg(self, message: list[dict[str, str]], dataset: str | None = None) -> tuple[str, str | None]:
-        """The joined text and the first picture, for models that take no more."""
-        pictures = [entry["value"] for entry in message if entry["type"] == "image"]
-        if len(pictures) > 1:
-            warnings.warn(f"{type(self).__name__} takes the first of {len(pictures)} pictures", stacklevel=2)
+        """The joined text and the first image, for models that take no more."""
+        images = [entry["value"] for entry in message if entry["type"] == "image"]
+        if len(images) > 1:
+            warnings.warn(f"{type(self).__name__} takes the first of {len(images)} pictures", stacklevel=2)
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
-        return text, pictures[0] if pictures else None
+        return text, images[0] if images else None

@@ -73,8 +73,8 @@ def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
         warnings.warn(f"{table} has no `question` column: {sorted(columns)}", stacklevel=2)
         return None
     if {"A", "B"} <= columns:
-        has_pictures = bool(columns & {"image", "image_path"})
-        return (CustomMCQDataset if has_pictures else CustomTextMCQDataset)(dataset_name, **kwargs)
+        has_images = bool(columns & {"image", "image_path"})
+        return (CustomMCQDataset if has_images else CustomTextMCQDataset)(dataset_name, **kwargs)
     return CustomVQADataset(dataset_name, **kwargs)
 
 

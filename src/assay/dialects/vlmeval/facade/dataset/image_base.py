@@ -1,4 +1,4 @@
-"""`vlmeval.dataset.image_base`: `ImageBaseDataset`, a benchmark with pictures in one TSV file.
+"""`vlmeval.dataset.image_base`: `ImageBaseDataset`, a benchmark with images in one TSV file.
 
 The data frame is made only when somebody looks at `data`: a class that merely builds prompts from lines is given them
 one at a time, and a file of any size stays on disk.
@@ -17,7 +17,7 @@ from ...era import note_class, upstreams_rule
 from ...places import DATASET_URLS, data_root, image_folder
 from ...rows import Source
 from ...session import session
-from ...tables import is_pictured
+from ...tables import shows_images
 from ..smp.file import load
 from .reporting import Reporting
 from .reporting import failures_in as _count_markers_in_obj  # noqa: F401 - upstream's own classes take these
@@ -79,7 +79,7 @@ class ImageBaseDataset(Reporting):
 
     @property
     def meta_only(self) -> bool:
-        """Whether rows name picture files and hold none."""
+        """Whether rows name image files and hold none."""
         if self._assay_meta_only is None:
             columns = self._assay_frame.columns if self.is_loaded else open_file(self.data_file).columns or ()
             self._assay_meta_only = "image" not in columns
@@ -144,11 +144,11 @@ class ImageBaseDataset(Reporting):
         """Called at the end of the constructor."""
 
     def dump_image(self, line: Any) -> list[str]:
-        """The pictures of a line as files."""
+        """The images of a line as files."""
         return self.rows_source.dump_image(self._assay_line(line))
 
     def build_prompt(self, line: Any) -> Any:
-        """The pictures of a line and its question, as a message list."""
+        """The images of a line and its question, as a message list."""
         line = self._assay_line(line)
         return [*self._assay_images(line), {"type": "text", "value": line["question"]}]
 
@@ -191,7 +191,7 @@ class ImageBaseDataset(Reporting):
         self._assay_source = source
 
     def _assay_finished(self, frame: Any) -> Any:
-        """The frame as upstream finishes it: no rows without picture if so wished, references and lists resolved."""
+        """The frame as upstream finishes it: no rows without image if so wished, references and lists resolved."""
         if frame is None or not hasattr(frame, "columns"):
             return frame
         if "image_path" in frame.columns:
@@ -205,7 +205,7 @@ class ImageBaseDataset(Reporting):
         frame = frame.copy()
         frame["image"] = _objects(cells)
         if self.skip_noimg:
-            kept = [c is not None or is_pictured(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
+            kept = [c is not None or shows_images(row, self.dataset_name) for c, row in zip(cells, rows, strict=True)]
             frame = frame[kept].reset_index(drop=True)
         return frame
 
@@ -215,7 +215,7 @@ class ImageBaseDataset(Reporting):
 
 
 def _resolved(source: Source, row: Mapping[str, Any]) -> Any:
-    """The pictures of a row; a cell that cannot be understood stays, and is the fault of its row when it is asked."""
+    """The images of a row; a cell that cannot be understood stays, and is the fault of its row when it is asked."""
     try:
         pieces = source.images.cells(_texts(row))
     except RowFault:
@@ -245,5 +245,5 @@ def _objects(cells: list[Any]) -> Any:
 
 
 def img_root_map(dataset: str) -> str:
-    """The folder of a dataset's pictures under `$LMUData/images`."""
+    """The folder of a dataset's images under `$LMUData/images`."""
     return image_folder(dataset).name

@@ -1,4 +1,4 @@
-"""`vlmeval.dataset.image_mcq`: multiple choice about pictures."""
+"""`vlmeval.dataset.image_mcq`: multiple choice about images."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ class ImageMCQDataset(ImageBaseDataset):
     DEFAULT_JUDGE: ClassVar[Any] = ["chatgpt-0125", "gpt-4-0125"]
 
     def build_prompt(self, line: Any) -> Any:
-        """The pictures, then hint, question and options."""
+        """The images, then hint, question and options."""
         line = self._assay_line(line)
         return [*self._assay_images(line), {"type": "text", "value": question_with_options(line)}]
 

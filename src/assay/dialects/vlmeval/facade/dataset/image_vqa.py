@@ -1,4 +1,4 @@
-"""`vlmeval.dataset.image_vqa`: free answers about pictures."""
+"""`vlmeval.dataset.image_vqa`: free answers about images."""
 
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ class ImageVQADataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "VQA"
 
     def build_prompt(self, line: Any) -> Any:
-        """The pictures and the question, with the request for a short answer."""
+        """The images and the question, with the request for a short answer."""
         message = super().build_prompt(line)
         message[-1]["value"] += "\nAnswer the question using a single word or phrase."
         return message

@@ -1,4 +1,4 @@
-"""`vlmeval.dataset.image_yorn`: yes or no about pictures."""
+"""`vlmeval.dataset.image_yorn`: yes or no about images."""
 
 import os
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ class ImageYORNDataset(ImageBaseDataset):
     TYPE: ClassVar[str] = "Y/N"
 
     def build_prompt(self, line: Any) -> Any:
-        """The pictures of a line and its question; of AMBER with the request to say yes or no."""
+        """The images of a line and its question; of AMBER with the request to say yes or no."""
         messages = super().build_prompt(line)
         if self.dataset_name == "AMBER":
             messages[-1]["value"] += "\nPlease answer yes or no."

@@ -1,4 +1,4 @@
-"""`vlmeval.dataset.text_base`: `TextBaseDataset`, a benchmark without pictures."""
+"""`vlmeval.dataset.text_base`: `TextBaseDataset`, a benchmark without images."""
 
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ __all__ = ["CustomTextMCQDataset", "TextBaseDataset", "TextMCQDataset"]
 
 
 class TextBaseDataset(ImageBaseDataset):
-    """Base of dataset classes without pictures."""
+    """Base of dataset classes without images."""
 
     MODALITY = "TEXT"
 
@@ -18,7 +18,7 @@ class TextBaseDataset(ImageBaseDataset):
         super().__init__(dataset, skip_noimg=False, **kwargs)
 
     def dump_image(self, line: Any) -> list[str]:
-        """No pictures."""
+        """No images."""
         return []
 
     def build_prompt(self, line: Any) -> Any:
@@ -41,4 +41,4 @@ class TextMCQDataset(TextBaseDataset):
 
 
 class CustomTextMCQDataset(TextMCQDataset):
-    """Multiple choice without pictures of a TSV in `$LMUData` that no class declares."""
+    """Multiple choice without images of a TSV in `$LMUData` that no class declares."""

@@ -1,4 +1,4 @@
-"""`vlmeval.dataset.text_mcq`: multiple choice without pictures."""
+"""`vlmeval.dataset.text_mcq`: multiple choice without images."""
 
 from .text_base import CustomTextMCQDataset, TextMCQDataset
 

@@ -1,11 +1,11 @@
-"""`vlmeval.dataset.video_base`: `VideoBaseDataset`, questions about films, which models see as pictures or whole."""
+"""`vlmeval.dataset.video_base`: `VideoBaseDataset`, questions about videos, which models see as images or whole."""
 
 from pathlib import Path
 from typing import Any, ClassVar
 
 from .....core import UsageError
 from ...places import image_folder
-from ...videos import Spacing, film_frames
+from ...videos import Spacing, video_frames
 from ..smp.file import load
 from .image_base import ImageBaseDataset
 from .reporting import Reporting
@@ -14,7 +14,7 @@ __all__ = ["VideoBaseDataset"]
 
 
 class VideoBaseDataset(Reporting):
-    """Base of dataset classes about films; subclasses write `prepare_dataset`, `build_prompt` and `evaluate`."""
+    """Base of dataset classes about videos; subclasses write `prepare_dataset`, `build_prompt` and `evaluate`."""
 
     MODALITY = "VIDEO"
     TYPE: ClassVar[str] = "Video-VQA"
@@ -23,7 +23,7 @@ class VideoBaseDataset(Reporting):
 
     def __init__(self, dataset: str = "MMBench-Video", pack: bool = False, nframe: int = 0, fps: float = -1) -> None:
         if pack:
-            raise UsageError("pack=True would ask all questions of a film at once", fix="leave it out")
+            raise UsageError("pack=True would ask all questions of a video at once", fix="leave it out")
         if fps > 0 and nframe > 0:
             raise ValueError("fps and nframe should not be set at the same time")
         self.dataset_name = dataset
@@ -49,7 +49,7 @@ class VideoBaseDataset(Reporting):
         return list(cls.DATASET_URL)
 
     def prepare_dataset(self, dataset: str) -> dict[str, str]:
-        """Where films and table lie, `dict(root=…, data_file=…)`; by default `$LMUData/<dataset>.tsv`."""
+        """Where videos and table lie, `dict(root=…, data_file=…)`; by default `$LMUData/<dataset>.tsv`."""
         table = ImageBaseDataset(dataset, skip_noimg=False).data_file
         return {"root": str(Path(table).parent), "data_file": str(table)}
 
@@ -61,11 +61,11 @@ class VideoBaseDataset(Reporting):
         return found
 
     def frame_paths(self, video: str) -> list[str]:
-        """Where `nframe` frames of a film go; the folder is made."""
+        """Where `nframe` frames of a video go; the folder is made."""
         return self._assay_frame_files(video, self.frame_tmpl, self.nframe)
 
     def frame_paths_fps(self, video: str, num_frames: int) -> list[str]:
-        """Where the frames of a film go that are taken by rate."""
+        """Where the frames of a video go that are taken by rate."""
         return self._assay_frame_files(video, self.frame_tmpl_fps, num_frames)
 
     def _assay_frame_files(self, video: str, names: str, count: int) -> list[str]:
@@ -74,13 +74,13 @@ class VideoBaseDataset(Reporting):
         return [str(folder / names.format(number, count, self.fps)) for number in range(1, count + 1)]
 
     def save_video_frames(self, video: str) -> list[str]:
-        """The frames of a film as files: `nframe` of them evenly spread, or `fps` for each second."""
+        """The frames of a video as files: `nframe` of them evenly spread, or `fps` for each second."""
         film = Path(self.data_root) / (video if Path(video).suffix else f"{video}.mp4")
         folder = Path(self.frame_root) / Path(video).stem
-        return film_frames(film, folder, Spacing(self.nframe, self.fps))
+        return video_frames(film, folder, Spacing(self.nframe, self.fps))
 
     def build_prompt(self, line: Any, video_llm: bool = False) -> Any:
-        """The film, whole or as pictures, then the question."""
+        """The video, whole or as images, then the question."""
         line = self.data.iloc[line] if isinstance(line, int) else line
         video = str(line["video"])
         if video_llm or not self.split_frame:

@@ -5,7 +5,7 @@ from typing import Any
 
 from .....datasets.faults import RowFault
 from .....datasets.tsv_images import LONGEST_REFERENCE, inline, is_blank, pieces_of
-from ....kits.row_images import picture_path
+from ....kits.row_images import image_file_path
 from ...era import note_documented, upstreams_rule
 from ...kinds import early_type
 from ...places import DATASET_URLS as dataset_URLs
@@ -58,23 +58,23 @@ class TSVDataset(ImageBaseDataset):
         return {"image": self._assay_image(line), "text": text}
 
     def dump_image(self, line: Any) -> list[str]:
-        """The pictures of a line as files."""
+        """The images of a line as files."""
         found = self._assay_image(self._assay_line(line))
         return found if isinstance(found, list) else [found]
 
     def _assay_image(self, line: Any) -> str | list[str]:
-        """The file of a picture, `<index>.jpg`; of a list of pictures the files that `image_path` names."""
+        """The file of an image, `<index>.jpg`; of a list of images the files that `image_path` names."""
         cell = line.get("image")
         if not isinstance(cell, list):
             if is_blank(cell) or len(cell) <= LONGEST_REFERENCE:
                 return super().dump_image(line)[0]
-            return self._assay_picture_file(cell, f"{line['index']}.jpg")
+            return self._assay_image_file(cell, f"{line['index']}.jpg")
         named = line.get("image_path")
         names = named if isinstance(named, list) else [f"{line['index']}_{place}.jpg" for place in range(len(cell))]
-        return [self._assay_picture_file(piece, name) for piece, name in zip(cell, names, strict=False)]
+        return [self._assay_image_file(piece, name) for piece, name in zip(cell, names, strict=False)]
 
-    def _assay_picture_file(self, cell: str, name: str) -> str:
-        return picture_path(inline(cell), self.img_root, name, encodes=upstreams_rule())
+    def _assay_image_file(self, cell: str, name: str) -> str:
+        return image_file_path(inline(cell), self.img_root, name, encodes=upstreams_rule())
 
     def _assay_finished(self, frame: Any) -> Any:
         """Pictures that rows share filled in, lists taken apart: a list of one stays a list."""
@@ -89,7 +89,7 @@ class TSVDataset(ImageBaseDataset):
         return frame
 
     def _assay_cell(self, row: Any, cells: Any) -> Any:
-        """The picture of a row: in rotations and in MME's second questions that of another, whatever the cell holds."""
+        """The image of a row: in rotations and in MME's second questions that of another, whatever the cell holds."""
         lent = lender(self.dataset, row)
         cell = cells.get(lent, row["image"]) if lent is not None else row["image"]
         text = cell if is_blank(cell) or isinstance(cell, (str, list)) else str(cell)
@@ -102,7 +102,7 @@ def _listed(cell: Any, column: str) -> Any:
     try:
         return pieces_of(cell, column) if isinstance(cell, str) and cell.startswith("[") else cell
     except RowFault:
-        return cell  # the fault of its row, met when its picture is asked for
+        return cell  # the fault of its row, met when its image is asked for
 
 
 def _objects(cells: list[Any]) -> Any:

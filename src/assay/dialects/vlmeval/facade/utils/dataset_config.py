@@ -1,4 +1,4 @@
-"""`vlmeval.utils.dataset_config`: URLs and picture folders by dataset."""
+"""`vlmeval.utils.dataset_config`: URLs and image folders by dataset."""
 
 from ...places import DATASET_URLS as dataset_URLs
 from ...places import IMAGE_FOLDERS as img_root_map

@@ -38,11 +38,11 @@ class BaseModel:
         raise NotImplementedError(f"{type(self).__name__} says it builds its own prompt and has no build_prompt")
 
     def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """How pictures of a line become files."""
+        """How images of a line become files."""
         self.dump_image_func = dump_image_func
 
     def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
-        """The pictures of a line as files."""
+        """The images of a line as files."""
         if self.dump_image_func is None:
             raise RuntimeError("dump_image is only known while a dataset is run")
         return self.dump_image_func(line)
@@ -91,7 +91,7 @@ class BaseModel:
         return prepared(inputs) if upstreams_rule() else flat_list(message_turns(inputs, fetched), _file)
 
     def message_to_promptimg(self, message: Any, dataset: str | None = None) -> tuple[str, str | None]:
-        """The texts joined by line ends, and the first picture; of BLINK all pictures side by side."""
+        """The texts joined by line ends, and the first image; of BLINK all images side by side."""
         text = "\n".join(entry["value"] for entry in message if entry["type"] == "text")
         images = [entry["value"] for entry in message if entry["type"] == "image"]
         if dataset == "BLINK" and images:

@@ -34,7 +34,7 @@ RULES = (
 
 
 def encode_image_to_base64(img_pil: Any, max_side: int = 320, quality: int = 60) -> str:
-    """A picture as a small JPEG in base64."""
+    """An image as a small JPEG in base64."""
     from PIL import Image
 
     image = (img_pil if isinstance(img_pil, Image.Image) else Image.open(io.BytesIO(img_pil))).convert("RGB")
