@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 from ...code.userfiles import file_digest
 from ...core import Abilities, Candidate, Output, Request, Text, UsageError
-from ...datasets.suffix_files import load_by_suffix
 from ...datasets.tsv_images import is_blank
+from ..kits.suffix_files import load_by_suffix
 
 SUFFIXES = ("xlsx", "tsv", "json")
 FAILED = "Failed to obtain answer via API."
