@@ -499,9 +499,7 @@ def test_what_an_evaluate_dumped_is_linked_one_level_up_too(table, file, shout, 
 
 
 @pytest.mark.parametrize("prediction_format", ["xlsx", "tsv"])
-def test_a_missing_library_for_excel_is_said_before_a_model_is_asked(
-    mine, endpoint, monkeypatch, prediction_format
-):
+def test_a_missing_library_for_excel_is_said_before_a_model_is_asked(mine, endpoint, monkeypatch, prediction_format):
     monkeypatch.setenv("PRED_FORMAT", prediction_format)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
 
