@@ -1,11 +1,11 @@
 """Loads and runs every extension file of the toolkits' checkouts, in place and unchanged, and prints how far each came.
 
-    python tools/guest_world.py CHECKOUT… [--details] [--only NAME…]
+    python tools/guest_world.py CHECKOUT… [--details] [--only NAME…] [--rows REVISION]
 
 A file is given synthetic rows with the columns it asks for, scripted models and scripted judges, and no network. Each
 runs in a process of its own. `$GUEST_WORLD_CACHE` names a file that keeps outcomes, so that another call runs only what
-changed; `--only` runs the named files of the kits again, whatever is kept. `$PYTHONPATH` may add packages that the files
-want.
+changed; `--only` runs the named files of the kits again, whatever is kept. `$PYTHONPATH` may add packages that the
+files want.
 """
 
 import argparse
@@ -28,6 +28,7 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="+", type=Path)
     parser.add_argument("--details", action="store_true", help="a line for every file")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="these files or kinds of the kits")
+    parser.add_argument("--rows", metavar="REVISION", help="only rows for the table of docs/dialects.md")
     given = parser.parse_args()
     worlds = [
         importlib.import_module(f"tools.guest_worlds.{found.name}")
@@ -38,13 +39,14 @@ def main() -> None:
         world = next((w for w in worlds if hasattr(w, "is_checkout") and w.is_checkout(folder)), None)
         if world is None:
             sys.exit(f"{checkout}: not a checkout of a toolkit that assay knows")
-        print(f"## {folder.name} {revision(folder)}".rstrip())
+        if not given.rows:
+            print(f"## {folder.name} {revision(folder)}".rstrip())
         found = []
         for outcome in world.survey(folder, given.only) if given.only else world.survey(folder):
             found.append(outcome)
             if given.details:
                 print(f"{outcome.kind:10} {outcome.name:32} {outcome.state.value:18} {outcome.detail}", flush=True)
-        print(table(found))
+        print(rows(found, given.rows) if given.rows else table(found))
 
 
 def revision(folder: Path) -> str:
@@ -56,6 +58,17 @@ def revision(folder: Path) -> str:
         ["git", "-C", str(folder), "rev-parse", "--show-toplevel"], capture_output=True, text=True, check=False
     )
     return done.stdout.strip() if top.stdout.strip() == str(folder) else ""
+
+
+def rows(outcomes: list[Outcome], revision: str) -> str:
+    """A row of the documentation's table for each kind."""
+    kinds = dict.fromkeys(outcome.kind for outcome in outcomes)
+    lines = []
+    for kind in kinds:
+        counts = Counter(outcome.state for outcome in outcomes if outcome.kind == kind)
+        cells = [revision, kind, str(counts.total()), *(str(counts[state]) for state in State)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def table(outcomes: list[Outcome]) -> str:

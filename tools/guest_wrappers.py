@@ -133,7 +133,11 @@ def paligemma(folder: Path) -> None:
     )  # fmt: skip
     images = t.SiglipImageProcessor(size={"height": 28, "width": 28})
     images.image_seq_length = 4
-    saved(folder, t.PaliGemmaForConditionalGeneration(config), t.PaliGemmaProcessor(images, tokenizer(t.GemmaTokenizerFast)))
+    saved(
+        folder,
+        t.PaliGemmaForConditionalGeneration(config),
+        t.PaliGemmaProcessor(images, tokenizer(t.GemmaTokenizerFast)),
+    )
 
 
 def idefics3(folder: Path) -> None:

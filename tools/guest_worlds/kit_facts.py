@@ -80,7 +80,8 @@ FACTS: dict[str, Facts] = {
             "reference_answer_by_gpt4o": "A story.",
             "ground_truth": "A cat.",
         },
-        reply="Final verdict is: [[A>B]]\nResponse A Visual Factuality Score: 7/10\nResponse B Visual Factuality Score: 5/10",
+        reply="Final verdict is: [[A>B]]\nResponse A Visual Factuality Score: 7/10\n"
+        "Response B Visual Factuality Score: 5/10",
         name="Creation_MMBench",
     ),
     "da2k": Facts(

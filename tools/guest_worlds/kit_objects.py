@@ -13,7 +13,6 @@ from typing import Any
 from tools.guest_worlds import synthetic
 from tools.guest_worlds.alone import DATA
 
-
 DRAWN = ("T2I", "IT2I")
 """Types of datasets that are answered with images."""
 

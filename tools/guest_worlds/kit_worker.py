@@ -48,7 +48,7 @@ def work(arguments: list[str]) -> dict[str, Any]:
     os.chdir(folder)
     if "--upstream" in arguments:
         return upstreams(dialect, Path(file), Path(folder))
-    return {"dataset": dataset, "model": loaded, "API": loaded}[kind](dialect, Path(file), Path(folder))
+    return (dataset if kind == "dataset" else loaded)(dialect, Path(file), Path(folder))
 
 
 def guest(dialect: str, file: Path) -> Any:

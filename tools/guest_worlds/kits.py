@@ -14,7 +14,7 @@ KEEP = "GUEST_WORLD_KEEP"
 
 
 def survey(folder: Path, dialect: str, kinds: dict[str, str], only: Sequence[str] = ()) -> Iterator[Outcome]:
-    """The outcome of every file of each kind: `kinds` are the folders by what they hold, `only` names files or kinds."""
+    """The outcome of every file of each kind: `kinds` are folders by what they hold, `only` names files or kinds."""
     keep = os.environ.get(KEEP)
     jobs = [
         (kind, file, Job(WORKER, (dialect, kind, str(file)), file, Path(keep) / dialect / file.stem if keep else None))

@@ -105,3 +105,17 @@ def test_a_url_that_cannot_be_reached_is_one_line(tmp_path, monkeypatch):
         load("http://127.0.0.1:9/rows.tsv")
 
     assert "127.0.0.1" in str(caught.value) and "\n" not in str(caught.value).strip()
+
+
+@pytest.mark.parametrize("kit", KITS)
+def test_an_empty_text_of_an_excel_file_comes_back_as_text_and_as_nothing_with_upstream(cases, kit, tmp_path):
+    import pandas
+
+    smp = importlib.import_module(f"assay.dialects.{kit}.facade.smp")
+    found = []
+    for protocol in (OURS, UPSTREAM):
+        choose(kit, protocol)
+        smp.dump(pandas.DataFrame({"method": ["", "x"]}), str(tmp_path / "a.xlsx"))
+        found.append([str(cell) for cell in smp.load(str(tmp_path / "a.xlsx"))["method"]])
+
+    assert found == [["", "x"], ["nan", "x"]]

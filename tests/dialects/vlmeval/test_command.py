@@ -389,6 +389,33 @@ def test_predictions_that_upstream_wrote_are_evaluated_without_asking_a_model(mi
     assert [path.name for path in (tmp_path / "outputs/Elsewhere").glob("T*/Elsewhere_Mine.xlsx")]
 
 
+def test_datasets_of_documents_are_told_the_models_name(table, picture, file, tmp_path):
+    table("SLIDEVQA", "index image question answer", [[0, picture(0), "a", "x"]])
+    table("Slides", "index image question answer", [[0, picture(0), "a", "x"]])
+    source = """
+        from vlmeval.dataset import ImageBaseDataset
+
+        class Slides(ImageBaseDataset):
+            DATASET_URL = {'SLIDEVQA': '', 'Slides': ''}
+            def __init__(self, dataset, **kwargs):
+                self.told = dict(kwargs)
+                super().__init__(dataset)
+            def build_prompt(self, line):
+                return [dict(type='text', value=str(self.told))]
+            def evaluate(self, eval_file, **judge_kwargs):
+                from vlmeval.smp import load
+                return {'told': float("'model': 'echo'" in load(eval_file)['prediction'][0])}
+    """
+    data, model = file("d.py", source), file("m.py", "def echo(text):\n    return text\n") + ":echo"
+
+    found = [
+        next(evaluate(["--data", f"{data}:Slides@{name}", "--model", model])).value("evaluate.told")
+        for name in ("SLIDEVQA", "Slides")
+    ]
+
+    assert found == [1.0, 0.0]
+
+
 def test_a_table_without_predictions_is_refused(mine, tmp_path):
     folder = tmp_path / "outputs" / "Elsewhere"
     folder.mkdir(parents=True)
@@ -499,9 +526,7 @@ def test_what_an_evaluate_dumped_is_linked_one_level_up_too(table, file, shout, 
 
 
 @pytest.mark.parametrize("prediction_format", ["xlsx", "tsv"])
-def test_a_missing_library_for_excel_is_said_before_a_model_is_asked(
-    mine, endpoint, monkeypatch, prediction_format
-):
+def test_a_missing_library_for_excel_is_said_before_a_model_is_asked(mine, endpoint, monkeypatch, prediction_format):
     monkeypatch.setenv("PRED_FORMAT", prediction_format)
     monkeypatch.setitem(sys.modules, "openpyxl", None)
 

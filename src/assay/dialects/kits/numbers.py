@@ -30,7 +30,8 @@ def as_numbers(value: Any) -> dict[str, Any]:
 
 def _from_mapping(value: Mapping[Any, Any]) -> dict[str, Any]:
     """A dictionary of numbers, or of columns: lists of one length whose cells are no lists or dictionaries."""
-    columns = [cells for cells in value.values() if isinstance(cells, (list, tuple)) and not any(map(_is_nested, cells))]
+    lists = [cells for cells in value.values() if isinstance(cells, (list, tuple))]
+    columns = [cells for cells in lists if not any(map(_is_nested, cells))]
     if columns and len(columns) == len(value) and len({len(cells) for cells in columns}) == 1:
         records = [dict(zip(value, cells, strict=True)) for cells in zip(*value.values(), strict=True)]
         return _from_records(records, list(range(len(records))))

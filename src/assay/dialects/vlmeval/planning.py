@@ -19,9 +19,9 @@ from ..declared_fetch import fetch_declared
 from .classes import ClassDataset, dataset_classes, idle_classes
 from .config_file import dataset_entry, read_config
 from .era import upstreams_rule
-from .evaluating import SetEvaluation
+from .evaluating import SetEvaluation, model_label
 from .kinds import Kind, is_mme, kind_of
-from .loading import load_guest
+from .loading import load_guest, parameters_of
 from .places import SNAPSHOT, added_url, data_root
 from .prompts import DialoguePrompt, GuestPrompt, TsvPrompt, VideoPrompt
 from .rows import Source
@@ -30,6 +30,8 @@ from .scoring import Circular, ExactMatching, JudgedChoice, JudgedYesNo, MmeScor
 from .session import session
 
 TABLE_SUFFIXES = (".tsv", ".csv", ".jsonl", ".gz", ".zst")
+TOLD_OF_THE_MODEL = ("MMLongBench_DOC", "DUDE", "DUDE_MINI", "SLIDEVQA", "SLIDEVQA_MINI")
+"""Datasets that upstream builds with `model=`: how pages are joined depends on who sees them."""
 
 
 def tasks(reference: str, run: RunOptions) -> Sequence[Task]:
@@ -90,9 +92,7 @@ def protocol_of(name: str) -> str:
     return f"vlmeval/{name}{'@upstream' if upstreams_rule() else ''}"
 
 
-def judged_by(
-    kind: Kind, name: str, run: RunOptions, *, has_answers: bool
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def judged_by(kind: Kind, name: str, run: RunOptions, *, has_answers: bool) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Scorers and summarizers of a kind of benchmark; rules and judge side by side where a judge is given."""
     if not has_answers or kind == "MT":
         return (answered,), ()  # no rule says what a right dialogue is
@@ -124,6 +124,14 @@ def _from_config(path: Path, name: str, run: RunOptions) -> Task:
     return _class_task(found.kind, found.dataset, found.file, run, found.settings, name)
 
 
+def _told_of_the_model(kind: type, dataset: str, run: RunOptions) -> dict[str, str]:
+    """The model's name, for the datasets that upstream's command tells who will answer them."""
+    if dataset not in TOLD_OF_THE_MODEL or not {"model", "**"} & {*parameters_of(kind)}:
+        return {}
+    models = [session.label] if session.label else [model_label(str(model)) for model in run.models]
+    return {"model": models[0]} if len(models) == 1 else {}
+
+
 def _class_task(
     kind: type,
     dataset_name: str,
@@ -134,7 +142,8 @@ def _class_task(
 ) -> Task:
     """A user's dataset class as a task: its rows, its prompts, and its own `evaluate` where it has one."""
     name = name or dataset_name
-    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", settings)
+    told = {**_told_of_the_model(kind, dataset_name, run), **settings}
+    dataset = ClassDataset(kind, dataset_name, run.data, path or "vlmeval.dataset", told)
     rows = dataset.rows
     columns = dataset.columns
     kind_name = dataset.kind(columns)

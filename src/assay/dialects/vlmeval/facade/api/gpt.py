@@ -28,7 +28,8 @@ class OpenAIWrapper(BaseAPI):
 
     def generate_inner(self, inputs: Any, **kwargs: Any) -> Any:  # type: ignore[override]
         """Code, answer and log of one question."""
-        return self._assay_judge.generate_inner(inputs, **{name: own for name, own in kwargs.items() if name != "dataset"})
+        options = {name: own for name, own in kwargs.items() if name != "dataset"}
+        return self._assay_judge.generate_inner(inputs, **options)
 
 
 class GPT4V(OpenAIWrapper):

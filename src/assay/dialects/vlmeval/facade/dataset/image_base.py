@@ -36,8 +36,8 @@ class ImageBaseDataset(Reporting):
     DATASET_MD5: ClassVar[dict[str, str | None]] = {}
     force_use_dataset_prompt = False
     skip_noimg = True
-    # What is known of the rows, for classes too that have a constructor of their own and never call this one. Names that
-    # only assay uses begin with its name: a user's class may well have a `_source` or a `_line` of its own.
+    # What is known of the rows, for classes too that have a constructor of their own and never call this one. Names
+    # that only assay uses begin with its name: a user's class may well have a `_source` or a `_line` of its own.
     _assay_frame: Any = None
     _assay_file: Path | None = None
     _assay_data_path = ""
