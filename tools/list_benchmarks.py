@@ -16,7 +16,7 @@ REGISTERED = {place.partition(":")[2]: name for name, (place, _) in SCORERS.item
 PAGE = Path(__file__).parent.parent / "docs" / "all-benchmarks.md"
 HEAD = """# All benchmarks
 
-Written by `tools/list_benchmarks.py` from what each task says of itself; a test keeps it current. *Data*: where rows
+Every benchmark that ships, in one line each. *Data*: where rows
 come from besides `--data PATH`; `mini` is a tiny set of our own that ships (`--data mini`). *Matches*: the official
 code or definition the scorer is held against, number by number, by `assay conformance`
 ([conformance.md](conformance.md)); `own rules` where there is none, as for a judge with our wording. Text benchmarks in

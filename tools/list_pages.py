@@ -56,13 +56,14 @@ def _line(name: str, path: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a page's first paragraph, without its marks."""
+    """The first sentence between a page's title and its first section, without its marks; empty where there is none."""
+    text = text.partition("\n## ")[0]
     prose = re.sub(r"^```.*?^```$|^#.*?$", "", text, flags=re.MULTILINE | re.DOTALL)
     for paragraph in re.split(r"\n\n+", prose.strip("\n")):
         words = " ".join(paragraph.split())
         if words and words[0] not in "|-!<" and not paragraph.startswith("    "):
             plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", words).replace("**", "")
-            return re.split(r"(?<=[.:])\s", plain)[0].rstrip(":.") + "."
+            return re.sub(r":$", ".", re.split(r"(?<=[.?])\s", plain)[0])
     return ""
 
 
