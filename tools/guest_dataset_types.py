@@ -2,7 +2,7 @@
 
     VENV/bin/python tools/guest_dataset_types.py CHECKOUT
 
-`VENV` has what upstream's files import: all dataset classes are loaded. Names and types are facts; nothing else is taken.
+`VENV` has what upstream's files import: all dataset classes are loaded. Only names and types are taken.
 """
 
 import json
@@ -20,7 +20,7 @@ def main() -> None:
     """Writes the file beside the facade that reads it."""
     warnings.simplefilter("ignore")
     root = Path(sys.argv[1]).resolve()
-    os.environ["LMUData"] = tempfile.mkdtemp()
+    os.environ.update(LMUData=tempfile.mkdtemp())
     sys.path.insert(0, str(root))
     # The outer package imports models and tools too; only its datasets are wanted.
     package = types.ModuleType("vlmeval")
