@@ -256,3 +256,24 @@ def test_a_table_with_a_url_stays_inside_its_data_even_in_lmudata(table, file, e
     result = run(dataset, early_model({0: "x"}), on_error="continue")
 
     assert any("lies outside the data folder" in note for note in result.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "modality"),
+    [
+        ("ScienceQA_VAL", "MCQ", "IMAGE"), ("COCO_VAL", "Caption", "IMAGE"), ("POPE", "Y/N", "IMAGE"),
+        ("MMDU", "MT", "IMAGE"), ("Video-MME", "Video-MCQ", "VIDEO"), ("Mine_openended", "VQA", "IMAGE"),
+        ("Mine", "MCQ", "IMAGE"),
+    ],
+)  # fmt: skip
+def test_a_name_that_upstream_knows_has_its_type_and_another_is_multiple_choice(name, kind, modality):
+    from assay.dialects.protocol import OURS, UPSTREAM, choose
+    from assay.dialects.vlmeval.facade.dataset import DATASET_MODALITY, DATASET_TYPE
+
+    choose("vlmeval", UPSTREAM)
+    try:
+        found = DATASET_TYPE(name), DATASET_MODALITY(name)
+    finally:
+        choose("vlmeval", OURS)
+
+    assert found == (kind, modality)

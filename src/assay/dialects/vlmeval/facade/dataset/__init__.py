@@ -1,8 +1,12 @@
 """`vlmeval.dataset`: base classes, the classes that user files define, and what a dataset's name says."""
 
+import json
 import warnings
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from ...era import upstreams_rule
 from ...kinds import kind_of
 from ...places import data_root
 from .collections import ConcatDataset
@@ -42,16 +46,27 @@ def _class_of(dataset: str | None) -> Any:
 
 def DATASET_TYPE(dataset: str, *, default: str = "MCQ") -> str:
     """`MCQ`, `Y/N`, `VQA` …: what the dataset's class says, else what its name does."""
-    declared = getattr(_class_of(dataset), "TYPE", "")
+    declared = getattr(_class_of(dataset), "TYPE", "") or _known().get(dataset, ("", ""))[1]
     if declared:
         return str(declared)
+    if upstreams_rule():
+        return "VQA" if "openended" in dataset.lower() else default
     kind = kind_of(dataset)
     return "VQA" if kind == "MMVet" or "openended" in dataset.lower() else kind if kind != "MCQ" else default
 
 
 def DATASET_MODALITY(dataset: str | None, *, default: str = "IMAGE") -> str:
     """`IMAGE`, `VIDEO` or `TEXT`: what the dataset's class says."""
-    return str(getattr(_class_of(dataset), "MODALITY", default))
+    known = _known().get(str(dataset), (default, ""))[0]
+    return str(getattr(_class_of(dataset), "MODALITY", known))
+
+
+@cache
+def _known() -> dict[str, tuple[str, str]]:
+    """Modality and type of the datasets that upstream knows, by name."""
+    grouped = json.loads((Path(__file__).parent / "types.json").read_text(encoding="utf-8"))
+    split = {kinds: kinds.partition(" ") for kinds in grouped}
+    return {name: (split[kinds][0], split[kinds][2]) for kinds, names in grouped.items() for name in names}
 
 
 def build_dataset(dataset_name: str, **kwargs: Any) -> Any:
